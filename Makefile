@@ -1,0 +1,62 @@
+# One command from a fresh clone; nothing but Python (3.10+), make, git and a C compiler needed.
+# Everything goes into .venv; the stamps live there too, so removing it starts over.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+PIP    := $(PY) -m pip --disable-pip-version-check --quiet
+
+# The example to read, and the one real AITER that the tests always have. Without its
+# dependencies: mlaprobe reads its files and never imports it.
+AITER  := amd-aiter==0.1.7.post2.dev18
+
+.DELETE_ON_ERROR:
+.PHONY: report test check bench clean venv dev lint types help
+
+help: ## what there is to make
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+
+report: $(VENV)/.package $(VENV)/.aiter ## show what the installed AITER does
+	$(VENV)/bin/mlaprobe report
+
+test: dev ## run the tests
+	$(PY) -m pytest
+
+check: lint types ## everything that CI runs
+	$(PY) -m pytest --cov --cov-branch --cov-report=term
+
+lint: dev ## ruff, rules and format
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: dev ## mypy, strict
+	$(PY) -m mypy
+
+bench: dev ## medians and ratios; not a test
+	$(PY) benchmarks/run.py
+
+venv: $(VENV)/.venv ## the empty virtual environment
+
+dev: $(VENV)/.dev $(VENV)/.aiter ## the environment to develop in
+
+clean: ## remove all that make made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.venv:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed (make PYTHON=...)")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip
+	touch $@
+
+$(VENV)/.package: pyproject.toml | $(VENV)/.venv
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/.venv
+	$(PIP) install --editable '.[dev]'
+	touch $@ $(VENV)/.package
+
+$(VENV)/.aiter: Makefile | $(VENV)/.venv
+	$(PIP) install --no-deps '$(AITER)'
+	touch $@

@@ -1,0 +1,1 @@
+"""What AMD's AITER does with an MLA decode shape, read from AITER's own source."""

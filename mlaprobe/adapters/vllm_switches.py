@@ -1,0 +1,86 @@
+"""What the adapter for vLLM reads from its environment, and what it is configured with."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from mlaprobe import resolve
+from mlaprobe.errors import UsageError
+from mlaprobe.padplan import Mode
+from mlaprobe.resolver import Decider
+
+PAD_TO_NATIVE_SHAPE = "VLLM_ROCM_AITER_MLA_PAD_TO_NATIVE_SHAPE"
+ASM_PADDING = "VLLM_ROCM_AITER_MLA_ASM_PADDING"
+
+
+class SwitchError(UsageError, ValueError):
+    """An environment variable has a value that it may not have."""
+
+
+@dataclass(slots=True)
+class _Settings:
+    capability: Decider | None = None
+    arch: str | None = None
+
+
+_settings = _Settings()
+
+
+def configure(*, capability: Decider | None = None, arch: str | None = None) -> None:
+    """Says once what the functions below ask where no capability or arch is passed to them.
+
+    Args:
+        capability: ``None``: the installed AITER, else the newest bundled release.
+        arch: ``None``: that of this machine's GPU.
+    """
+    _settings.capability = capability
+    _settings.arch = arch
+
+
+def capability_for(given: Decider | None) -> Decider:
+    """What to ask: as passed, else as configured, else what is installed or bundled."""
+    return given or _settings.capability or resolve.default_capability()
+
+
+def arch_for(given: str | None) -> str | None:
+    """The arch: as passed, else as configured, else that of this machine's GPUs; ``None`` where
+    there are none or several kinds."""
+    if given is not None or _settings.arch is not None:
+        return given or _settings.arch
+    from mlaprobe.local import archs
+
+    found = archs()
+    return found[0] if len(found) == 1 else None
+
+
+def knobs(capability: Decider) -> tuple[tuple[str, str], ...]:
+    """The variables that AITER would see, of those that its deciding code reads."""
+    names: tuple[str, ...] = getattr(capability, "knobs", ())
+    return tuple(sorted((name, os.environ[name]) for name in names if name in os.environ))
+
+
+def _switch(name: str, choices: tuple[str, ...], default: str) -> str:
+    written = os.environ.get(name, "").strip() or default
+    if written.lower() not in choices:
+        raise SwitchError(f"{name} is {written!r}", hint=f"set it to one of {', '.join(choices)}")
+    return written.lower()
+
+
+def pad_to_native_mode() -> Mode:
+    """How far heads are padded, as the environment says.
+
+    Raises:
+        SwitchError: it says something else.
+    """
+    return Mode(_switch(PAD_TO_NATIVE_SHAPE, ("auto", "off", "force"), "off"))
+
+
+def small_head_mode() -> str:
+    """Which kernel serves fewer than 16 heads, as the environment says: ``auto``, ``gluon`` or
+    ``asm``.
+
+    Raises:
+        SwitchError: it says something else.
+    """
+    return _switch(ASM_PADDING, ("auto", "gluon", "asm"), "auto")

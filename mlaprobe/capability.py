@@ -1,0 +1,424 @@
+"""One AITER source, ready to decide shapes.
+
+The stages are asked in call order; what the dispatcher passes is what the host gets, and what the
+planner folded is what the dispatcher must have folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from mlaprobe import errata
+from mlaprobe.compose import Stages, absent, compose
+from mlaprobe.errors import SourceError, UsageError
+from mlaprobe.shape import (
+    SAME,
+    Decision,
+    DecodeShape,
+    Dtype,
+    Route,
+    StageOutcome,
+    Verdict,
+)
+from mlaprobe.sources import Source, open_source, require_aiter
+from mlaprobe.stages.base import Absent
+from mlaprobe.stages.dispatcher import Dispatched, Dispatcher
+from mlaprobe.stages.gluon import Gluon, GluonQuestion
+from mlaprobe.stages.host import Host, HostQuestion
+from mlaprobe.stages.kernels import Tables
+from mlaprobe.stages.planner import Planner, PlannerQuestion
+from mlaprobe.stages.reducer import Reducer
+from mlaprobe.stages.sizing import Sizing, SizingQuestion
+from mlaprobe.stages.tensors import Tensor
+from mlaprobe.stages.world import World
+
+DECODE_STAGES = ("sizing", "planner", "dispatcher", "host", "kernel table", "reducer")
+"""The stages of the asm route in call order."""
+
+
+def probe(source: str = "installed") -> Capability:
+    """The capability of a source: ``installed``, a directory, an archive or ``REPO@REV``.
+
+    Raises:
+        SourceError: the source cannot be read, is no AITER, or too old (its subclasses).
+    """
+    opened = open_source(source)
+    require_aiter(opened)
+    return Capability(opened)
+
+
+class Capability:
+    """What one AITER source does with MLA decode."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.world = World(source)
+        self.tables = Tables(self.world)
+        self._decisions: dict[DecodeShape, Decision] = {}
+        self._missing: dict[str, str] = {}
+        if len(self._absent_stages()) == 6:
+            raise SourceError(
+                f"{source.label} has no stage of AITER's MLA decode",
+                hint="name a complete AITER checkout, wheel or REPO@REV",
+            )
+
+    def _absent_stages(self) -> tuple[str, ...]:
+        stages = (self.planner, self.sizing, self.dispatcher, self.host, self.reducer, self.gluon)
+        return tuple(str(s) for s in stages if s is None) or ()
+
+    # --- stages ----------------------------------------------------------------------------------
+
+    def _open(self, name: str, make: Any) -> Any:
+        try:
+            return make()
+        except Absent as why:
+            self._missing[name] = str(why)
+            return None
+
+    @cached_property
+    def planner(self) -> Planner | None:
+        """The planner, ``None`` where the source has none."""
+        return self._open("planner", lambda: Planner(self.world))  # type: ignore[no-any-return]
+
+    @cached_property
+    def sizing(self) -> Sizing | None:
+        """The sizing function."""
+        return self._open("sizing", lambda: Sizing(self.world))  # type: ignore[no-any-return]
+
+    @cached_property
+    def dispatcher(self) -> Dispatcher | None:
+        """The dispatcher."""
+        return self._open("dispatcher", lambda: Dispatcher(self.world))  # type: ignore[no-any-return]
+
+    @cached_property
+    def host(self) -> Host | None:
+        """The host dispatch."""
+        return self._open("host", lambda: Host(self.world, self.tables))  # type: ignore[no-any-return]
+
+    @cached_property
+    def reducer(self) -> Reducer | None:
+        """The reducer."""
+        return self._open("reducer", lambda: Reducer(self.world))  # type: ignore[no-any-return]
+
+    @cached_property
+    def gluon(self) -> Gluon | None:
+        """The gluon route."""
+        return self._open("gluon", lambda: Gluon(self.world))  # type: ignore[no-any-return]
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    @property
+    def release(self) -> str | None:
+        """The release of the source, where that is known."""
+        return self.source.release
+
+    @cached_property
+    def archs(self) -> tuple[str, ...]:
+        """The archs that the source ships MLA kernels for."""
+        return self.tables.archs
+
+    @property
+    def stage_status(self) -> tuple[tuple[str, str, str], ...]:
+        """(stage, ``present`` or ``absent``, what there is to say)."""
+        rows: list[tuple[str, str, str]] = []
+        for name in ("planner", "sizing", "dispatcher", "host", "reducer", "gluon"):
+            there = getattr(self, name) is not None
+            rows.append((name, "present" if there else "absent", self._missing.get(name, "")))
+        tables = self.tables.modules
+        text = ", ".join(tables) if tables else "kernels are named in the host code"
+        rows.insert(4, ("kernel table", "present" if tables else "absent", text))
+        return tuple(rows)
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Environment variables that the deciding code has asked for so far."""
+        return self.world.knobs
+
+    def has_route(self, route: Route) -> bool:
+        """Whether the source has a route at all."""
+        return self.gluon is not None if route is Route.GLUON else self.dispatcher is not None
+
+    def source_text(self, file: str) -> str | None:
+        """The text of a file of the source."""
+        return self.world.text(file)
+
+    def nearest_rows(
+        self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
+    ) -> tuple[tuple[str, str, int, tuple[str, ...]], ...]:
+        """Rows of the kernel table that come closest to a key: (text, file, line, columns that
+        differ)."""
+        wanted = {k: v for k, v in key if isinstance(v, (int, str))}
+        for table in self.tables.modules.values():
+            if set(wanted) <= set(table.columns):
+                near = table.nearest(arch, wanted, limit)
+                return tuple((n.row.text, n.row.file, n.row.line, n.differs) for n in near)
+        return ()
+
+    def close(self) -> None:
+        """Let go of the source."""
+        self.source.close()
+
+    def __enter__(self) -> Capability:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- deciding --------------------------------------------------------------------------------
+
+    def decide(self, shape: DecodeShape) -> Decision:
+        """What happens to a shape; errata applied."""
+        known = self._decisions.get(shape)
+        if known is None:
+            known = errata.apply(self.judge(shape), release=self.erratum_release)
+            self._decisions[shape] = known
+        return known
+
+    @cached_property
+    def erratum_release(self) -> str | None:
+        """The release that errata are looked up for: the source's own, or the one with the same
+        files."""
+        return errata.release_of(self.source)
+
+    def judge(self, shape: DecodeShape) -> Decision:
+        """What the source alone says of a shape."""
+        if shape.route is Route.GLUON:
+            return self._gluon_decision(shape)
+        return self._asm_decision(shape)
+
+    def _gluon_decision(self, shape: DecodeShape) -> Decision:
+        outcome = self._ask_gluon(shape)
+        verdicts = {
+            "accepted": Verdict.NATIVE,
+            "rejected": Verdict.REJECTED,
+            "absent": Verdict.REJECTED,
+        }
+        verdict = verdicts.get(outcome.status, Verdict.UNKNOWN)
+        return Decision(
+            shape=shape,
+            verdict=verdict,
+            failure=outcome.failure,
+            stage=None if verdict is Verdict.NATIVE else "gluon",
+            message=outcome.message,
+            stages=(("gluon", outcome),),
+            notes=outcome.notes,
+        )
+
+    def _asm_decision(self, shape: DecodeShape) -> Decision:
+        dispatched = self._dispatch(shape)
+        stages: list[tuple[str, StageOutcome]] = []
+        persistent = dispatched.outcome.persistent
+        if shape.persistent:
+            stages.append(("sizing", self._ask_sizing(shape)))
+            stages.append(("planner", self._ask_planner(shape)))
+        stages.append(("dispatcher", dispatched.outcome))
+        stages.extend(self._downstream(shape, dispatched, bool(persistent)))
+        return compose(
+            shape,
+            tuple(stages),
+            missing_entry=dispatched.missing,
+            notes=self._notes(shape, dispatched),
+        )
+
+    def _dispatch(self, shape: DecodeShape) -> Dispatched:
+        if self.dispatcher is None:
+            return Dispatched(outcome=absent("dispatcher", self._missing["dispatcher"]))
+        return self.dispatcher.decide(shape)
+
+    def _downstream(
+        self, shape: DecodeShape, dispatched: Dispatched, persistent: bool
+    ) -> Iterable[tuple[str, StageOutcome]]:
+        """Host, kernel table and reducer, with what the dispatcher passes them."""
+        outcome = dispatched.outcome
+        if outcome.entry not in (None, "asm"):
+            why = f"entry {outcome.entry}: its own checks are not evaluated"
+            yield "host", absent("host", why)
+            yield "kernel table", absent("kernel table", why)
+        elif outcome.entry == "asm":
+            host = self._host_called(shape, dispatched)
+            yield "host", host
+            yield "kernel table", self._table(shape, host)
+        else:
+            # nothing is launched; what would happen beyond is asked for the shape itself
+            host = self._ask_host(shape)
+            yield "host", host
+            yield "kernel table", self._table(shape, host)
+        if shape.persistent and (persistent or outcome.persistent is None):
+            yield "reducer", self._reduce(shape, dispatched)
+
+    def _host_called(self, shape: DecodeShape, dispatched: Dispatched) -> StageOutcome:
+        if self.host is None:
+            return absent("host", self._missing["host"])
+        return self.host.called(shape.arch, shape.env, dispatched.args)
+
+    def _table(self, shape: DecodeShape, host: StageOutcome) -> StageOutcome:
+        """Whether exactly one kernel with that key ships."""
+        if not self.tables.modules and host.key is None:
+            outcome = absent("kernel table", "kernels are named in the host code")
+        elif host.status == "unknown":
+            return StageOutcome(stage="kernel table", status="unknown", message=host.message)
+        elif host.status != "kernel":
+            return StageOutcome(stage="kernel table", status="not reached", key=host.key)
+        else:
+            outcome = StageOutcome(stage="kernel table", status="kernel", key=host.key)
+        if len(host.kernels) > 1:
+            symbols = ", ".join(k.symbol for k in host.kernels)
+            return replace(
+                outcome,
+                status="ambiguous",
+                kernels=host.kernels,
+                message=f"{len(host.kernels)} rows have this key: {symbols}",
+            )
+        for kernel in host.kernels:
+            if kernel.co_present is False:
+                return replace(outcome, status="no_file", message=f"{kernel.co} is not shipped")
+            if kernel.has_symbol is False:
+                return replace(
+                    outcome,
+                    status="no_file",
+                    message=f"{kernel.co} does not define {kernel.symbol}",
+                )
+        return replace(outcome, kernels=host.kernels)
+
+    def _reduce(self, shape: DecodeShape, dispatched: Dispatched) -> StageOutcome:
+        if self.reducer is None:
+            return absent("reducer", self._missing["reducer"])
+        heads = dispatched.outcome.final_heads or shape.num_heads
+        if dispatched.reduce_args is not None:
+            partial = next((a for a in dispatched.reduce_args if isinstance(a, Tensor)), None)
+            if partial is not None and type(partial.shape[-2]) is int:
+                heads = partial.shape[-2]
+        return self.reducer.decide(heads)
+
+    def _notes(self, shape: DecodeShape, dispatched: Dispatched) -> tuple[str, ...]:
+        notes: list[str] = []
+        outcome = dispatched.outcome
+        if outcome.entry not in (None, "asm") and not dispatched.missing:
+            notes.append(
+                f"reaches {dispatched.entry} ({outcome.entry}), whose own checks were not evaluated"
+            )
+        if shape.persistent and outcome.persistent is False:
+            notes.append("runs the non-persistent path although work metadata is passed")
+        if not shape.causal and not self._takes("causal"):
+            notes.append("causal has no effect in this release: the kernels mask")
+        if shape.cp_round_robin and not self._takes("global_indptr"):
+            notes.append("round robin has no effect in this release")
+        if dispatched.fails_after is not None:
+            notes.append(f"fails after the launch: {dispatched.fails_after.message}")
+        return tuple(notes)
+
+    def _takes(self, role: str) -> bool:
+        return self.dispatcher is not None and self.dispatcher.takes(role)
+
+    # --- one stage alone -------------------------------------------------------------------------
+
+    def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
+        """One stage, uncomposed, over its own inputs.
+
+        Raises:
+            UsageError: there is no stage of that name.
+        """
+        asked = {
+            "planner": self._ask_planner,
+            "sizing": self._ask_sizing,
+            "dispatcher": lambda s: self._dispatch(s).outcome,
+            "host": self._ask_host,
+            "gluon": self._ask_gluon,
+        }
+        if stage == "reducer":
+            if self.reducer is None:
+                return absent("reducer", self._missing["reducer"])
+            return self.reducer.decide(shape.num_heads, head_dim)
+        if stage not in asked:
+            raise UsageError(
+                f"unknown stage {stage!r}", hint="use one of " + ", ".join((*asked, "reducer"))
+            )
+        return asked[stage](shape)
+
+    def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
+        """The reducer's answer for every head count and every head_dim that its router names."""
+        if self.reducer is None:
+            return
+        for count in heads:
+            for dim in self.reducer.head_dims:
+                yield count, dim, self.reducer.decide(count, dim)
+
+    def _ask_planner(self, shape: DecodeShape) -> StageOutcome:
+        if self.planner is None:
+            return absent("planner", self._missing["planner"])
+        told = shape.planner
+        qlen = _told(told.qlen, shape.qlen)
+        return self.planner.decide(
+            PlannerQuestion(
+                arch=shape.arch,
+                q_dtype=_told(told.q_dtype, shape.q_dtype),
+                kv_dtype=_told(told.kv_dtype, shape.kv_dtype),
+                num_heads=_told(told.num_heads, shape.num_heads),
+                qlen=qlen,
+                uniform_qlen=_told(told.uniform_qlen, qlen),
+                causal=shape.causal,
+                page_size=shape.page_size,
+                cp_round_robin=shape.cp_round_robin,
+                env=shape.env,
+            )
+        )
+
+    def _ask_sizing(self, shape: DecodeShape) -> StageOutcome:
+        if self.sizing is None:
+            return absent("sizing", self._missing["sizing"])
+        told = shape.planner
+        q_dtype: Dtype | None = _told(told.q_dtype, shape.q_dtype)
+        kv_dtype: Dtype | None = _told(told.kv_dtype, shape.kv_dtype)
+        return self.sizing.decide(
+            SizingQuestion(
+                arch=shape.arch,
+                q_dtype=q_dtype or shape.q_dtype,
+                kv_dtype=kv_dtype or shape.kv_dtype,
+                num_heads=_told(told.num_heads, shape.num_heads),
+                qlen=_told(told.qlen, shape.qlen),
+                batch=shape.batch,
+                env=shape.env,
+            )
+        )
+
+    def _ask_host(self, shape: DecodeShape) -> StageOutcome:
+        if self.host is None:
+            return absent("host", self._missing["host"])
+        return self.host.decide(
+            HostQuestion(
+                arch=shape.arch,
+                q_dtype=shape.q_dtype,
+                kv_dtype=shape.kv_dtype,
+                num_heads=shape.num_heads,
+                qlen=shape.qlen,
+                persistent=shape.persistent,
+                lse=shape.lse,
+                causal=shape.causal,
+                cp_round_robin=shape.cp_round_robin,
+                page_size=shape.page_size,
+                env=shape.env,
+            )
+        )
+
+    def _ask_gluon(self, shape: DecodeShape) -> StageOutcome:
+        if self.gluon is None:
+            return absent("gluon", self._missing.get("gluon", "there is no gluon file"))
+        return self.gluon.decide(
+            GluonQuestion(
+                arch=shape.arch,
+                q_dtype=shape.q_dtype,
+                kv_dtype=shape.kv_dtype,
+                num_heads=shape.num_heads,
+                qlen=shape.qlen,
+                lse=shape.lse,
+                batch=shape.batch,
+                env=shape.env,
+            )
+        )
+
+
+def _told(value: Any, otherwise: Any) -> Any:
+    return otherwise if value is SAME else value

@@ -1,0 +1,180 @@
+"""The command line: one module per command, each imported only when it is wanted."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from mlaprobe.cli.emit import PipeClosedError
+from mlaprobe.errors import MlaprobeError
+
+PROGRAM = "mlaprobe"
+COMMANDS = ("report", "explain", "table", "resolve", "models")
+"""In the order of ``--help``. A command is a module of this package with a ``register``."""
+DEBUG_VARIABLE = "MLAPROBE_DEBUG"
+INTERRUPTED, PIPE_CLOSED = 130, 141
+"""What shells report for a program that SIGINT or SIGPIPE ended."""
+EPILOG = """\b
+Examples:
+  mlaprobe report                                              the installed AITER
+  mlaprobe report --aiter ~/src/aiter@v0.1.20                  a git revision
+  mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 48    why one shape folds
+  mlaprobe table --heads 1-128 --qlen 1-8 -o table.jsonl       for programs
+
+\b
+Exit codes: 0 clean, 1 a source cannot be read, 2 wrong usage.
+"""
+
+_UsageError: type[Exception] = next(
+    each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        # What the terminal cannot show is written out rather than failing the command.
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        return _run(args)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (BrokenPipeError, PipeClosedError):
+        _let_go_of_stdout()
+        return PIPE_CLOSED
+    except MlaprobeError as error:
+        return _fail(error)
+    except _UsageError as error:
+        return _wrong_usage(error)
+    except Exception as error:
+        return _crash(error)
+
+
+def _run(args: list[str]) -> int:
+    app = _app(_wanted(args))
+    code = app(args=_flags_as_values(args), prog_name=PROGRAM, standalone_mode=False)
+    sys.stdout.flush()
+    return code if isinstance(code, int) else 0
+
+
+def _wanted(args: Sequence[str]) -> tuple[str, ...]:
+    """The one command that is called, or all where that is not plain."""
+    if args and args[0] in COMMANDS and f"_{PROGRAM.upper()}_COMPLETE" not in os.environ:
+        return (args[0],)
+    return COMMANDS
+
+
+def _app(names: Sequence[str]) -> typer.Typer:
+    # Plain help: it costs no start-up time, and pipes get no boxes.
+    app = typer.Typer(
+        name=PROGRAM,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+    )
+    app.callback(epilog=EPILOG)(_top)
+    for name in names:
+        module = f"{__name__}.{name}"
+        if importlib.util.find_spec(module) is not None:
+            importlib.import_module(module).register(app)
+    return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        from mlaprobe.output import SCHEMA
+
+        print(f"{PROGRAM} {version(PROGRAM)} (schema {SCHEMA})")
+        raise typer.Exit
+
+
+def _top(
+    version: bool = typer.Option(
+        False,
+        "--version",
+        callback=_show_version,
+        is_eager=True,
+        help="Show the version, and that of the machine-readable outputs.",
+    ),
+) -> None:
+    """Says what AITER's MLA decode does with a shape, by evaluating AITER's own source."""
+
+
+_LISTS = ("--lse", "--persistent", "--causal", "--cp-round-robin")
+
+
+def _flags_as_values(args: Sequence[str]) -> list[str]:
+    """Lets ``report`` and ``table``, which take lists (``--lse 0,1``), be asked like the commands
+    about one shape too (``--lse``, ``--no-persistent``)."""
+    if not args or args[0] not in ("report", "table"):
+        return list(args)
+    found: list[str] = []
+    for at, word in enumerate(args):
+        positive = "--" + word.removeprefix("--no-")
+        if word in _LISTS:
+            following = args[at + 1] if at + 1 < len(args) else "-"
+            found += [word, "1"] if following.startswith("-") else [word]
+        elif word.startswith("--no-") and positive in _LISTS:
+            found += [positive, "0"]
+        else:
+            found.append(word)
+    return found
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
+
+
+def _fail(error: MlaprobeError) -> int:
+    from mlaprobe.output.escape import printable
+
+    _say("\n".join(map(printable, error.render().split("\n"))))
+    return error.exit_code
+
+
+def _wrong_usage(error: Exception) -> int:
+    """What typer found wrong, in the form of every other error."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else PROGRAM
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error)
+        return 2
+    from mlaprobe.output.escape import printable
+
+    message = getattr(error, "format_message", error.__str__)().strip().rstrip(".")
+    _say(f"error: {printable(message[:1].lower() + message[1:])}")
+    _say(f"help: {path} --help shows the options, with examples")
+    return 2
+
+
+def _crash(error: Exception) -> int:
+    """A fault of mlaprobe itself."""
+    from mlaprobe.output.escape import printable
+
+    if os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exception(error)
+        return 1
+    _say(f"error: mlaprobe itself failed: {type(error).__name__}: {printable(str(error))}")
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        _say(f"  --> {frames[-1].filename}:{frames[-1].lineno}")
+    _say(f"help: set {DEBUG_VARIABLE}=1 for the traceback, and report it with the command")
+    return 1
+
+
+def _let_go_of_stdout() -> None:
+    """Nobody reads any more: the interpreter must not try to flush once again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,130 @@
+"""Putting text where it was asked for: stdout, a terminal, or a file that is never half-written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlaprobe.errors import UsageError
+from mlaprobe.output.escape import printable
+
+if TYPE_CHECKING:
+    from mlaprobe.output.style import Line
+
+DEFAULT_WIDTH = 100
+
+
+class PipeClosedError(Exception):
+    """Whoever read stdout has gone. No ``OSError``: typer would take that for its own."""
+
+
+def width(output: str | None) -> int:
+    """The columns to lay text out for: the terminal's, or what a page takes."""
+    if output not in (None, "-"):
+        return DEFAULT_WIDTH
+    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
+
+
+def warn(message: str, *, quiet: bool = False) -> None:
+    """Something to know that is no part of the result."""
+    if not quiet:
+        print(f"warning: {printable(message)}", file=sys.stderr)
+
+
+def write(pieces: Iterable[str], output: str | None = None) -> None:
+    """Text, to stdout or to a file.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if output is not None and output != "-":
+        _write_file(pieces, Path(output))
+        return
+    with _pipe():
+        for piece in pieces:
+            sys.stdout.write(piece)
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _pipe() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise PipeClosedError from None
+
+
+def write_lines(lines: list[Line], output: str | None = None) -> None:
+    """Styled lines: in colour on a terminal that wants it, plain anywhere else."""
+    from mlaprobe.output.style import plain, rich_text
+
+    if output not in (None, "-") or not wants_colour():
+        write([plain(lines)], output)
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    with _pipe():
+        console.print(rich_text(lines), end="")
+
+
+def wants_colour() -> bool:
+    """Whether stdout is a terminal with colours, as far as the environment does not say
+    otherwise (https://no-color.org, https://force-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _write_file(pieces: Iterable[str], path: Path) -> None:
+    """Beside the file first, then in its place."""
+    if path.exists() and not path.is_file():  # a device or a pipe: nothing to replace
+        _write_through(pieces, path)
+        return
+    temporary: str | None = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n", errors="backslashreplace") as f:
+            for piece in pieces:
+                f.write(piece)
+        Path(temporary).chmod(_mode(path))
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def _write_through(pieces: Iterable[str], path: Path) -> None:
+    try:
+        with path.open("w", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _mode(path: Path) -> int:
+    """The mode that the file has, or that a new one would get."""
+    if path.exists():
+        return path.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"cannot write {path}: {error.strerror or error}",
+        hint="name a file in a directory that exists and can be written to, after --output",
+    )

@@ -1,0 +1,100 @@
+"""``mlaprobe explain``: the whole chain for one shape."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import typer
+
+from mlaprobe.cli import options as o
+from mlaprobe.shape import DecodeShape
+
+FORMATS = ("text", "json")
+EPILOG = """\b
+Examples:
+  mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 48
+  mlaprobe explain --arch gfx950 --dtype bf16/bf16 --heads 24 --qlen 4 --lse
+  mlaprobe explain --aiter ~/src/aiter@v0.1.20 --arch gfx942 --dtype fp8/fp8 --heads 128
+  mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 32 --planner q_dtype=none
+  mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 48 --format json
+"""
+
+
+def explain(
+    ctx: typer.Context,
+    arch: o.ArchOne,
+    dtype: o.DtypeOne,
+    heads: o.HeadsOne,
+    aiter: o.AiterOption = "installed",
+    qlen: o.QlenOne = "1",
+    lse: o.LseFlag = False,
+    persistent: o.PersistentFlag = True,
+    causal: o.CausalFlag = True,
+    cp_round_robin: o.RoundRobinFlag = False,
+    batch: o.BatchOne = None,
+    page_size: o.PageSizeOne = "1",
+    route: o.RouteOption = "asm",
+    env: o.EnvOption = None,
+    planner: o.PlannerOption = None,
+    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Why one shape runs natively, folds or fails: every stage with its clause and place.
+
+    Says also which knobs would change the answer, and which shapes near by do better.
+    """
+    _run(_shape(ctx.params), aiter=aiter, format=format, output=output, quiet=quiet)
+
+
+def _shape(given: dict[str, Any]) -> DecodeShape:
+    from mlaprobe.cli import common
+
+    q_dtype, kv_dtype = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
+    batch = given["batch"]
+    return DecodeShape(
+        arch=common.parse_one("--arch", common.parse_archs("--arch", given["arch"])),
+        q_dtype=q_dtype,
+        kv_dtype=kv_dtype,
+        num_heads=common.parse_number("--heads", given["heads"]),
+        qlen=common.parse_number("--qlen", given["qlen"]),
+        lse=given["lse"],
+        persistent=given["persistent"],
+        causal=given["causal"],
+        cp_round_robin=given["cp_round_robin"],
+        batch=None if batch is None else common.parse_number("--batch", batch),
+        page_size=common.parse_number("--page-size", given["page_size"]),
+        route=common.parse_route(given["route"]),
+        env=common.parse_env(given["env"] or ()),
+        planner=common.parse_planner(given["planner"] or ()),
+    )
+
+
+def _run(shape: DecodeShape, *, aiter: str, format: str, output: str | None, quiet: bool) -> None:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.explanation import explain as explanation
+
+    common.parse_choice("--format", format, FORMATS)
+    answers = common.load(aiter)
+    if answers.archs and shape.arch not in answers.archs:
+        named = ", ".join(answers.archs)
+        emit.warn(f"this AITER does not name {shape.arch}; it names {named}", quiet=quiet)
+    with Progress("explaining", quiet=quiet) as progress:
+        found = explanation(answers, shape, progress.step)
+    if format == "json":
+        from mlaprobe.output.explain_data import explain_json
+
+        emit.write([explain_json(found)], output)
+        return
+    from mlaprobe.output.explain import explain as lines_of
+
+    resolves = importlib.util.find_spec("mlaprobe.cli.resolve") is not None
+    lines = lines_of(found, width=emit.width(output), spec=aiter, can_resolve=resolves)
+    emit.write_lines(lines, output)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(explain)

@@ -1,0 +1,168 @@
+"""``mlaprobe models``: what deployments of MLA models launch, the troubled ones first."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Optional
+
+import typer
+
+from mlaprobe.cli import options as o
+from mlaprobe.errors import UsageError
+
+FORMATS = ("text", "json", "jsonl", "markdown")
+EPILOG = """\b
+Examples:
+  mlaprobe models --arch gfx950
+  mlaprobe models --arch gfx950 --model kimi-k3 --tp 8 --dcp 1,2,4,8 --draft 0-3
+  mlaprobe models --arch gfx942,gfx950 --dtype fp8/fp8 --model deepseek
+  mlaprobe models --arch gfx950 --format jsonl
+"""
+_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
+_MOST_DRAFT = 63
+
+
+def models(
+    ctx: typer.Context,
+    aiter: o.AiterOption = "installed",
+    model: Annotated[
+        _Text,
+        typer.Option("--model", metavar="LIST", help="Ids, names or families; default: all."),
+    ] = None,
+    tp: Annotated[
+        str, typer.Option("--tp", metavar="LIST", help="Tensor parallel sizes.")
+    ] = "1,2,4,8,16",
+    dcp: Annotated[
+        str, typer.Option("--dcp", metavar="LIST", help="Decode context parallel sizes.")
+    ] = "1,2,4,8",
+    draft: Annotated[
+        _Text,
+        typer.Option(
+            "--draft",
+            metavar="LIST",
+            help="Draft tokens per step, 0-7; default: those that the weights serve themselves.",
+        ),
+    ] = None,
+    arch: Annotated[
+        _Text, typer.Option("--arch", metavar="LIST", help="Default: this machine's GPU.")
+    ] = None,
+    dtype: Annotated[
+        str, typer.Option("--dtype", metavar="LIST", help="Pairs q/kv, for example fp8/fp8.")
+    ] = "bf16/bf16,fp8/fp8",
+    batch: o.BatchOne = None,
+    page_size: o.PageSizeOne = "1",
+    kv_len: Annotated[
+        _Text,
+        typer.Option("--kv-len", metavar="N", help="KV tokens per request, for the cost."),
+    ] = None,
+    env: o.EnvOption = None,
+    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """For each deployment the decode heads, what happens, the pad target and the expected gain.
+
+    Those that break come first, then those that fold most.
+    """
+    _run(ctx.params)
+
+
+def _run(given: dict[str, Any]) -> None:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.deployments import assess
+
+    common.parse_choice("--format", given["format"], FORMATS)
+    wanted = _deployments(given)
+    grid = _grid(given)
+    answers = common.load(given["aiter"])
+    total = len(wanted) * len(grid["archs"]) * len(grid["dtypes"])
+    with Progress("deployments", total, quiet=given["quiet"]) as progress:
+        found = assess(answers, wanted, step=progress.step, **grid)
+    if given["format"] == "text":
+        from mlaprobe.output.models_text import models as lines_of
+
+        width = emit.width(given["output"])
+        emit.write_lines(lines_of(answers.source, found, width=width), given["output"])
+        return
+    emit.write(_text(given["format"], answers.source, found), given["output"])
+
+
+def _text(form: str, source: Any, found: Any) -> Any:
+    from mlaprobe.output import SCHEMA
+    from mlaprobe.output.models_text import models_markdown
+    from mlaprobe.output.report_data import source_row
+    from mlaprobe.output.resolve_data import assessment_rows
+    from mlaprobe.output.tabular import json_array, jsonl
+
+    if form == "markdown":
+        return [models_markdown(found)]
+    rows = assessment_rows(found)
+    return (
+        jsonl(rows)
+        if form == "jsonl"
+        else json_array(rows, {"schema": SCHEMA, "source": source_row(source)})
+    )
+
+
+def _deployments(given: dict[str, Any]) -> tuple[Any, ...]:
+    from mlaprobe.cli import common
+    from mlaprobe.models import deployments, find
+    from mlaprobe.models import models as all_models
+
+    if given["model"] is None:
+        chosen = all_models()
+    else:
+        names = [name.strip() for name in given["model"].split(",") if name.strip()]
+        chosen = tuple(dict.fromkeys(model for name in names for model in find(name)))
+    tps = common.parse_numbers("--tp", given["tp"])
+    dcps = common.parse_numbers("--dcp", given["dcp"])
+    drafts = None if given["draft"] is None else _drafts(given["draft"])
+    found = tuple(
+        each
+        for model in chosen
+        for each in deployments([model], tps=tps, dcps=dcps, drafts=drafts or model.drafts)
+    )
+    if not found:
+        raise UsageError(
+            "no deployment is possible with these sizes",
+            hint="the heads must split evenly over --tp, and --dcp must divide it",
+        )
+    return found
+
+
+def _drafts(text: str) -> tuple[int, ...]:
+    """Draft lengths: numbers from 0 and ranges."""
+    found: dict[int, None] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last <= _MOST_DRAFT:
+            raise UsageError(
+                f"--draft: {part!r} is no draft length or range up to {_MOST_DRAFT}",
+                hint="write numbers from 0 and ranges, for example --draft 0-3",
+            )
+        found.update(dict.fromkeys(range(first, last + 1)))
+    return tuple(found)
+
+
+def _grid(given: dict[str, Any]) -> dict[str, Any]:
+    from mlaprobe.cli import common
+    from mlaprobe.local import arch as local_arch
+
+    archs = given["arch"]
+    return {
+        "archs": common.parse_archs("--arch", archs) if archs else (local_arch(),),
+        "dtypes": common.parse_dtypes("--dtype", given["dtype"]),
+        "page_size": common.parse_number("--page-size", given["page_size"]),
+        "batch": None if given["batch"] is None else common.parse_number("--batch", given["batch"]),
+        "kv_len": None
+        if given["kv_len"] is None
+        else common.parse_number("--kv-len", given["kv_len"]),
+        "env": common.parse_env(given["env"] or ()),
+    }
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(models)

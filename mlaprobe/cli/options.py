@@ -1,0 +1,90 @@
+"""The options that several commands take, each described once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+# typer reads these at run time, on Python 3.10 too.
+_Text = Optional[str]  # noqa: UP045
+
+AiterOption = Annotated[
+    str,
+    typer.Option(
+        "--aiter",
+        metavar="SOURCE",
+        help="Where AITER is: installed, a directory, REPO@REV, or a wheel, sdist or zip.",
+    ),
+]
+ArchList = Annotated[
+    _Text, typer.Option("--arch", metavar="LIST", help="For example gfx942,gfx950.")
+]
+DtypeList = Annotated[
+    _Text,
+    typer.Option("--dtype", metavar="LIST", help="Pairs q/kv, for example fp8/fp8,bf16/bf16."),
+]
+HeadsList = Annotated[
+    _Text, typer.Option("--heads", metavar="LIST", help="Query heads per rank: 1-160,200.")
+]
+QlenList = Annotated[
+    _Text, typer.Option("--qlen", metavar="LIST", help="Query tokens per request: 1-8.")
+]
+LseList = Annotated[
+    _Text, typer.Option("--lse", metavar="0,1", help="Whether the log-sum-exp is wanted.")
+]
+PersistentList = Annotated[
+    _Text, typer.Option("--persistent", metavar="0,1", help="With work metadata or without.")
+]
+CausalList = Annotated[_Text, typer.Option("--causal", metavar="0,1", help="Causal mask or none.")]
+RoundRobinList = Annotated[
+    _Text,
+    typer.Option("--cp-round-robin", metavar="0,1", help="Round-robin context parallelism."),
+]
+BatchList = Annotated[
+    _Text,
+    typer.Option(
+        "--batch", metavar="LIST", help="Requests; unset: gates on it are notes, not applied."
+    ),
+]
+PageSizeList = Annotated[
+    _Text, typer.Option("--page-size", metavar="LIST", help="KV tokens per page.")
+]
+RouteOption = Annotated[str, typer.Option("--route", metavar="ROUTE", help="asm or gluon.")]
+EnvOption = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--env", metavar="NAME=VALUE", help="A variable that is set; repeatable."),
+]
+PlannerOption = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--planner",
+        metavar="FIELD=VALUE",
+        help="What the caller tells the planner otherwise, for example q_dtype=none; repeatable.",
+    ),
+]
+OutputOption = Annotated[
+    _Text, typer.Option("--output", "-o", metavar="FILE", help="Write there, not to stdout.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no warnings.")]
+
+# One shape.
+ArchOne = Annotated[str, typer.Option("--arch", metavar="ARCH", help="For example gfx950.")]
+DtypeOne = Annotated[
+    str, typer.Option("--dtype", metavar="Q/KV", help="Query and KV dtype: fp8/fp8.")
+]
+HeadsOne = Annotated[str, typer.Option("--heads", metavar="N", help="Query heads per rank.")]
+QlenOne = Annotated[str, typer.Option("--qlen", metavar="N", help="Query tokens per request.")]
+LseFlag = Annotated[bool, typer.Option("--lse/--no-lse", help="The log-sum-exp is wanted.")]
+PersistentFlag = Annotated[
+    bool, typer.Option("--persistent/--no-persistent", help="With work metadata or without.")
+]
+CausalFlag = Annotated[bool, typer.Option("--causal/--no-causal", help="Causal mask or none.")]
+RoundRobinFlag = Annotated[
+    bool,
+    typer.Option("--cp-round-robin/--no-cp-round-robin", help="Round-robin context parallelism."),
+]
+BatchOne = Annotated[
+    _Text, typer.Option("--batch", metavar="N", help="Requests; unset: gates on it are notes.")
+]
+PageSizeOne = Annotated[str, typer.Option("--page-size", metavar="N", help="KV tokens per page.")]

@@ -1,0 +1,85 @@
+"""``mlaprobe report``: what an AITER does, at a glance."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from typing import Any
+
+import typer
+
+from mlaprobe.cli import options as o
+
+FORMATS = ("text", "json", "jsonl", "markdown", "csv")
+QLENS = tuple(range(1, 9))
+EPILOG = """\b
+Examples:
+  mlaprobe report                                   the installed AITER
+  mlaprobe report --aiter ~/src/aiter@v0.1.20       a git repository at a tag
+  mlaprobe report --arch gfx950 --dtype fp8/fp8     one table
+  mlaprobe report --heads 1-128 --qlen 1            every head count
+  mlaprobe report --lse 0,1 --persistent 0,1        every mode apart
+  mlaprobe report --format markdown -o report.md    for a document
+"""
+
+
+def report(
+    ctx: typer.Context,
+    aiter: o.AiterOption = "installed",
+    arch: o.ArchList = None,
+    dtype: o.DtypeList = None,
+    heads: o.HeadsList = None,
+    qlen: o.QlenList = None,
+    lse: o.LseList = None,
+    persistent: o.PersistentList = None,
+    causal: o.CausalList = None,
+    cp_round_robin: o.RoundRobinList = None,
+    batch: o.BatchList = None,
+    page_size: o.PageSizeList = None,
+    route: o.RouteOption = "asm",
+    env: o.EnvOption = None,
+    planner: o.PlannerOption = None,
+    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Native head tiles per arch and dtype pair: which counts run natively, fold or fail.
+
+    Without --heads the counts that models lead to are shown, and every other one that can be
+    native. Where a shape runs, it is asked with the log-sum-exp too.
+    """
+    _run(ctx.params, aiter=aiter, format=format, output=output, quiet=quiet)
+
+
+def _run(
+    given: dict[str, Any], *, aiter: str, format: str, output: str | None, quiet: bool
+) -> None:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.survey import Others, head_counts, survey
+
+    common.parse_choice("--format", format, FORMATS)
+    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    answers = common.load(aiter)
+    grid, others = common.make_grid(given, qlens=QLENS, archs=lambda: answers.archs), Others.NONE
+    if given["heads"] is None:
+        heads, others = head_counts(answers, grid)
+        grid = replace(grid, heads=heads)
+    rows = grid.size // len(grid.qlens)
+    with Progress("head counts asked", rows, quiet=quiet) as progress:
+        found = survey(answers, grid, others=others, step=progress.step)
+    if format == "text":
+        from mlaprobe.output.report import report as lines_of
+
+        resolves = importlib.util.find_spec("mlaprobe.cli.resolve") is not None
+        lines = lines_of(found, width=emit.width(output), spec=aiter, can_resolve=resolves)
+        emit.write_lines(lines, output)
+    else:
+        from mlaprobe.output.report_data import report_text
+
+        emit.write(report_text(format, found), output)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(report)

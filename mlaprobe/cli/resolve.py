@@ -1,0 +1,145 @@
+"""``mlaprobe resolve``: which head count to launch, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from mlaprobe.cli import options as o
+
+if TYPE_CHECKING:
+    from mlaprobe.padplan import PadPlan
+
+FORMATS = ("text", "json")
+EPILOG = """\b
+Examples:
+  mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8
+  mlaprobe resolve --heads 96 --arch gfx950 --dtype fp8/fp8 --qlens 1-4 --lse
+  mlaprobe resolve --heads 8 --arch gfx950 --dtype bf16/bf16 --route gluon
+  mlaprobe resolve --aiter ~/src/aiter@v0.1.20 --heads 32 --arch gfx942 --dtype fp8/fp8
+  mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --format json
+"""
+_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
+
+
+def resolve(
+    ctx: typer.Context,
+    heads: o.HeadsOne,
+    dtype: o.DtypeOne,
+    aiter: o.AiterOption = "installed",
+    arch: Annotated[
+        _Text, typer.Option("--arch", metavar="ARCH", help="Default: this machine's GPU.")
+    ] = None,
+    qlens: Annotated[
+        str,
+        typer.Option(
+            "--qlens", "--qlen", metavar="LIST", help="Every query length of the run: 1-4."
+        ),
+    ] = "1",
+    lse: o.LseFlag = False,
+    mode: str = typer.Option("auto", "--mode", help="off, auto or force."),
+    route: str = typer.Option("auto", "--route", help="auto, asm or gluon."),
+    persistent: o.PersistentFlag = True,
+    causal: o.CausalFlag = True,
+    cp_round_robin: o.RoundRobinFlag = False,
+    batch: o.BatchOne = None,
+    page_size: o.PageSizeOne = "1",
+    kv_len: Annotated[
+        _Text,
+        typer.Option("--kv-len", metavar="N", help="KV tokens per request, for the cost."),
+    ] = None,
+    strategy: str = typer.Option("tile", "--strategy", help="tile, repeat or zero."),
+    pad_qlen: bool = typer.Option(
+        False, "--pad-qlen", help="Let queries ride a kernel for longer ones."
+    ),
+    profile: Annotated[
+        _Text, typer.Option("--profile", metavar="FILE", help="A measured cost profile.")
+    ] = None,
+    env: o.EnvOption = None,
+    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Which head count to launch, by which route, and why: the answer for a whole run.
+
+    Shows each count that was not taken with its reason, the expected gain, and what the launch
+    needs.
+    """
+    _run(ctx.params)
+
+
+def _run(given: dict[str, Any]) -> None:
+    from mlaprobe.cli import common, emit
+
+    common.parse_choice("--format", given["format"], FORMATS)
+    question = _question(given)
+    answers = common.load(given["aiter"])
+    if answers.archs and question["arch"] not in answers.archs:
+        named = ", ".join(answers.archs)
+        message = f"this AITER does not name {question['arch']}; it names {named}"
+        emit.warn(message, quiet=given["quiet"])
+    found = _plan(answers, question)
+    if given["format"] == "json":
+        from mlaprobe.output.resolve_data import plan_json
+
+        emit.write([plan_json(answers.source, found)], given["output"])
+        return
+    from mlaprobe.output.resolve_text import resolve as lines_of
+
+    width = emit.width(given["output"])
+    emit.write_lines(lines_of(answers.source, found, width=width), given["output"])
+
+
+def _question(given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the library's call, checked."""
+    from mlaprobe.cli import common
+    from mlaprobe.local import arch as local_arch
+
+    pair = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
+    arch = given["arch"]
+    numbers = {
+        name: None if given[name] is None else common.parse_number(option, given[name])
+        for name, option in (
+            *(("batch", "--batch"), ("page_size", "--page-size"), ("kv_len", "--kv-len")),
+        )
+    }
+    return {
+        "num_heads": common.parse_number("--heads", given["heads"]),
+        "arch": common.parse_one("--arch", common.parse_archs("--arch", arch))
+        if arch
+        else local_arch(),
+        "q_dtype": pair[0],
+        "kv_dtype": pair[1],
+        "qlens": common.parse_numbers("--qlens", given["qlens"]),
+        "mode": common.parse_choice("--mode", given["mode"].lower(), ("off", "auto", "force")),
+        "route": common.parse_choice("--route", given["route"].lower(), ("auto", "asm", "gluon")),
+        "strategy": common.parse_choice(
+            "--strategy", given["strategy"].lower(), ("tile", "repeat", "zero")
+        ),
+        "env": common.parse_env(given["env"] or ()),
+        "profile": _profile(given["profile"]),
+        **numbers,
+        **{name: given[name] for name in ("lse", "persistent", "causal", "cp_round_robin")},
+        "pad_qlen": given["pad_qlen"],
+    }
+
+
+def _profile(path: str | None) -> Any:
+    if path is None:
+        return None
+    from mlaprobe.cost import load_profile
+    from mlaprobe.policy import policy
+
+    return load_profile(path, policy().cost)
+
+
+def _plan(answers: Any, question: dict[str, Any]) -> PadPlan:
+    from mlaprobe.resolve import plan
+
+    return plan(question.pop("num_heads"), capability=answers, **question)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(resolve)

@@ -1,0 +1,110 @@
+"""``mlaprobe table``: every answer, for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from mlaprobe.cli import options as o
+
+if TYPE_CHECKING:
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.grid import Grid
+    from mlaprobe.interface import LiveAnswers
+
+FORMATS = ("jsonl", "json", "csv", "markdown")
+EPILOG = """\b
+Examples:
+  mlaprobe table --arch gfx950 --dtype fp8/fp8 --heads 1-160 --qlen 1-8
+  mlaprobe table --aiter ~/src/aiter@v0.1.20 --lse 0,1 --persistent 0,1 -o table.jsonl
+  mlaprobe table --env AITER_ENABLE_EXPERIMENTAL=1 --format csv
+  mlaprobe table --stage planner --heads 1-128
+  mlaprobe table --stage reducer --heads 1-256
+"""
+
+
+def table(
+    ctx: typer.Context,
+    aiter: o.AiterOption = "installed",
+    arch: o.ArchList = None,
+    dtype: o.DtypeList = None,
+    heads: o.HeadsList = None,
+    qlen: o.QlenList = None,
+    lse: o.LseList = None,
+    persistent: o.PersistentList = None,
+    causal: o.CausalList = None,
+    cp_round_robin: o.RoundRobinList = None,
+    batch: o.BatchList = None,
+    page_size: o.PageSizeList = None,
+    route: o.RouteOption = "asm",
+    env: o.EnvOption = None,
+    planner: o.PlannerOption = None,
+    stage: str = typer.Option(
+        None,
+        "--stage",
+        help="One stage alone: planner, sizing, dispatcher, host, reducer or gluon.",
+    ),
+    format: str = typer.Option("jsonl", "--format", help=", ".join(FORMATS) + "."),
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """One row per shape: the verdict, its kernels and its evidence, or one stage's answer.
+
+    Every combination of the filters gives exactly one row.
+    """
+    _run(ctx.params, stage, aiter=aiter, format=format, output=output, quiet=quiet)
+
+
+def _run(
+    given: dict[str, Any],
+    stage: str | None,
+    *,
+    aiter: str,
+    format: str,
+    output: str | None,
+    quiet: bool,
+) -> None:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.output import SCHEMA
+    from mlaprobe.output.report_data import source_row
+    from mlaprobe.output.rows import STAGES
+    from mlaprobe.output.tabular import table_text
+
+    common.parse_choice("--format", format, FORMATS)
+    if stage is not None:
+        common.parse_choice("--stage", stage, STAGES)
+    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    answers = common.load(aiter)
+    grid = common.make_grid(given, archs=lambda: answers.archs)
+    head = {"schema": SCHEMA, "source": source_row(answers.source), "stage": stage}
+    seen = output is None and sys.stdout.isatty()  # the rows themselves are the progress
+    with Progress("rows", grid.size, quiet=quiet or seen) as progress:
+        rows = _rows(answers, grid, stage, progress)
+        emit.write(table_text(format, rows, head), output)
+
+
+def _rows(
+    answers: LiveAnswers, grid: Grid, stage: str | None, progress: Progress
+) -> Iterator[dict[str, Any]]:
+    from mlaprobe.output import rows
+
+    if stage == "reducer":
+        for num_heads, head_dim, outcome in answers.reducer_rows(grid.heads):
+            yield rows.reducer_row(num_heads, head_dim, outcome)
+            progress.step()
+        return
+    for shape in grid.shapes():
+        if stage is None:
+            yield rows.decision_row(answers.decide(shape))
+        else:
+            yield rows.stage_row(stage, shape, answers.ask(stage, shape))
+        progress.step()
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(table)

@@ -1,0 +1,68 @@
+"""The names that AITER gives to things, from ``rules/layouts.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from mlaprobe.rulebook import load_rules
+from mlaprobe.schema import Anything, ListOf, MapOf, Record, Text
+
+_NAMES = ListOf(Text())
+_STAGE = MapOf(Anything())
+SCHEMA = Record(
+    required={
+        "include_dirs": _NAMES,
+        "predefined": _NAMES,
+        "foreign": Record(required={"succeeding": _NAMES, "prefixes": _NAMES}),
+        "arch_functions": _NAMES,
+        "unknown_device_functions": _NAMES,
+        "planner": _STAGE,
+        "host": _STAGE,
+        "reducer": _STAGE,
+        "sizing": _STAGE,
+        "dispatcher": _STAGE,
+        "gluon": _STAGE,
+        "dtypes": MapOf(_NAMES),
+        "fp8_variants": MapOf(Text()),
+        "parameters": MapOf(MapOf(_NAMES)),
+        "entries": MapOf(_NAMES),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """The rule file, by section."""
+
+    data: Mapping[str, Any]
+
+    def roles(self, stage: str) -> dict[str, str]:
+        """Parameter name -> what it means, for the functions of a stage."""
+        return {
+            name: role for role, names in self.data["parameters"][stage].items() for name in names
+        }
+
+    def places(self, stage: str) -> tuple[tuple[str, str], ...]:
+        """(file or module, function) where a stage may be, the first that exists counts."""
+        return tuple(
+            (place.get("file") or place["module"], place["function"])
+            for place in self.data[stage]["places"]
+        )
+
+    def fp8_variant(self, arch: str) -> str:
+        """The fp8 encoding of an arch."""
+        variants = self.data["fp8_variants"]
+        return str(variants.get(arch, variants["default"]))
+
+
+@lru_cache(maxsize=1)
+def layouts() -> Layouts:
+    """The names, read once.
+
+    Raises:
+        RuleError: the rule file is wrong.
+    """
+    return Layouts(load_rules("layouts", SCHEMA))

@@ -1,0 +1,92 @@
+"""Commands that a person can copy from the output and run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import replace
+
+from mlaprobe.output.escape import printable
+from mlaprobe.output.rows import planner_row
+from mlaprobe.shape import DecodeShape, PlannerCall, Route
+
+DEFAULT_SOURCE = "installed"
+_SAFE = re.compile(r"[A-Za-z0-9_./@:=+~%-]+")
+
+
+def quote(text: str) -> str:
+    """A word for a POSIX shell; characters that cannot be seen in bash's own notation."""
+    if _SAFE.fullmatch(text):
+        return text
+    if printable(text) == text:
+        return shlex.quote(text)
+    return "$'" + printable(text.replace("\\", "\\\\").replace("'", "\\'")) + "'"
+
+
+def source_words(spec: str) -> list[str]:
+    """The option that names the source, where it is not the default."""
+    return [] if spec == DEFAULT_SOURCE else ["--aiter", quote(spec)]
+
+
+def shape_words(shape: DecodeShape) -> list[str]:
+    """The options that name a shape, defaults left out."""
+    words = ["--arch", quote(shape.arch), "--dtype", shape.dtype, "--heads", str(shape.num_heads)]
+    if shape.qlen != 1:
+        words += ["--qlen", str(shape.qlen)]
+    words += ["--lse"] * shape.lse
+    words += ["--no-persistent"] * (not shape.persistent)
+    words += ["--no-causal"] * (not shape.causal)
+    words += ["--cp-round-robin"] * shape.cp_round_robin
+    if shape.batch is not None:
+        words += ["--batch", str(shape.batch)]
+    if shape.page_size != 1:
+        words += ["--page-size", str(shape.page_size)]
+    if shape.route is not Route.ASM:
+        words += ["--route", shape.route.value]
+    for name, value in shape.env:
+        words += ["--env", quote(f"{name}={value}")]
+    for name, told in planner_row(shape.planner).items():
+        words += ["--planner", f"{name}={'none' if told is None else told}"]
+    return words
+
+
+def explain(shape: DecodeShape, spec: str) -> str:
+    """The command that explains a shape."""
+    return " ".join(["mlaprobe explain", *source_words(spec), *shape_words(shape)])
+
+
+def resolve(shape: DecodeShape, spec: str) -> str:
+    """The command that says what to launch instead."""
+    asked = replace(shape, planner=PlannerCall())
+    return " ".join(["mlaprobe resolve", *source_words(spec), *shape_words(asked)])
+
+
+def says(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
+    """What a shape says besides arch, dtypes, heads and qlen, as people say it, by field."""
+    flags = {
+        "lse": ("with LSE" if shape.lse else "without LSE", shape.lse),
+        "persistent": (
+            "persistent" if shape.persistent else "non-persistent",
+            not shape.persistent,
+        ),
+        "causal": ("causal" if shape.causal else "not causal", not shape.causal),
+        "page_size": (f"page size {shape.page_size}", shape.page_size != 1),
+    }
+    said = {field: text for field, (text, unusual) in flags.items() if defaults or unusual}
+    if shape.cp_round_robin:
+        said["cp_round_robin"] = "round-robin context parallel"
+    if shape.batch is not None:
+        said["batch"] = f"batch {shape.batch}"
+    if shape.route is not Route.ASM:
+        said["route"] = f"route {shape.route}"
+    if shape.env:
+        said["env"] = ", ".join(printable(f"{name}={value}") for name, value in shape.env)
+    if told := planner_row(shape.planner):
+        words = (f"{name} {'nothing' if value is None else value}" for name, value in told.items())
+        said["planner"] = "planner told " + ", ".join(words)
+    return said
+
+
+def in_words(shape: DecodeShape, *, defaults: bool = False) -> str:
+    """The same as one piece of text."""
+    return ", ".join(says(shape, defaults=defaults).values())

@@ -1,0 +1,266 @@
+"""One shape explained, as a person reads it: pure functions from data to lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlaprobe.explanation import Alternative, Excerpt, Explanation, Knob
+from mlaprobe.output import commands
+from mlaprobe.output.cells import WORDS
+from mlaprobe.output.escape import printable
+from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
+from mlaprobe.output.style import Line, Span, line, paragraph, ranges
+from mlaprobe.output.troubles import what_happens
+from mlaprobe.shape import Decision, Kernel, StageOutcome, Verdict
+
+_EMPTY: Line = ()
+_MOST_EXCERPTS = 4
+"""Clauses that are shown of one stage; the rest are named."""
+_BAD = frozenset({"rejected", "missing", "no_kernel", "unknown"})
+
+
+def explain(found: Explanation, *, width: int, spec: str, can_resolve: bool = False) -> list[Line]:
+    """The whole explanation."""
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    lines = [*_headline(found.decision, width)]
+    lines += paragraph(f"{where_found(found.source)}", width, first="  ", style="dim")
+    for number, (stage, outcome) in enumerate(found.decision.stages, 1):
+        excerpts = dict(found.excerpts).get(stage, ())
+        lines += [_EMPTY, *_stage(number, outcome, excerpts, width)]
+        if stage == "reducer" and found.reducer_heads is not None:
+            text = f"it is instantiated for {ranges(found.reducer_heads)} heads at head_dim 512"
+            lines += paragraph(text, width, first="     ")
+    lines += _kernels(found.decision, width)
+    lines += _nearest(found, width)
+    lines += _notes(found.decision, width)
+    lines += [_EMPTY, *_verdict(found.decision, width)]
+    lines += _knobs(found, width)
+    lines += _alternatives(found, width, spec, can_resolve)
+    return lines
+
+
+def outcome_words(decision: Decision) -> str:
+    """A verdict with its factors: ``FOLDED by 3``."""
+    text = decision.verdict.value
+    if decision.verdict is Verdict.FOLDED:
+        if decision.fold > 1 or decision.qlen_fold <= 1:
+            text += f" by {decision.fold}"
+        if decision.qlen_fold > 1:
+            text += f" (query length by {decision.qlen_fold})"
+    return text
+
+
+def _headline(decision: Decision, width: int) -> list[Line]:
+    shape = decision.shape
+    what = f"{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
+    style = WORDS[decision.verdict].style
+    return [
+        line(Span(printable(f"{what}: "), "title"), Span(outcome_words(decision), style)),
+        *paragraph(commands.in_words(shape, defaults=True), width, first="  ", style="dim"),
+    ]
+
+
+def _stage(
+    number: int, outcome: StageOutcome, excerpts: Sequence[Excerpt], width: int
+) -> list[Line]:
+    style = "fail" if outcome.status in _BAD else ""
+    style = "unknown" if outcome.status == "unknown" else style
+    title = Span(f"{number:>2} {printable(outcome.stage)}: ", "title")
+    lines = [line(title, Span(printable(_status(outcome)), style))]
+    if outcome.message:
+        lines += paragraph(printable(outcome.message), width, first="     ")
+    for excerpt in excerpts[:_MOST_EXCERPTS]:
+        lines += excerpt_lines(excerpt, width)
+    for excerpt in excerpts[_MOST_EXCERPTS:]:
+        lines.append(line("   --> ", Span(_place(excerpt), "place")))
+    for note in outcome.notes:
+        lines += paragraph(printable(note), width, first="     note: ")
+    return lines
+
+
+def _status(outcome: StageOutcome) -> str:
+    """A stage's answer with what belongs to it."""
+    text = outcome.status.replace("_", " ")
+    if outcome.fold > 1:
+        text += f" {outcome.fold}" if outcome.status == "fold" else f", batch x {outcome.fold}"
+    if outcome.qlen_fold > 1:
+        text += f", query length x {outcome.qlen_fold}"
+    if outcome.final_heads is not None:
+        text += f", {outcome.final_heads} heads"
+    if outcome.persistent is not None:
+        text += ", persistent" if outcome.persistent else ", non-persistent"
+    if outcome.entry is not None:
+        text += f", through {outcome.entry}"
+    return text
+
+
+def _place(excerpt: Excerpt) -> str:
+    evidence = excerpt.evidence
+    return printable(f"{evidence.file}:{evidence.line}")
+
+
+def excerpt_lines(excerpt: Excerpt, width: int) -> list[Line]:
+    """A clause's place, its line and a caret; the clause itself where the line is not at hand."""
+    evidence = excerpt.evidence
+    number = str(evidence.line)
+    margin = " " * len(number)
+    lines = [line(f"  {margin}--> ", Span(_place(excerpt), "place"))]
+    text, column = (evidence.text, None) if excerpt.text is None else _dedent(excerpt)
+    room = width - len(margin) - 6
+    if column is not None and column > room * 2 // 3:  # what the caret is under stays in sight
+        cut = column - room // 3
+        text, column = "..." + text[cut:], column - cut + 3
+    if len(text) > room:
+        text = text[: room - 3] + "..."
+    lines.append(line(Span(f"   {number} | ", "dim"), text))
+    if column is not None:
+        lines.append(line(Span(f"   {margin} | ", "dim"), " " * column, Span("^", "caret")))
+    return lines
+
+
+def _dedent(excerpt: Excerpt) -> tuple[str, int | None]:
+    """The line without its indentation, harmless, and where the clause starts in it."""
+    raw = excerpt.text or ""
+    body = raw.lstrip(" \t")
+    start = max(0, excerpt.evidence.column - 1 - (len(raw) - len(body)))
+    before, after = body[:start].replace("\t", " "), body[start:].replace("\t", " ")
+    text = printable(before) + printable(after)
+    return text, len(printable(before)) if start <= len(body) else None
+
+
+def key_words(key: Sequence[tuple[str, Any]]) -> str:
+    """A table key in one line."""
+    return printable(" ".join(f"{name}={getattr(value, 'value', value)}" for name, value in key))
+
+
+def _kernels(decision: Decision, width: int) -> list[Line]:
+    lines: list[Line] = []
+    if decision.key is not None:
+        lines += [_EMPTY, line(Span("Key in the kernel table", "title"))]
+        lines += paragraph(key_words(decision.key), width, first="  ")
+    if decision.kernels:
+        several = len(decision.kernels) > 1
+        title = "Kernels, any of which may run" if several else "Kernel"
+        lines += [_EMPTY, line(Span(title, "title"))]
+        for kernel in decision.kernels:
+            lines.append(line(f"  {printable(kernel.symbol)}"))
+            lines.append(line("  in ", Span(printable(kernel.co), "place"), _presence(kernel)))
+    return lines
+
+
+def _presence(kernel: Kernel) -> str:
+    if kernel.co_present is None:
+        return " (the source holds no code objects)"
+    if not kernel.co_present:
+        return " (MISSING from the source)"
+    if kernel.has_symbol is None:
+        return " (present)"
+    return " (present, defines it)" if kernel.has_symbol else " (present, does NOT define it)"
+
+
+def _nearest(found: Explanation, width: int) -> list[Line]:
+    if not found.nearest:
+        return []
+    lines = [_EMPTY, line(Span("Nearest rows of the kernel table", "title"))]
+    for text, file, number, differs in found.nearest:
+        lines += paragraph(printable(text.strip()), width, first="  ")
+        differing = ", ".join(map(printable, differs)) or "nothing"
+        place = Span(printable(f"{file}:{number}"), "place")
+        lines.append(line("    --> ", place))
+        lines += paragraph(f"differs in {differing}", width, first="    ")
+    return lines
+
+
+def _notes(decision: Decision, width: int) -> list[Line]:
+    shown = {note for _, outcome in decision.stages for note in outcome.notes}
+    notes = [note for note in decision.notes if note not in shown]
+    if not notes:
+        return []
+    lines = [_EMPTY, line(Span("Notes", "title"))]
+    for note in notes:
+        lines += paragraph(printable(note), width, first="  - ")
+    return lines
+
+
+def _verdict(decision: Decision, width: int) -> list[Line]:
+    style = WORDS[decision.verdict].style
+    lines = [line(Span("Verdict: ", "title"), Span(outcome_words(decision), style))]
+    if decision.stage and not decision.verdict.runs:
+        lines[0] += (Span(f", decided by {printable(decision.stage)}"),)
+    lines += paragraph(_meaning(decision), width, first="  ")
+    if decision.message:
+        lines += paragraph(printable(decision.message), width, first="  ")
+    how = what_happens(decision)
+    if how:
+        lines += paragraph(f"At run time it {how}.", width, first="  ")
+    return lines
+
+
+def _meaning(decision: Decision) -> str:
+    if decision.verdict is not Verdict.FOLDED:
+        meaning = WORDS[decision.verdict].meaning
+        return f"{meaning[0].upper()}{meaning[1:]}."
+    times = decision.fold * decision.qlen_fold
+    heads = next((o.final_heads for _, o in decision.stages if o.final_heads), None)
+    of = f"of {heads} heads" if heads else "of fewer heads"
+    return (
+        f"It runs as {times} pseudo-batches {of}, and each of them reads the KV cache again: where "
+        f"decode is bound by KV bandwidth, it takes up to {times} times as long."
+    )
+
+
+def _change(decision: Decision) -> str:
+    stage = f" (by {printable(decision.stage)})" if decision.stage else ""
+    return outcome_words(decision) + ("" if decision.verdict.runs else stage)
+
+
+def _knobs(found: Explanation, width: int) -> list[Line]:
+    if not found.knobs_tried:
+        return []
+    lines = [_EMPTY, line(Span("Knobs that would change the answer", "title"))]
+    for knob in found.knobs:
+        lines.append(_knob(knob))
+    same = [name for name in found.knobs_tried if name not in {k.name for k in found.knobs}]
+    if same:
+        names = ", ".join(map(printable, same))
+        text = f"no change from {names}" if found.knobs else f"none of {names}"
+        lines += paragraph(text, width, first="  ", style="dim")
+    return lines
+
+
+def _knob(knob: Knob) -> Line:
+    name = printable(knob.name)
+    setting = f"{name} unset" if knob.value is None else f"{name}={printable(knob.value)}"
+    style = WORDS[knob.decision.verdict].style
+    return line(f"  {setting}: ", Span(_change(knob.decision), style))
+
+
+def _alternatives(found: Explanation, width: int, spec: str, can_resolve: bool) -> list[Line]:
+    decision = found.decision
+    if decision.verdict is Verdict.NATIVE:
+        return []
+    lines = [_EMPTY, line(Span("Nearest that do better", "title"))]
+    for each in found.alternatives:
+        style = WORDS[each.decision.verdict].style
+        lines.append(line(f"  {what_differs(each)}: ", Span(_change(each.decision), style)))
+    if not found.alternatives:
+        lines.append(line("  none: no padding, query length, mode or page size that was tried"))
+    if can_resolve:
+        command = Span(commands.resolve(decision.shape, spec), "command")
+        lines += [_EMPTY, line("What to launch instead: ", command)]
+    return lines
+
+
+def what_differs(alternative: Alternative) -> str:
+    """What one would do differently."""
+    shape = alternative.decision.shape
+    words = {
+        "heads": f"padded to {shape.num_heads} heads",
+        "qlen": f"at qlen {shape.qlen}",
+        "planner": "with the planner told what is launched",
+        "persistent": "persistent" if shape.persistent else "non-persistent",
+        "lse": "with LSE" if shape.lse else "without LSE",
+        "page_size": f"at page size {shape.page_size}",
+    }
+    return words[alternative.what]

@@ -1,0 +1,149 @@
+"""Deployments as a person reads them: pure functions from data to lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import TypeVar
+
+from mlaprobe.deployments import Assessment
+from mlaprobe.interface import SourceInfo
+from mlaprobe.output.cells import WORDS
+from mlaprobe.output.escape import markdown, printable
+from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
+from mlaprobe.output.style import Line, Span, line, paragraph, ranges
+from mlaprobe.shape import Route, Verdict
+
+_Key = TypeVar("_Key")
+_EMPTY: Line = ()
+_HEADS = 20
+"""Columns for head counts."""
+_HEAD = f"  {'heads':>{_HEADS}} {'qlen':<5} {'lse':<4}{'as it is':<14}{'launch':<11}{'gain':<8}"
+
+
+def models(source: SourceInfo, found: Sequence[Assessment], *, width: int) -> list[Line]:
+    """All deployments, one line per shape: what happens as it is, the head count to launch, and
+    the expected gain."""
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    lines = paragraph(where_found(source), width, style="dim")
+    for (arch, dtype), group in _by(found, _pair):
+        lines += [_EMPTY, line(Span(printable(f"{arch} {dtype}"), "title"))]
+        lines.append(line(Span(_HEAD, "dim")))
+        inside = [each for each in group if each.deployment.model.outside is None]
+        lines += [_row(same, width) for _, same in _by(inside, _launch)]
+        lines += _outside([each for each in group if each.deployment.model.outside], width)
+    lines += [_EMPTY, *_legend(width)]
+    return lines
+
+
+def _pair(each: Assessment) -> tuple[str, str]:
+    return each.padded.arch, f"{each.padded.q_dtype}/{each.padded.kv_dtype}"
+
+
+def _shape(each: Assessment) -> tuple[int, tuple[int, ...], bool]:
+    return each.padded.num_heads, each.padded.qlens, each.padded.lse
+
+
+def _by(
+    found: Sequence[Assessment], key: Callable[[Assessment], _Key]
+) -> Iterable[tuple[_Key, list[Assessment]]]:
+    """Groups in the order in which each first appears."""
+    groups: dict[_Key, list[Assessment]] = {}
+    for each in found:
+        groups.setdefault(key(each), []).append(each)
+    return groups.items()
+
+
+def words(each: Assessment) -> str:
+    """What happens as it is: ``FOLDED by 6``."""
+    if each.verdict is Verdict.FOLDED:
+        return f"FOLDED by {each.fold}"
+    return str(each.verdict)
+
+
+def target(each: Assessment) -> str:
+    """What to launch: ``64``, ``8 gluon``, or that nothing helps."""
+    padded = each.padded
+    if not padded.verdict.runs:
+        return "none works"
+    return f"{padded.padded_num_heads}" + (" gluon" if padded.route is Route.GLUON else "")
+
+
+def gain(each: Assessment) -> str:
+    """The expected change of the time: ``-50.9%``; empty where nothing changes."""
+    saved = each.padded.expected_gain
+    if saved is None or each.padded.padded_num_heads == each.as_is.padded_num_heads:
+        return ""
+    return f"{-saved:+.1%}"
+
+
+def where(each: Assessment) -> str:
+    """A deployment in short: ``Kimi-K3 TP8 DCP4``."""
+    deployment = each.deployment
+    text = f"{deployment.model.name} TP{deployment.tp}"
+    return f"{text} DCP{deployment.dcp}" if deployment.dcp > 1 else text
+
+
+def _row(same: list[Assessment], width: int) -> Line:
+    """One line for all deployments that launch the same."""
+    first = same[0]
+    heads = ranges(sorted({each.padded.num_heads for each in same}))
+    _, qlens, lse = _shape(first)
+    head = f"  {heads:>{_HEADS}} {ranges(qlens):<5} {'yes' if lse else 'no':<4}"
+    verdict, rest = f"{words(first):<14}", f"{target(first):<11}{gain(first):<8}"
+    names = [where(each) for each in same]
+    room = width - len(head + verdict + rest)
+    style = WORDS[first.verdict].style
+    return line(head, Span(verdict, style), rest, Span(printable(fitting(names, room)), "dim"))
+
+
+def fitting(names: Sequence[str], room: int) -> str:
+    """As many names as there is room for, and how many more there are."""
+    for count in range(len(names), 0, -1):
+        more = f", +{len(names) - count}" if count < len(names) else ""
+        text = ", ".join(names[:count]) + more
+        if len(text) <= room:
+            return text
+    return f"{len(names)} deployments"
+
+
+def _launch(each: Assessment) -> tuple[object, ...]:
+    """What rows are one row by: troubled shapes are shown apart, healthy ones by their target."""
+    _, qlens, lse = _shape(each)
+    apart = None if each.verdict is Verdict.NATIVE else each.padded.num_heads
+    return each.trouble, qlens, lse, target(each), each.verdict, apart
+
+
+def _outside(found: list[Assessment], width: int) -> list[Line]:
+    lines: list[Line] = []
+    for name, group in groupby(found, lambda each: each.deployment.model.name):
+        reason = next(group).deployment.model.outside
+        lines += paragraph(printable(f"{name}: {reason}"), width, first="  ", style="fail")
+    return lines
+
+
+def _legend(width: int) -> list[Line]:
+    return paragraph(
+        "as it is: heads rounded up to a multiple of 16; launch: what mode auto takes; gain: the "
+        "estimated change of the kernel's time; DCP gathers heads and needs the log-sum-exp.",
+        width,
+        style="dim",
+    )
+
+
+def models_markdown(found: Sequence[Assessment]) -> str:
+    """All deployments as a Markdown table, a row each."""
+    lines = [
+        "| model | tp | dcp | draft | arch | dtype | heads | as it is | launch | gain |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for each in found:
+        arch, dtype = _pair(each)
+        outside = each.deployment.model.outside
+        cells = (
+            *(each.deployment.model.name, each.deployment.tp, each.deployment.dcp),
+            *(each.deployment.draft, arch, dtype, each.padded.num_heads),
+            *(("outside", "", "") if outside else (words(each), target(each), gain(each))),
+        )
+        lines.append("| " + " | ".join(markdown(str(cell)) for cell in cells) + " |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,93 @@
+"""Text with meaning attached to its parts, and what that looks like with and without colour."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+STYLES = {
+    "": "",
+    "title": "bold",
+    "native": "bold green",
+    "partial": "green",
+    "fold": "yellow",
+    "fail": "red",
+    "wrong": "bold magenta",
+    "unknown": "bold cyan",
+    "dim": "dim",
+    "place": "cyan",
+    "caret": "bold red",
+    "command": "bold",
+}
+"""What each meaning looks like, in rich's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+def line(*parts: str | Span) -> Line:
+    """A line of plain and styled parts."""
+    return tuple(part if isinstance(part, Span) else Span(part) for part in parts)
+
+
+def plain(lines: Iterable[Line]) -> str:
+    """Lines without decoration, without blanks at their ends."""
+    return "".join("".join(span.text for span in each).rstrip() + "\n" for each in lines)
+
+
+def rich_text(lines: Iterable[Line]) -> Text:
+    """The same lines for a terminal. Only here is rich imported."""
+    from rich.text import Text
+
+    text = Text(no_wrap=True, overflow="ignore", end="")
+    for each in lines:
+        for span in each:
+            text.append(span.text, style=STYLES[span.style] or None)
+        text.append("\n")
+    return text
+
+
+def wrapped(text: str, width: int, *, first: str = "", rest: str | None = None) -> list[str]:
+    """Text broken at blanks, with what its first and its other lines start with."""
+    later = " " * len(first) if rest is None else rest
+    found = textwrap.wrap(
+        text,
+        max(width, len(later) + 20),
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return found or [first.rstrip()]
+
+
+def paragraph(text: str, width: int, *, first: str = "", style: str = "") -> list[Line]:
+    """Wrapped text as lines of one style."""
+    return [line(Span(each, style)) for each in wrapped(text, width, first=first)]
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Numbers as people write them: ``1-7,16,24``. Their order is kept."""
+    parts: list[str] = []
+    start = previous = None
+    for number in (*numbers, None):
+        if previous is not None and number is not None and number == previous + 1:
+            previous = number
+            continue
+        if start is not None and previous is not None:
+            parts.append(str(start) if start == previous else f"{start}-{previous}")
+        start = previous = number
+    return ",".join(parts)

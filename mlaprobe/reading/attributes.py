@@ -1,0 +1,132 @@
+"""Attributes and subscripts of values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.reading.ir import Span
+from mlaprobe.reading.machine import Failed
+from mlaprobe.reading.methods import method
+from mlaprobe.reading.operators import equals
+from mlaprobe.reading.values import (
+    Builtin,
+    EnumMember,
+    EnumType,
+    Model,
+    Pointer,
+    Record,
+    StructType,
+    Unknown,
+)
+
+
+_OPTIONAL = frozenset(("has_value", "value", "value_or"))
+
+
+def optional_method(obj: Any, name: str) -> Builtin:
+    """A method of ``std::optional``: a plain value is one that is there, ``None`` one that is
+    not."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if name == "has_value":
+            return obj is not None
+        if obj is not None:
+            return obj
+        if name == "value_or" and args:
+            return args[0]
+        raise Failed("exception", "std::bad_optional_access", "bad optional access", span)
+
+    return Builtin(name, call)
+
+
+def attribute(
+    machine: Any, module: Any, obj: Any, name: str, span: Span, *, python: bool = False
+) -> Any:
+    """``obj.name``."""
+    if name in _OPTIONAL and not python and not isinstance(obj, (Unknown, Model, Record, Pointer)):
+        return optional_method(obj, name)
+    if isinstance(obj, Record):
+        found = obj.fields.get(name, machine)
+        if found is not machine:
+            return found
+        return Unknown(f"{obj.type} has no known member {name}", span)
+    if isinstance(obj, Unknown):
+        return obj.derive("." + name)
+    if isinstance(obj, Model):
+        inside = getattr(obj, "get_in", None)
+        if inside is not None:
+            value = inside(machine.run, name, span)
+            return value
+        return obj.get(name, span)
+    if isinstance(obj, Pointer):
+        return attribute(machine, module, obj.frame.get(obj.slot), name, span)
+    if isinstance(obj, StructType):
+        return module.static(machine.run, obj, name, span)
+    if isinstance(obj, EnumType):
+        found = obj.member(name)
+        return found if found is not None else Unknown(f"{obj.name} has no {name}", span)
+    if isinstance(obj, EnumMember):
+        return _member_attribute(obj, name, span)
+    if obj is None:
+        return Unknown(f"attribute {name} of nothing", span)
+    return method(obj, name, span)
+
+
+def _member_attribute(member: EnumMember, name: str, span: Span) -> Any:
+    if name == "value":
+        return member.value if member.value is not None else Unknown("an enum's value", span)
+    if name == "name":
+        return member.name
+    return Unknown(f"attribute {name} of an enum member", span)
+
+
+def subscript(obj: Any, key: Any, span: Span, *, python: bool) -> Any:
+    """``obj[key]``.
+
+    Raises:
+        Failed: what Python raises for a key or an index that is certainly not there.
+    """
+    if isinstance(obj, Unknown):
+        return obj.derive("[]", key)
+    if isinstance(obj, Model):
+        return obj.index(key, span)
+    if isinstance(key, Unknown):
+        return _at_unknown(obj, key)
+    if isinstance(obj, dict):
+        return _in_dict(obj, key, span, python=python)
+    if isinstance(obj, (tuple, list, str, range)):
+        if isinstance(key, slice):
+            return obj[key]
+        if type(key) in (int, bool):
+            if -len(obj) <= key < len(obj):
+                return obj[key]
+            if python:
+                raise Failed("exception", "IndexError", f"index {key} out of range", span)
+            return Unknown(f"index {key} out of range", span)
+    return Unknown(f"subscript of a {type(obj).__name__}", span)
+
+
+def _at_unknown(obj: Any, key: Unknown) -> Any:
+    """An element at an unknown place: known only if all elements are the same."""
+    values = list(obj.values()) if isinstance(obj, dict) else None
+    if values is None and isinstance(obj, (tuple, list)):
+        values = list(obj)
+    if values and not isinstance(obj, dict):
+        first = values[0]
+        if all(equals(first, v, key.span) is True for v in values[1:]):
+            return first
+    return key.derive("[]", key)
+
+
+def _in_dict(obj: dict[Any, Any], key: Any, span: Span, *, python: bool) -> Any:
+    try:
+        if key in obj:
+            return obj[key]
+    except TypeError:
+        return Unknown("a key that cannot be hashed", span)
+    unsure = any(isinstance(equals(k, key, span), Unknown) for k in obj)
+    if unsure:
+        return Unknown("a key that cannot be compared", span)
+    if python:
+        raise Failed("exception", "KeyError", repr(key), span)
+    return Unknown(f"no key {key!r}", span)

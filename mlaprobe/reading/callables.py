@@ -1,0 +1,180 @@
+"""Calls and kernel launches as closures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mlaprobe.reading import ir
+from mlaprobe.reading.attributes import attribute
+from mlaprobe.reading.calls import Braced, result_of_unknown
+from mlaprobe.reading.displays import compile_items
+from mlaprobe.reading.machine import Failed, Halted
+from mlaprobe.reading.places import compile_pointer
+from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.values import Builtin, Closure, Record, Unknown
+
+if TYPE_CHECKING:
+    from mlaprobe.reading.expressions import Unit
+
+Frame = dict[str, Any]
+Eval = Callable[[Frame], Any]
+
+
+def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
+    """A call: the callee decides whether variables are passed as places."""
+    from mlaprobe.reading.expressions import compile_expression, global_name
+
+    func = node.func
+    args = compile_items(unit, node.args, scope)
+    kwargs = _compile_kwargs(unit, node, scope)
+    pointers = [compile_pointer(unit, a, scope) for a in node.args] if unit.lang == "cpp" else []
+    name = callee_name(func)
+    if isinstance(func, ir.Attr):
+        owner, attr, where = compile_expression(unit, func.obj, scope), func.name, func.span
+        machine, module, python = unit.machine, unit.module, unit.lang == "py"
+
+        def callee(e: Frame) -> Any:
+            return attribute(machine, module, owner(e), attr, where, python=python)
+    elif isinstance(func, ir.Name) and scope.find(func.id) is None:
+        callee = global_name(unit, func.id, func.span)
+    else:
+        callee = compile_expression(unit, func, scope)
+    return _caller(unit, node, scope, callee, args, kwargs, pointers, name)
+
+
+def callee_name(func: ir.Node) -> str:
+    """What a call is called, for messages."""
+    if isinstance(func, ir.Name):
+        return func.id
+    if isinstance(func, ir.Attr):
+        return f"{callee_name(func.obj)}.{func.name}"
+    if isinstance(func, ir.Call):
+        return f"{callee_name(func.func)}()"
+    if isinstance(func, ir.Index):
+        return f"{callee_name(func.obj)}[]"
+    return "a value"
+
+
+def _compile_kwargs(unit: Unit, node: ir.Call, scope: Scope) -> Callable[[Frame], Any] | None:
+    from mlaprobe.reading.expressions import compile_expression
+
+    if not node.kwargs:
+        return None
+    pairs = [(k, compile_expression(unit, v, scope)) for k, v in node.kwargs]
+    span = node.span
+
+    def run(e: Frame) -> Any:
+        result: dict[str, Any] = {}
+        for key, value in pairs:
+            v = value(e)
+            if key is not None:
+                result[key] = v
+            elif isinstance(v, dict):
+                result.update(v)
+            else:
+                return Unknown("keyword arguments are not known", span)
+        return result
+
+    return run
+
+
+def _caller(
+    unit: Unit,
+    node: ir.Call,
+    scope: Scope,
+    callee: Eval,
+    args: Callable[[Frame], Any],
+    kwargs: Callable[[Frame], Any] | None,
+    pointers: list[Any],
+    name: str,
+) -> Eval:
+    from mlaprobe.reading.expressions import compile_expression
+
+    machine, compiler, span = unit.machine, unit.compiler, node.span
+    template = tuple(compile_expression(unit, t, scope) for t in node.template)
+    writable = any(p is not None for p in pointers)
+
+    def missing(e: Frame, failure: Failed) -> None:
+        """A method that certainly does not exist: the program gets no further, but what it was
+        about to call with is worth knowing. Arguments are named as the caller names them."""
+        values = args(e)
+        if isinstance(node.func, ir.Attr) and not isinstance(values, Unknown):
+            named = {
+                a.id: v for a, v in zip(node.args, values, strict=False) if isinstance(a, ir.Name)
+            }
+            machine.run.emit("missing", node.func.name, values, named, span)
+        raise failure
+
+    def run(e: Frame) -> Any:
+        try:
+            function = callee(e)
+        except Failed as failure:
+            if failure.how != "AttributeError":
+                raise
+            missing(e, failure)
+        values = args(e)
+        named = kwargs(e) if kwargs is not None else {}
+        if isinstance(values, Unknown) or isinstance(named, Unknown):
+            reason = values if isinstance(values, Unknown) else named
+            return result_of_unknown(machine.run, reason, name, (), {}, span)
+        if isinstance(function, Closure):
+            if writable:
+                values = _with_places(compiler, function, e, values, pointers)
+            if not template:
+                return compiler.call_closure(function, tuple(values), named, span)
+            types = tuple(t(e) for t in template)
+            machine.run.emit("template", name, values, {"<>": types}, span)
+            if machine.run.facts.get("stop_at_template"):
+                raise Halted
+            return compiler.call_closure(function, tuple(values), named, span, types)
+        if isinstance(function, Builtin):
+            if function.takes_template:
+                named = {"<>": tuple(t(e) for t in template)}
+            return function.call(machine.run, tuple(values), named, span)
+        if isinstance(function, Unknown):
+            returns = machine.assume_returns(name)
+            if writable and not (returns and "::" not in name):
+                values = [
+                    p(e) if p is not None and not isinstance(v, Record) else v
+                    for p, v in zip(pointers, values, strict=False)
+                ]
+            return result_of_unknown(
+                machine.run, function, name, tuple(values), named, span, returns=returns
+            )
+        return compiler.call(function, tuple(values), named, span)
+
+    return run
+
+
+def _with_places(
+    compiler: Any, function: Closure, e: Frame, values: list[Any], pointers: list[Any]
+) -> list[Any]:
+    """Arguments of non-const reference parameters as pointers to the caller's variables."""
+    refs = compiler.code(function).refs
+    if not refs:
+        return values
+    values = list(values)
+    for position, _, _ in refs:
+        if position < len(values) and pointers[position] is not None:
+            values[position] = pointers[position](e)
+    return values
+
+
+def compile_launch(unit: Unit, node: ir.Launch, scope: Scope) -> Eval:
+    """A GPU kernel launch."""
+    args = compile_items(unit, node.args, scope)
+    machine, name, span = unit.machine, node.name, node.span
+
+    def run(e: Frame) -> Any:
+        values = args(e)
+        known = () if isinstance(values, Unknown) else values
+        machine.run.emit("launch", name, known, {}, span)
+        return None
+
+    return run
+
+
+def unbrace(value: Any) -> Any:
+    """A braced list without a type is a tuple."""
+    return value.items if isinstance(value, Braced) else value

@@ -1,0 +1,260 @@
+"""From the intermediate form to closures that the machine runs.
+
+An expression becomes ``f(frame) -> value``, a statement ``f(frame) -> signal`` where the signal is
+``None``, ``BREAK``, ``CONTINUE`` or a :class:`Returned`. A frame is a dict of slots; ``"^"`` is the
+frame around it. Compiling happens once per function, running many times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.reading import calls, expressions, statements
+from mlaprobe.reading.cppbuiltins import message_of
+from mlaprobe.reading.ir import CType, Function, Name, Node, Param, Span
+from mlaprobe.reading.machine import MAX_DEPTH, Abandon, Failed, Machine, memo_key
+from mlaprobe.reading.operators import convert
+from mlaprobe.reading.scope import FunctionScope, Scope
+from mlaprobe.reading.statements import Returned
+from mlaprobe.reading.values import (
+    Builtin,
+    Closure,
+    EnumType,
+    Model,
+    Pointer,
+    Record,
+    StructType,
+    Unknown,
+)
+
+Frame = dict[str, Any]
+Eval = Callable[[Frame], Any]
+
+
+class Code:
+    """A compiled function."""
+
+    __slots__ = ("body", "function", "params", "pure", "refs", "reports", "result", "template")
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.params: tuple[tuple[Param, str, Eval | None], ...] = ()
+        self.body: Eval = lambda frame: None
+        self.template: tuple[str, ...] = ()
+        """Slots of template parameters."""
+        self.refs: tuple[tuple[int, str, str], ...] = ()
+        """(position, slot, name) of parameters that are written back."""
+        self.result: CType | None = function.result
+        self.pure = not function.captures
+        self.reports = _reports(function)
+        """Whether the function only reports a failure, so that its arguments are the message."""
+
+
+class Compiler:
+    """Compiles and calls; holds what is compiled."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._codes: dict[tuple[int, bool], tuple[Function, Code]] = {}
+
+    # --- compiling -------------------------------------------------------------------------------
+
+    def expression(self, node: Node, module: Any) -> Eval:
+        """An expression of a module's own scope."""
+        unit = expressions.Unit(self.machine, self, module, "py", traced=False)
+        return expressions.compile_expression(unit, node, Scope(FunctionScope(None)))
+
+    def code(self, closure: Closure) -> Code:
+        """The compiled body of a function."""
+        traced = self.machine.run.trace is not None and not _reports(closure.function)
+        key = (id(closure.function), traced)
+        found = self._codes.get(key)
+        if found is None:
+            found = (closure.function, self._compile(closure, traced))
+            self._codes[key] = found
+        return found[1]
+
+    def _compile(self, closure: Closure, traced: bool) -> Code:
+        function = closure.function
+        unit = expressions.Unit(self.machine, self, closure.module, function.lang, traced=traced)
+        scope = Scope(FunctionScope(closure.scope))
+        code = Code(function)
+        code.template = tuple(scope.declare(name) for name in function.template)
+        params: list[tuple[Param, str, Eval | None]] = []
+        refs: list[tuple[int, str, str]] = []
+        for position, param in enumerate(function.params):
+            slot = scope.declare(param.name, param.type)
+            default = None
+            if param.default is not None:
+                default = expressions.compile_expression(unit, param.default, scope)
+            params.append((param, slot, default))
+            ctype = param.type
+            if ctype is not None and ctype.ref and not ctype.const:
+                refs.append((position, slot, param.name))
+        if function.lang == "py":
+            for name in statements.assigned_names(function.body):
+                if name not in scope.names:
+                    scope.declare(name)
+        code.params, code.refs = tuple(params), tuple(refs)
+        code.body = statements.compile_block(unit, function.body, scope)
+        if refs or statements.writes_outside(function.body, scope):
+            code.pure = False
+        return code
+
+    # --- calling ---------------------------------------------------------------------------------
+
+    def call(self, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        """Call a value."""
+        run = self.machine.run
+        if isinstance(value, Closure):
+            return self.call_closure(value, args, kwargs, span)
+        if isinstance(value, Builtin):
+            return value.call(run, args, kwargs, span)
+        if isinstance(value, Model):
+            return value.call(run, args, kwargs, span)
+        if isinstance(value, StructType):
+            return self.construct(value, args, span, None)
+        if isinstance(value, EnumType):
+            found = value.of_value(args[0]) if len(args) == 1 else None
+            return found if found is not None else Unknown(f"a member of {value.name}", span)
+        if isinstance(value, Unknown):
+            return calls.result_of_unknown(run, value, "a call", args, kwargs, span)
+        return Unknown("call of something that is no function", span)
+
+    def call_closure(
+        self,
+        closure: Closure,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        span: Span,
+        types: tuple[Any, ...] = (),
+    ) -> Any:
+        """Call a function of the source; a pure call with plain arguments is remembered.
+        ``types`` are the template arguments."""
+        run = self.machine.run
+        code = self.code(closure)
+        key = None
+        if code.pure and run.trace is None and closure.frame is None and not types:
+            plain = memo_key(args, kwargs)
+            if plain is not None:
+                key = ("call", id(closure.function), plain)
+                known = run.cache.get(key)
+                if known is not None:
+                    run.observations.extend(known[2])
+                    if known[0]:
+                        raise known[1]
+                    return known[1]
+        before, seen = run.effects, len(run.observations)
+        try:
+            result = self._enter(code, closure, args, kwargs, span, types)
+        except Failed as failure:
+            if key is not None and run.effects == before:
+                run.cache[key] = (True, failure, tuple(run.observations[seen:]))
+            raise
+        if key is not None and run.effects == before and not _mutable(result):
+            run.cache[key] = (False, result, tuple(run.observations[seen:]))
+        return result
+
+    def _enter(
+        self,
+        code: Code,
+        closure: Closure,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        span: Span,
+        types: tuple[Any, ...],
+    ) -> Any:
+        run = self.machine.run
+        if run.depth >= MAX_DEPTH:
+            raise Abandon("calls are nested too deeply", span)
+        frame: Frame = {"^": closure.frame}
+        for position, slot in enumerate(code.template):
+            if position < len(types):
+                frame[slot] = types[position]
+        calls.bind(code.params, closure.function, frame, args, kwargs, span)
+        outermost = run.depth == 0
+        if outermost:
+            run.frame = frame
+        run.depth += 1
+        try:
+            signal = code.body(frame)
+        except Failed as failure:
+            if code.reports and not failure.message:
+                failure.message = message_of(args)
+            raise
+        finally:
+            run.depth -= 1
+        for position, slot, _ in code.refs:
+            if position < len(args) and isinstance(args[position], Pointer):
+                pointer = args[position]
+                pointer.frame[pointer.slot] = frame.get(slot)
+        value = signal.value if isinstance(signal, Returned) else None
+        if code.result is not None and isinstance(signal, Returned):
+            value = self._as_result(value, code.result, closure, span)
+        return value
+
+    def _as_result(self, value: Any, ctype: CType, closure: Closure, span: Span) -> Any:
+        """A braced list returned from a function takes the function's return type."""
+        if isinstance(value, calls.Braced):
+            return self.construct_named(ctype, value.items, closure.module, span)
+        return convert(value, ctype, span)
+
+    def construct_named(self, ctype: CType, items: tuple[Any, ...], module: Any, span: Span) -> Any:
+        """``Type{items}``."""
+        if ctype.kind in ("int", "unsigned", "bool", "float", "string") and not ctype.pointer:
+            empty: Any = {"string": "", "float": 0.0, "bool": False}.get(ctype.kind, 0)
+            return convert(items[0] if items else empty, ctype, span)
+        if ctype.name.startswith(("std::tuple", "std::pair", "std::array")):
+            return items
+        kind = module.lookup(self.machine.run, ctype.name.split("<", 1)[0], span)
+        if isinstance(kind, StructType):
+            return self.construct(kind, items, span, module)
+        if isinstance(kind, (Builtin, Model)):
+            return self.call(kind, items, {}, span)
+        if isinstance(kind, EnumType) and len(items) == 1:
+            return self.call(kind, items, {}, span)
+        return Unknown(f"type {ctype.name} is not known", span)
+
+    def construct(self, struct: StructType, items: tuple[Any, ...], span: Span, module: Any) -> Any:
+        """An aggregate from its members in declaration order."""
+        if len(items) > len(struct.members):
+            return Unknown(f"too many members for {struct.name}", span)
+        fields: dict[str, Any] = {}
+        for position, (name, ctype, default) in enumerate(struct.members):
+            if position < len(items):
+                value = items[position]
+                if isinstance(value, calls.Braced):
+                    value = self.construct_named(ctype, value.items, module, span)
+                fields[name] = convert(value, ctype, span)
+            elif default is not None and module is not None:
+                fields[name] = convert(
+                    self.machine.evaluate(self.machine.run, default, module), ctype, span
+                )
+            else:
+                fields[name] = zero_of(ctype, span)
+        return Record(struct.name, fields)
+
+
+def zero_of(ctype: CType, span: Span) -> Any:
+    """What value-initialisation gives."""
+    if ctype.pointer:
+        return None
+    zeros: dict[str, Any] = {
+        "int": 0,
+        "unsigned": 0,
+        "bool": False,
+        "float": 0.0,
+        "string": "",
+    }
+    if ctype.kind in zeros:
+        return zeros[ctype.kind]
+    return Unknown(f"initial value of a {ctype.name}", span)
+
+
+def _reports(function: Function) -> bool:
+    return any(isinstance(d, Name) and d.id == "noreturn" for d in function.decorators)
+
+
+def _mutable(value: Any) -> bool:
+    return isinstance(value, (Record, list, dict, set, Pointer, Closure))

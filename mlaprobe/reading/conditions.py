@@ -1,0 +1,145 @@
+"""Values of preprocessor conditions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from mlaprobe.reading.cpptokens import Token
+
+_INTEGER = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9']+)[uUlLzZ]*")
+_LEVELS: tuple[tuple[str, ...], ...] = (
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!="),
+    ("<", "<=", ">", ">="),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+
+
+class ConditionError(Exception):
+    """A condition that is no constant expression."""
+
+
+def parse_integer(text: str) -> int | None:
+    """The value of a C++ integer literal."""
+    match = _INTEGER.fullmatch(text)
+    if match is None:
+        return None
+    digits = match.group(1).replace("'", "")
+    if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
+        return int(digits, 8) if all(d in "01234567" for d in digits) else None
+    try:
+        return int(digits, 0)
+    except ValueError:
+        return None
+
+
+class Condition:
+    """Evaluates one expression; names that are left after expansion are 0, as C++ has it."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = tokens
+        self._at = 0
+
+    def value(self) -> int:
+        """The value.
+
+        Raises:
+            ConditionError: the tokens are no expression.
+        """
+        result = self._ternary()
+        if self._at != len(self._tokens):
+            raise ConditionError(f"unexpected {self._tokens[self._at].text!r}")
+        return result
+
+    def _peek(self) -> str:
+        return self._tokens[self._at].text if self._at < len(self._tokens) else ""
+
+    def _take(self, text: str) -> None:
+        if self._peek() != text:
+            raise ConditionError(f"expected {text!r}")
+        self._at += 1
+
+    def _ternary(self) -> int:
+        test = self._level(0)
+        if self._peek() != "?":
+            return test
+        self._at += 1
+        then = self._ternary()
+        self._take(":")
+        orelse = self._ternary()
+        return then if test else orelse
+
+    def _level(self, level: int) -> int:
+        if level == len(_LEVELS):
+            return self._unary()
+        left = self._level(level + 1)
+        while self._peek() in _LEVELS[level]:
+            op = self._peek()
+            self._at += 1
+            left = _apply(op, left, self._level(level + 1))
+        return left
+
+    def _unary(self) -> int:
+        op = self._peek()
+        if op in ("!", "-", "+", "~", "not"):
+            self._at += 1
+            value = self._unary()
+            return {"!": int(not value), "not": int(not value), "-": -value, "+": value}.get(
+                op, ~value
+            )
+        return self._primary()
+
+    def _primary(self) -> int:
+        if self._at >= len(self._tokens):
+            raise ConditionError("the condition ends early")
+        token = self._tokens[self._at]
+        self._at += 1
+        if token.text == "(":
+            value = self._ternary()
+            self._take(")")
+            return value
+        if token.kind == "number":
+            number = parse_integer(token.text)
+            if number is None:
+                raise ConditionError(f"{token.text} is no integer")
+            return number
+        if token.kind == "name":
+            if self._peek() == "(":
+                raise ConditionError(f"{token.text} is not defined")
+            return int(token.text == "true")
+        raise ConditionError(f"unexpected {token.text!r}")
+
+
+def _apply(op: str, a: int, b: int) -> int:
+    if op in ("/", "%") and b == 0:
+        raise ConditionError("division by zero")
+    if op in ("<<", ">>") and not 0 <= b < 64:
+        raise ConditionError("shift out of range")
+    operations: dict[str, Callable[[], int]] = {
+        "||": lambda: int(bool(a) or bool(b)),
+        "&&": lambda: int(bool(a) and bool(b)),
+        "|": lambda: a | b,
+        "^": lambda: a ^ b,
+        "&": lambda: a & b,
+        "==": lambda: int(a == b),
+        "!=": lambda: int(a != b),
+        "<": lambda: int(a < b),
+        "<=": lambda: int(a <= b),
+        ">": lambda: int(a > b),
+        ">=": lambda: int(a >= b),
+        "<<": lambda: a << b,
+        ">>": lambda: a >> b,
+        "+": lambda: a + b,
+        "-": lambda: a - b,
+        "*": lambda: a * b,
+        "/": lambda: int(a / b),
+        "%": lambda: a - b * int(a / b),
+    }
+    return operations[op]()

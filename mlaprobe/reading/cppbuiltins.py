@@ -1,0 +1,166 @@
+"""Functions of the C++ standard library that host code computes with."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.reading.ir import Span
+from mlaprobe.reading.machine import Failed
+from mlaprobe.reading.operators import compare, truth
+from mlaprobe.reading.values import Builtin, EnumMember, Unknown
+
+_LEADING_INTEGER = re.compile(r"\s*([+-]?\d+)")
+
+
+def _first_unknown(name: str, args: tuple[Any, ...], span: Span) -> Unknown:
+    for value in args:
+        if isinstance(value, Unknown):
+            return value.derive(name, *args)
+    return Unknown(f"{name} of these values", span)
+
+
+def _plain(name: str, function: Callable[..., Any]) -> Builtin:
+    """A function of known values; of anything else its result is unknown."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if all(isinstance(a, (int, float, str)) for a in args):
+            try:
+                return function(*args)
+            except (TypeError, ValueError, OverflowError):
+                pass
+        return _first_unknown(name, args, span)
+
+    return Builtin(name, call)
+
+
+def _atoi(text: str) -> int:
+    match = _LEADING_INTEGER.match(text)
+    return int(match.group(1)) if match else 0
+
+
+def _extreme(name: str, op: str) -> Builtin:
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if not args:
+            return Unknown(f"{name} of nothing", span)
+        best = args[0]
+        for value in args[1:]:
+            better = compare(op, value, best, span)
+            if isinstance(better, Unknown):
+                return better.derive(name, *args)
+            best = value if better else best
+        return best
+
+    return Builtin(name, call)
+
+
+def _getenv(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if len(args) == 1 and isinstance(args[0], str):
+        return run.getenv(args[0])
+    return Unknown("an environment variable whose name is not known", span)
+
+
+def _identity(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return args[0] if args else Unknown("nothing", span)
+
+
+def _abort(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    raise Failed("abort", "abort", "", span)
+
+
+def _nothing(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return Unknown("the result of writing text", span)
+
+
+def _check(how: str, kind: str) -> Builtin:
+    """A check that fails where its first argument is false; the others are its message."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        known = truth(args[0]) if args else True
+        if isinstance(known, Unknown):
+            known = run.decide(known)
+        if known:
+            return None
+        raise Failed(kind, how, message_of(args[1:]), span)
+
+    return Builtin(how, call)
+
+
+def message_of(args: tuple[Any, ...]) -> str:
+    """The text that a check writes, as far as it is known."""
+    return "".join(
+        a.name if isinstance(a, EnumMember) else str(a)
+        for a in args
+        if isinstance(a, (str, int, float, EnumMember))
+    ).strip()
+
+
+def _tuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return args
+
+
+def _size(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if len(args) == 1 and isinstance(args[0], (tuple, list, str)):
+        return len(args[0])
+    return Unknown("a size", span)
+
+
+def _clz(value: int) -> int:
+    return 32 - value.bit_length()
+
+
+def _ctz(value: int) -> int:
+    return (value & -value).bit_length() - 1
+
+
+def builtins() -> dict[str, Any]:
+    """Names and values of what the language and its library provide."""
+    plain: dict[str, Callable[..., Any]] = {
+        "atoi": _atoi,
+        "stoi": _atoi,
+        "strcmp": lambda a, b: (a > b) - (a < b),
+        "abs": abs,
+        "to_string": lambda v: str(int(v)) if not isinstance(v, float) else str(v),
+        "log2f": math.log2,
+        "log2": math.log2,
+        "ceil": math.ceil,
+        "floor": math.floor,
+        "__builtin_ctz": _ctz,
+        "__builtin_clz": _clz,
+        "__builtin_popcount": lambda v: v.bit_count() if hasattr(v, "bit_count") else 0,
+    }
+    values: dict[str, Any] = {}
+    for name, function in plain.items():
+        values[name] = values["std::" + name] = _plain(name, function)
+    for name, op in (("min", "<"), ("max", ">")):
+        values[name] = values["std::" + name] = _extreme(name, op)
+    for name in ("getenv", "secure_getenv"):
+        values[name] = values["std::" + name] = Builtin(name, _getenv)
+    for name in ("move", "forward", "ref", "cref", "as_const", "make_optional"):
+        values["std::" + name] = Builtin(name, _identity)
+    for name in ("abort", "terminate", "exit", "_exit", "quick_exit"):
+        values[name] = values["std::" + name] = Builtin(name, _abort)
+    for name in ("printf", "fprintf", "puts", "fputs", "fflush", "fwrite", "snprintf"):
+        values[name] = values["std::" + name] = Builtin(name, _nothing)
+    for name in ("std::make_tuple", "std::make_pair", "std::tie"):
+        values[name] = Builtin(name, _tuple)
+    values["std::size"] = Builtin("std::size", _size)
+    values["assert"] = _check("assert", "abort")
+    values.update(
+        {
+            "std::nullopt": None,
+            "NULL": None,
+            "__func__": None,
+            "__FILE__": None,
+            "__LINE__": None,
+            "std::string::npos": 2**64 - 1,
+            "INT_MAX": 2**31 - 1,
+            "INT32_MAX": 2**31 - 1,
+        }
+    )
+    return values
+
+
+check = _check

@@ -1,0 +1,228 @@
+"""Displays, comprehensions and formatted strings as closures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mlaprobe.reading import ir
+from mlaprobe.reading.machine import Abandon, truth
+from mlaprobe.reading.places import compile_store
+from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.values import EnumMember, Model, Unknown
+
+if TYPE_CHECKING:
+    from mlaprobe.reading.expressions import Unit
+
+Frame = dict[str, Any]
+Eval = Callable[[Frame], Any]
+MAX_ELEMENTS = 20_000
+
+
+def elements(value: Any, span: ir.Span) -> list[Any] | Unknown:
+    """The elements of an iterable, or why they are not known."""
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, (tuple, list, dict, str, set, frozenset, range)):
+        if len(value) > MAX_ELEMENTS:
+            raise Abandon("a sequence is too long to follow", span)
+        return list(value)
+    if isinstance(value, Model):
+        found = value.iterate()
+        if found is not None:
+            return list(found)
+    return Unknown("the elements of a value are not known", span)
+
+
+def compile_items(
+    unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope
+) -> Callable[[Frame], list[Any] | Unknown]:
+    """The values of a display's items, ``*`` expanded."""
+    from mlaprobe.reading.expressions import compile_expression
+
+    parts = [
+        (isinstance(n, ir.Star), compile_expression(unit, _inner(n), scope), n.span) for n in nodes
+    ]
+    if not any(star for star, _, _ in parts):
+        plain = tuple(p for _, p, _ in parts)
+        return lambda e: [p(e) for p in plain]
+
+    def run(e: Frame) -> list[Any] | Unknown:
+        values: list[Any] = []
+        for star, part, span in parts:
+            value = part(e)
+            if not star:
+                values.append(value)
+                continue
+            inner = elements(value, span)
+            if isinstance(inner, Unknown):
+                return inner
+            values.extend(inner)
+        return values
+
+    return run
+
+
+def _inner(node: ir.Node) -> ir.Node:
+    return node.value if isinstance(node, ir.Star) else node
+
+
+def compile_sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
+    """A tuple, list or set display."""
+    items = compile_items(unit, node.items, scope)
+    kind = node.kind
+    if kind == "tuple":
+
+        def make_tuple(e: Frame) -> Any:
+            values = items(e)
+            return values if isinstance(values, Unknown) else tuple(values)
+
+        return make_tuple
+
+    def make(e: Frame) -> Any:
+        values = items(e)
+        if isinstance(values, Unknown) or kind == "list":
+            return values
+        return _as_set(values)
+
+    return make
+
+
+def _as_set(values: list[Any]) -> Any:
+    """A set that keeps unknown elements (a tuple serves for membership)."""
+    if all(isinstance(v, (int, str, float, EnumMember, type(None))) for v in values):
+        return frozenset(values)
+    return tuple(values)
+
+
+def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
+    """A dict display."""
+    from mlaprobe.reading.expressions import compile_expression
+
+    pairs = [
+        (
+            compile_expression(unit, k, scope) if k is not None else None,
+            compile_expression(unit, v, scope),
+        )
+        for k, v in node.items
+    ]
+    span = node.span
+
+    def run(e: Frame) -> Any:
+        result: dict[Any, Any] = {}
+        for key, value in pairs:
+            v = value(e)
+            if key is None:
+                if not isinstance(v, dict):
+                    return Unknown("a mapping is not known", span)
+                result.update(v)
+                continue
+            k = key(e)
+            if isinstance(k, Unknown):
+                return k
+            try:
+                result[k] = v
+            except TypeError:
+                return Unknown("a key that cannot be hashed", span)
+        return result
+
+    return run
+
+
+def compile_comprehension(unit: Unit, node: ir.Comprehension, scope: Scope) -> Eval:
+    """A comprehension; generators are evaluated at once."""
+    from mlaprobe.reading.expressions import compile_expression
+
+    inner = Scope(scope.function, scope)
+    clauses = []
+    for target, iterable, conditions in node.clauses:
+        source = compile_expression(unit, iterable, inner)
+        for name in _target_names(target):
+            inner.declare(name)
+        store = compile_store(unit, target, inner)
+        tests = [compile_expression(unit, c, inner) for c in conditions]
+        clauses.append((source, store, tests, iterable.span))
+    element = compile_expression(unit, node.element, inner)
+    kind, span = node.kind, node.span
+
+    def walk(e: Frame, at: int, out: list[Any]) -> Unknown | None:
+        if at == len(clauses):
+            out.append(element(e))
+            return None
+        source, store, tests, where = clauses[at]
+        values = elements(source(e), where)
+        if isinstance(values, Unknown):
+            return values
+        for value in values:
+            store(e, value)
+            keep = _all_true(tests, e)
+            if isinstance(keep, Unknown):
+                return keep
+            stop = walk(e, at + 1, out) if keep else None
+            if stop is not None:
+                return stop
+        return None
+
+    def run(e: Frame) -> Any:
+        out: list[Any] = []
+        stop = walk(e, 0, out)
+        return stop if stop is not None else _collect(kind, out, span)
+
+    return run
+
+
+def _all_true(tests: list[Eval], e: Frame) -> Any:
+    for test in tests:
+        known = truth(test(e))
+        if known is not True:
+            return known
+    return True
+
+
+def _collect(kind: str, values: list[Any], span: ir.Span) -> Any:
+    if kind == "list":
+        return values
+    if kind == "tuple":
+        return tuple(values)
+    if kind == "set":
+        return _as_set(values)
+    try:
+        return dict(values)
+    except (TypeError, ValueError):
+        return Unknown("a mapping is not known", span)
+
+
+def _target_names(target: ir.Node) -> list[str]:
+    if isinstance(target, ir.Name):
+        return [target.id]
+    if isinstance(target, ir.Star):
+        return _target_names(target.value)
+    if isinstance(target, ir.Sequence):
+        return [n for item in target.items for n in _target_names(item)]
+    return []
+
+
+def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
+    """A formatted string; what has no known text is shown as its expression."""
+    from mlaprobe.reading.expressions import compile_expression
+
+    parts = tuple(compile_expression(unit, p, scope) for p in node.parts)
+    labels = node.labels
+
+    def run(e: Frame) -> str:
+        return "".join(text_of(part(e), label) for part, label in zip(parts, labels, strict=True))
+
+    return run
+
+
+def text_of(value: Any, label: str) -> str:
+    """A value as text, or its expression in angle brackets."""
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return str(value)
+    if isinstance(value, EnumMember):
+        return value.name
+    if isinstance(value, (tuple, list)) and all(
+        isinstance(v, (str, int, float, bool)) for v in value
+    ):
+        return str(value)
+    return f"<{label}>"

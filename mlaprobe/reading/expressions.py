@@ -1,0 +1,364 @@
+"""Expressions of the intermediate form as closures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.reading import callables, displays, ir, places
+from mlaprobe.reading.attributes import attribute, subscript
+from mlaprobe.reading.calls import Braced
+from mlaprobe.reading.ir import Node, Span
+from mlaprobe.reading.operators import ARITHMETIC, COMPARE, PLAIN, binary, convert, negate, unary
+from mlaprobe.reading.machine import Failed, truth
+from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.values import Closure, EnumType, Pointer, Unknown
+
+Frame = dict[str, Any]
+Eval = Callable[[Frame], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """What compiling one function needs besides its scope."""
+
+    machine: Any
+    compiler: Any
+    module: Any
+    lang: str
+    traced: bool
+
+
+def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
+    """The closure for an expression."""
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        return _opaque(unit, ir.Opaque(node.span, f"{type(node).__name__} as a value"), scope)
+    compiled = handler(unit, node, scope)
+    if unit.traced and isinstance(node, (ir.Binary, ir.Bool, ir.Unary, ir.Cond, ir.Name, ir.Call)):
+        return _traced(unit, node, compiled)
+    return compiled
+
+
+def _traced(unit: Unit, node: Node, compiled: Eval) -> Eval:
+    machine = unit.machine
+
+    def run(e: Frame) -> Any:
+        value = compiled(e)
+        machine.run.trace.append((node, value))
+        return value
+
+    return run
+
+
+def _const(unit: Unit, node: ir.Const, scope: Scope) -> Eval:
+    value = node.value
+    return lambda e: value
+
+
+def _name(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
+    alias = scope.alias(node.id)
+    if alias is not None:
+        return compile_expression(unit, alias[0], alias[1])  # type: ignore[index]
+    found = scope.find(node.id)
+    if found is not None:
+        return _local(found[0], found[1], node.id, node.span)
+    head, _, last = node.id.rpartition("::")
+    if head and scope.find(head) is not None:
+        return _attr(unit, ir.Attr(node.span, ir.Name(node.span, head), last), scope)
+    return global_name(unit, node.id, node.span)
+
+
+def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
+    if depth == 0:
+
+        def here(e: Frame) -> Any:
+            try:
+                return e[slot]
+            except KeyError:
+                return Unknown(f"{name} has no value yet", span)
+
+        return here
+
+    def above(e: Frame) -> Any:
+        frame = e
+        for _ in range(depth):
+            frame = frame["^"]
+            if frame is None:
+                return Unknown(f"{name} is out of reach", span)
+        return frame.get(slot, Unknown(f"{name} has no value yet", span))
+
+    return above
+
+
+def global_name(unit: Unit, name: str, span: Span) -> Eval:
+    """A name of the module; written globals first."""
+    machine, module = unit.machine, unit.module
+    key = (id(module), name)
+
+    def load(e: Frame) -> Any:
+        run = machine.run
+        if run.globals and key in run.globals:
+            return run.globals[key]
+        value = run.cache.get(key, run)
+        if value is run:
+            value = module.lookup(run, name, span)
+            machine.run = run
+            run.cache[key] = value
+        return value
+
+    return load
+
+
+def _unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
+    value, op, span = compile_expression(unit, node.value, scope), node.op, node.span
+    if op == "not":
+
+        def invert(e: Frame) -> Any:
+            v = value(e)
+            return (not v) if v is True or v is False else negate(v)
+
+        return invert
+    return lambda e: unary(op, value(e), span)
+
+
+def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
+    left = compile_expression(unit, node.left, scope)
+    right = compile_expression(unit, node.right, scope)
+    op, span, unsigned = node.op, node.span, node.unsigned
+    if op in COMPARE:
+        compare = COMPARE[op]
+        equality = op in ("==", "!=")
+
+        def comparing(e: Frame) -> Any:
+            a, b = left(e), right(e)
+            kind = type(a)
+            if kind is type(b) and (kind is int or (equality and (kind is str or kind is bool))):
+                return compare(a, b)
+            return binary(op, a, b, span)
+
+        return comparing
+    if op in ("+", "-", "*") and not unsigned:
+        compute = ARITHMETIC[op]
+
+        def computing(e: Frame) -> Any:
+            a, b = left(e), right(e)
+            if type(a) is int and type(b) is int:
+                return compute(a, b)
+            return binary(op, a, b, span)
+
+        return computing
+    return lambda e: binary(op, left(e), right(e), span, unsigned=unsigned)
+
+
+def _bool(unit: Unit, node: ir.Bool, scope: Scope) -> Eval:
+    parts = tuple(compile_expression(unit, part, scope) for part in node.parts)
+    stop = node.op == "or"
+    coerce = node.coerce
+    machine = unit.machine
+
+    def run(e: Frame) -> Any:
+        value: Any = not stop
+        for at, part in enumerate(parts):
+            value = part(e)
+            known = value if value is True or value is False else truth(value)
+            if known is stop:
+                return stop if coerce else value
+            if isinstance(known, Unknown):
+                return _undecided(known, value, parts, at + 1, e)
+        return (not stop) if coerce else value
+
+    def _undecided(first: Unknown, value: Any, rest: Any, at: int, e: Frame) -> Any:
+        """An unknown operand: a later one may still settle the whole. One that fails is only
+        reached where the first lets it be."""
+        unknowns = [first]
+        for part in rest[at:]:
+            try:
+                later = truth(part(e))
+            except Failed:
+                if machine.run.decide(first) is not stop:
+                    raise
+                return stop
+            if later is stop:
+                return stop
+            if isinstance(later, Unknown):
+                unknowns.append(later)
+        return first if len(unknowns) == 1 else first.derive(node.op, *unknowns)
+
+    return run
+
+
+def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
+    test = compile_expression(unit, node.test, scope)
+    then = compile_expression(unit, node.then, scope)
+    orelse = compile_expression(unit, node.orelse, scope)
+    machine = unit.machine
+
+    def run(e: Frame) -> Any:
+        known = truth(test(e))
+        if isinstance(known, Unknown):
+            known = machine.run.decide(known)
+        return then(e) if known else orelse(e)
+
+    return run
+
+
+def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
+    obj, name, span = compile_expression(unit, node.obj, scope), node.name, node.span
+    machine, module, python = unit.machine, unit.module, unit.lang == "py"
+
+    def run(e: Frame) -> Any:
+        return attribute(machine, module, obj(e), name, span, python=python)
+
+    return run
+
+
+def _index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
+    obj, span = compile_expression(unit, node.obj, scope), node.span
+    key = compile_expression(unit, node.key, scope)
+    python = unit.lang == "py"
+    return lambda e: subscript(obj(e), key(e), span, python=python)
+
+
+def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
+    parts = [
+        compile_expression(unit, p, scope) if p is not None else (lambda e: None)
+        for p in (node.lower, node.upper, node.step)
+    ]
+
+    def run(e: Frame) -> Any:
+        values = [p(e) for p in parts]
+        unknown = next((v for v in values if isinstance(v, Unknown)), None)
+        return unknown if unknown is not None else slice(*values)
+
+    return run
+
+
+def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
+    value, ctype, span = compile_expression(unit, node.value, scope), node.type, node.span
+    machine, module = unit.machine, unit.module
+
+    def run(e: Frame) -> Any:
+        v = value(e)
+        if ctype.kind == "other" and not ctype.pointer and type(v) is int:
+            kind = module.lookup(machine.run, ctype.name, span)
+            if isinstance(kind, EnumType):
+                found = kind.of_value(v)
+                return found if found is not None else Unknown(f"{v} in {ctype.name}", span)
+        if ctype.kind in ("int", "unsigned") and getattr(v, "scoped", False):
+            v = v.value if v.value is not None else Unknown(f"value of {v!r}", span)
+        return convert(v, ctype, span)
+
+    return run
+
+
+def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
+    args = tuple(compile_expression(unit, a, scope) for a in node.args)
+    compiler, ctype, module, span = unit.compiler, node.type, unit.module, node.span
+    return lambda e: compiler.construct_named(ctype, tuple(a(e) for a in args), module, span)
+
+
+def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
+    value = compile_expression(unit, node.value, scope)
+    place = places.compile_pointer(unit, node.value, scope)
+    if place is None:
+        return value
+
+    def run(e: Frame) -> Any:
+        current = value(e)
+        return place(e) if current is None or isinstance(current, _POINTED) else current
+
+    return run
+
+
+_POINTED = (int, float, str, bool, Unknown, tuple)
+
+
+def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
+    value, span = compile_expression(unit, node.value, scope), node.span
+
+    def run(e: Frame) -> Any:
+        v = value(e)
+        if isinstance(v, Pointer):
+            return v.frame.get(v.slot, Unknown("a pointer to nothing", span))
+        if v is None:
+            return Unknown("a null pointer is followed", span)
+        return v
+
+    return run
+
+
+def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
+    store = places.compile_store(unit, node.target, scope)
+    value = compile_expression(unit, node.value, scope)
+    if node.op is None:
+
+        def assign(e: Frame) -> Any:
+            v = value(e)
+            store(e, v)
+            return v
+
+        return assign
+    old = compile_expression(unit, node.target, scope)
+    op, span, postfix = node.op, node.span, node.postfix
+
+    def update(e: Frame) -> Any:
+        before = old(e)
+        after = binary(op, before, value(e), span)
+        store(e, after)
+        return before if postfix else after
+
+    return update
+
+
+def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
+    module = unit.module
+    return lambda e: Closure(node, module, e, scope)
+
+
+def _opaque(unit: Unit, node: ir.Opaque, scope: Scope) -> Eval:
+    reason, span = node.reason, node.span
+    stores = [places.compile_store(unit, ir.Name(span, n), scope) for n in node.writes]
+    stores = [s for s, n in zip(stores, node.writes, strict=True) if scope.find(n) is not None]
+
+    def run(e: Frame) -> Any:
+        unknown = Unknown(reason, span)
+        for store in stores:
+            store(e, unknown)
+        return unknown
+
+    return run
+
+
+def _sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
+    if node.kind == "braced":
+        items = tuple(compile_expression(unit, i, scope) for i in node.items)
+        return lambda e: Braced(tuple(i(e) for i in items))
+    return displays.compile_sequence(unit, node, scope)
+
+
+_HANDLERS: dict[type, Callable[[Unit, Any, Scope], Eval]] = {
+    ir.Const: _const,
+    ir.Name: _name,
+    ir.Unary: _unary,
+    ir.Binary: _binary,
+    ir.Bool: _bool,
+    ir.Cond: _cond,
+    ir.Attr: _attr,
+    ir.Index: _index,
+    ir.Slice: _slice,
+    ir.Cast: _cast,
+    ir.Construct: _construct,
+    ir.AddressOf: _address,
+    ir.Deref: _deref,
+    ir.AssignExpr: _assign,
+    ir.Function: _lambda,
+    ir.Opaque: _opaque,
+    ir.Sequence: _sequence,
+    ir.Mapping: displays.compile_mapping,
+    ir.Comprehension: displays.compile_comprehension,
+    ir.Format: displays.compile_format,
+    ir.Call: callables.compile_call,
+    ir.Launch: callables.compile_launch,
+}

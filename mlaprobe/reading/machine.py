@@ -1,0 +1,278 @@
+"""The abstract machine: runs the intermediate form for one question, with three-valued logic.
+
+A question is answered by *exploring*: the function is run from its start, and wherever a branch
+depends on an unknown, the run takes one side and is repeated for the other. Every run is one
+consistent path, so nothing has to be merged, and what all paths agree on holds whatever the
+unknown is. The number of paths, the steps of a path and the depth of calls are bounded; a run
+that exceeds a bound is abandoned, which makes the answer unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlaprobe.reading.ir import NOWHERE, Function, Node, Span
+from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Record, Unknown, identity
+
+MAX_PATHS = 64
+MAX_STEPS = 200_000
+MAX_DEPTH = 40
+PROBE = "probe"
+"""The ``free`` name of values that only watch a loop (see ``Unordered.probe``): no path forks."""
+
+
+class Failed(Exception):
+    """The program fails: ``kind`` is ``exception``, ``abort`` or ``unknown`` (it may fail)."""
+
+    def __init__(self, kind: str, how: str, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.how = how
+        self.message = message
+        self.span = span
+
+
+class Abandon(Exception):
+    """The program cannot be followed any further."""
+
+    def __init__(self, reason: str, span: Span) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
+class Halted(Exception):
+    """The path has shown what the question is about; the rest of it does not matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something the program did to the outside world: a call, a launch."""
+
+    kind: str
+    name: str
+    args: tuple[Any, ...]
+    kwargs: tuple[tuple[str, Any], ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How one path ended.
+
+    ``kind`` is ``returned``, ``failed`` or ``unknown`` (the path was abandoned).
+    """
+
+    kind: str
+    value: Any = None
+    failure: Failed | None = None
+    reason: str = ""
+    span: Span = NOWHERE
+    events: tuple[Event, ...] = ()
+    observations: tuple[tuple[str, Any], ...] = ()
+    frame: Mapping[str, Any] = field(default_factory=dict)
+    decisions: tuple[tuple[Unknown, int], ...] = ()
+    trace: tuple[tuple[Node, Any], ...] = ()
+
+    @property
+    def certain(self) -> bool:
+        """Whether the path was taken without guessing at something that cannot be followed."""
+        return all(u.free is not None for u, _ in self.decisions)
+
+
+class Run:
+    """The state of one path."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        *,
+        context: Hashable = None,
+        env: Mapping[str, str] | None = None,
+        cache: dict[Any, Any] | None = None,
+        script: tuple[int, ...] = (),
+        facts: Mapping[str, Any] | None = None,
+        trace: bool = False,
+    ) -> None:
+        self.machine = machine
+        self.context = context
+        self.env = env if env is not None else {}
+        self.cache: dict[Any, Any] = cache if cache is not None else {}
+        self.facts = facts if facts is not None else {}
+        self.script = script
+        self.taken: list[tuple[int, int, Unknown]] = []
+        self.decisions: dict[Hashable, int] = {}
+        self.events: list[Event] = []
+        self.observations: list[tuple[str, Any]] = []
+        """What models noticed, such as a looked-up key; remembered with a memoised call."""
+        self.globals: dict[tuple[int, str], Any] = {}
+        self.effects = 0
+        self.steps = 0
+        self.depth = 0
+        self.trace: list[tuple[Node, Any]] | None = [] if trace else None
+        self.frame: dict[str, Any] = {}
+        self.on_entry: Callable[..., Any] | None = None
+        self.knobs: set[str] = self.cache.setdefault("knobs", set())
+        """Environment variables that were asked for."""
+
+    def choose(self, count: int, why: Unknown) -> int:
+        """One of ``count`` alternatives; every other is taken by a later path."""
+        at = len(self.taken)
+        choice = self.script[at] if at < len(self.script) else 0
+        self.taken.append((choice, count, why))
+        self.effects += 1
+        return choice
+
+    def decide(self, value: Unknown) -> bool:
+        """A side of a branch on an unknown; the same unknown always goes the same way."""
+        if value.free == PROBE:
+            return False
+        key, flip = value.key, False
+        while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
+            key, flip = key[1], not flip
+        choice = self.decisions.get(key)
+        if choice is None:
+            choice = self.choose(2, value)
+            if flip:
+                choice = 1 - choice
+            self.decisions[key] = choice
+        return (choice == 0) is not flip
+
+    def getenv(self, name: str) -> str | None:
+        """The environment variable, and a note that it was asked for."""
+        self.knobs.add(name)
+        return self.env.get(name)
+
+    def emit(self, kind: str, name: str, args: Any, kwargs: Mapping[str, Any], span: Span) -> None:
+        """Record something the program does to the outside world."""
+        self.effects += 1
+        self.events.append(Event(kind, name, tuple(args), tuple(kwargs.items()), span))
+
+
+def truth(value: Any) -> Any:
+    """``True``, ``False`` or an :class:`Unknown`."""
+    if value is True or value is False:
+        return value
+    kind = type(value)
+    if kind in (int, float, str, tuple, list, dict, set, frozenset, range):
+        return bool(value)
+    if value is None:
+        return False
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, EnumMember):
+        if value.value is None or value.scoped:
+            return Unknown(f"truth of {value!r} is not known")
+        return bool(value.value)
+    if isinstance(value, (Model, Record, Closure, Builtin)):
+        return True
+    return Unknown(f"truth of a {kind.__name__} is not known")
+
+
+class Machine:
+    """Compiles functions once and runs them for many questions."""
+
+    def __init__(self, *, assume_returns: Callable[[str], bool] = lambda name: False) -> None:
+        from mlaprobe.reading.compiler import Compiler
+
+        self.assume_returns = assume_returns
+        """Whether a function outside the source, by name, is taken to return normally."""
+        self.watch: Callable[[Node], tuple[str, Node] | None] = lambda branch: None
+        """For a branch that is compiled: an expression to observe whenever it is reached, and the
+        name to observe it under."""
+        self.run: Run = Run(self)
+        self._compiler = Compiler(self)
+
+    def call(
+        self, run: Run, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
+    ) -> Any:
+        """Call a value of the program within the current path."""
+        self.run = run
+        return self._compiler.call(value, args, kwargs, span)
+
+    def evaluate(self, run: Run, node: Node, module: Any) -> Any:
+        """The value of an expression in a module's scope."""
+        self.run = run
+        return self._compiler.expression(node, module)({"^": None})
+
+    def function(self, function: Function, module: Any) -> Closure:
+        """A function of a module as a value."""
+        return Closure(function, module)
+
+    def explore(
+        self,
+        start: Callable[[Run], Any],
+        make_run: Callable[[tuple[int, ...]], Run],
+        *,
+        limit: int = MAX_PATHS,
+        enough: Callable[[Outcome], bool] = lambda outcome: False,
+    ) -> tuple[Outcome, ...]:
+        """Every path of ``start``, at most ``limit``; one more, unknown, where there are more.
+        After a path that is ``enough`` no other is taken."""
+        outcomes: list[Outcome] = []
+        script: tuple[int, ...] = ()
+        while True:
+            run = make_run(script)
+            outcomes.append(self._path(start, run))
+            if enough(outcomes[-1]):
+                return tuple(outcomes)
+            taken = [list(t[:2]) for t in run.taken]
+            while taken and taken[-1][0] + 1 >= taken[-1][1]:
+                taken.pop()
+            if not taken:
+                return tuple(outcomes)
+            if len(outcomes) >= limit:
+                reason = run.taken[0][2]
+                outcomes.append(
+                    Outcome(
+                        "unknown",
+                        reason=f"too many paths: {reason.reason}",
+                        span=reason.span,
+                        decisions=((Unknown("too many paths"), 0),),
+                    )
+                )
+                return tuple(outcomes)
+            taken[-1][0] += 1
+            script = tuple(t[0] for t in taken)
+
+    def _path(self, start: Callable[[Run], Any], run: Run) -> Outcome:
+        self.run = run
+        try:
+            outcome = Outcome("returned", value=start(run))
+        except Halted:
+            outcome = Outcome("returned")
+        except Failed as failure:
+            failure.__traceback__ = None
+            if failure.kind == "unknown":
+                outcome = Outcome("unknown", reason=failure.message, span=failure.span)
+            else:
+                outcome = Outcome("failed", failure=failure, span=failure.span)
+        except Abandon as stop:
+            outcome = Outcome("unknown", reason=stop.reason, span=stop.span)
+        except RecursionError:
+            outcome = Outcome("unknown", reason="the code is nested too deeply")
+        outcome.events = tuple(run.events)
+        outcome.observations = tuple(run.observations)
+        outcome.frame = run.frame
+        outcome.decisions = tuple((u, c) for c, _, u in run.taken)
+        if run.trace is not None:
+            outcome.trace = tuple(run.trace)
+        return outcome
+
+
+def memo_key(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Hashable | None:
+    """What a call's result can be remembered by, or ``None``."""
+    keys = []
+    for value in args:
+        key = identity(value)
+        if key is None:
+            return None
+        keys.append(key)
+    for name, value in kwargs.items():
+        key = identity(value)
+        if key is None:
+            return None
+        keys.append((name, key))
+    return tuple(keys)

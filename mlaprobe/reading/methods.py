@@ -1,0 +1,150 @@
+"""Methods of strings, numbers and containers, in both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.reading.ir import Span
+from mlaprobe.reading.operators import contains
+from mlaprobe.reading.values import Builtin, Unknown
+
+NPOS = 2**64 - 1
+"""``std::string::npos``."""
+
+
+def _find(text: str, part: str, start: int = 0) -> int:
+    at = text.find(part, start)
+    return at if at >= 0 else NPOS
+
+
+def _compare(text: str, other: str) -> int:
+    return (text > other) - (text < other)
+
+
+_TEXT: dict[str, Callable[..., Any]] = {
+    # C++
+    "empty": lambda s: not s,
+    "size": len,
+    "length": len,
+    "c_str": lambda s: s,
+    "data": lambda s: s,
+    "substr": lambda s, start=0, n=NPOS: s[start : start + n],
+    "compare": _compare,
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "front": lambda s: s[0],
+    "back": lambda s: s[-1],
+    "at": lambda s, i: s[i],
+    "contains": lambda s, part: part in s,
+    # Python
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+    "lower": str.lower,
+    "upper": str.upper,
+    "strip": str.strip,
+    "lstrip": str.lstrip,
+    "rstrip": str.rstrip,
+    "split": str.split,
+    "join": lambda s, parts: s.join(parts),
+    "replace": str.replace,
+    "isdigit": str.isdigit,
+    "removeprefix": str.removeprefix,
+    "removesuffix": str.removesuffix,
+    "count": str.count,
+}
+
+
+def method(obj: Any, name: str, span: Span) -> Any:
+    """A method of a plain value, as something that can be called."""
+    if isinstance(obj, str):
+        if name == "find":
+            return Builtin("find", lambda run, a, k, s: _text_find(obj, a, s))
+        function = _TEXT.get(name)
+        return _safe(name, obj, function, span) if function else _missing(obj, name, span)
+    if isinstance(obj, dict):
+        return _dict_method(obj, name, span)
+    if isinstance(obj, (list, tuple)):
+        return _sequence_method(obj, name, span)
+    if isinstance(obj, (set, frozenset)) and name in ("union", "issubset", "intersection"):
+        return _safe(name, obj, getattr(frozenset, name), span)
+    if isinstance(obj, int) and name == "bit_length":
+        return _safe(name, obj, int.bit_length, span)
+    return _missing(obj, name, span)
+
+
+def _text_find(text: str, args: tuple[Any, ...], span: Span) -> Any:
+    if not args or not all(isinstance(a, (str, int)) for a in args):
+        return _first_unknown(args, "find", span)
+    return _find(text, *args)
+
+
+def _missing(obj: Any, name: str, span: Span) -> Unknown:
+    return Unknown(f"{type(obj).__name__}.{name} is not modelled", span)
+
+
+def _first_unknown(args: tuple[Any, ...], name: str, span: Span) -> Unknown:
+    found = next((a for a in args if isinstance(a, Unknown)), None)
+    return found if found is not None else Unknown(f"{name} of these values", span)
+
+
+def _safe(name: str, obj: Any, function: Callable[..., Any], span: Span) -> Builtin:
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+        if any(isinstance(a, Unknown) for a in args) or kwargs:
+            return _first_unknown(args, name, where)
+        try:
+            return function(obj, *args)
+        except Exception as error:
+            return Unknown(f"{name}: {error}", where)
+
+    return Builtin(name, call)
+
+
+def _dict_method(obj: dict[Any, Any], name: str, span: Span) -> Any:
+    if name == "get":
+
+        def get(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+            if not args or isinstance(args[0], Unknown):
+                return _first_unknown(args, "get", where)
+            inside = contains(obj, args[0], where)
+            if inside is True:
+                return obj[args[0]]
+            return inside if isinstance(inside, Unknown) else (args[1] if len(args) > 1 else None)
+
+        return Builtin("get", get)
+    if name in ("keys", "values", "items"):
+        parts = {"keys": tuple(obj), "values": tuple(obj.values()), "items": tuple(obj.items())}
+        return Builtin(name, lambda run, a, k, s: parts[name])
+    return _mutation(obj, name, span)
+
+
+def _sequence_method(obj: Any, name: str, span: Span) -> Any:
+    if name in ("size", "length"):
+        return Builtin(name, lambda run, a, k, s: len(obj))
+    if name == "empty":
+        return Builtin(name, lambda run, a, k, s: not obj)
+    if name in ("append", "push_back", "emplace_back") and isinstance(obj, list):
+
+        def append(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+            run.effects += 1
+            obj.append(args[0] if args else None)
+            return None
+
+        return Builtin(name, append)
+    if name in ("index", "count"):
+        return _safe(name, obj, getattr(type(obj), name), span)
+    return _mutation(obj, name, span)
+
+
+def _mutation(obj: Any, name: str, span: Span) -> Any:
+    """A method that is not modelled may change the container: its contents become unknown."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+        from mlaprobe.reading.calls import spoil
+
+        run.effects += 1
+        reason = f"{type(obj).__name__}.{name} is not modelled"
+        spoil(obj, reason, where)
+        return Unknown(reason, where)
+
+    return Builtin(name, call)

@@ -1,0 +1,317 @@
+"""Operators, conversions and comparisons over known and unknown values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.reading.ir import CType, Span
+from mlaprobe.reading.machine import Abandon, Failed, truth
+from mlaprobe.reading.values import EnumMember, Model, Record, Unknown
+
+INT_MAX = 2**31 - 1
+
+
+def c_divide(a: int, b: int) -> int:
+    """C++ integer division: towards zero."""
+    q = abs(a) // abs(b)
+    return q if (a < 0) == (b < 0) else -q
+
+
+def c_remainder(a: int, b: int) -> int:
+    """C++ remainder: the sign of the dividend."""
+    return a - b * c_divide(a, b)
+
+
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "c/": c_divide,
+    "c%": c_remainder,
+}
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+PLAIN = frozenset((int, bool, str, float, EnumMember))
+NUMBERS = (int, float)
+SEQUENCES = (tuple, list)
+
+
+def binary(op: str, left: Any, right: Any, span: Span, *, unsigned: bool = False) -> Any:
+    """``left op right``, for any values; the compiler shortcuts the common cases."""
+    if op in COMPARE:
+        return compare(op, left, right, span)
+    if op in ("is", "is not"):
+        same = _same(left, right, span)
+        return negate(same) if op == "is not" else same
+    if op in ("in", "not in"):
+        inside = contains(right, left, span)
+        return negate(inside) if op == "not in" else inside
+    return _arithmetic(op, left, right, span, unsigned)
+
+
+def _arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any:
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        known = left if isinstance(left, Unknown) else right
+        return known.derive(op, left, right)
+    left, right = _number(left), _number(right)
+    if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+        return _compute(op, left, right, span, unsigned)
+    if op == "+" and type(left) is type(right) and isinstance(left, (str, tuple, list)):
+        return left + right  # type: ignore[operator]
+    if op == "*" and isinstance(left, (str, tuple, list)) and type(right) is int:
+        return left * min(right, 10_000)
+    if op == "%" and isinstance(left, str):
+        return Unknown("text formatted with %", span)
+    if op in ("|", "&", "-") and isinstance(left, (set, frozenset)):
+        return ARITHMETIC[op](left, right)
+    return Unknown(f"{op} of {_kind(left)} and {_kind(right)}", span)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, EnumMember) and not value.scoped and value.value is not None:
+        return value.value
+    return value
+
+
+def _compute(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any:
+    truncating = op.startswith("c")
+    if op in ("/", "//", "%", "c/", "c%") and right == 0:
+        if truncating and isinstance(left, int) and isinstance(right, int):
+            raise Abandon("division by zero", span)
+        if not truncating:
+            raise Failed("exception", "ZeroDivisionError", "division by zero", span)
+        return Unknown("division by zero", span)
+    if truncating and (isinstance(left, float) or isinstance(right, float)):
+        return left / right if op == "c/" else Unknown("remainder of floats", span)
+    if op in ("<<", ">>") and (not isinstance(right, int) or not 0 <= right < 64):
+        return Unknown(f"shift by {right}", span)
+    if op == "**" and (abs(right) > 64 or abs(left) > 2**32):
+        return Unknown("a power too large to compute", span)
+    try:
+        result = ARITHMETIC[op](left, right)
+    except (TypeError, ValueError, OverflowError) as error:
+        return Unknown(str(error), span)
+    if unsigned and isinstance(result, int) and result < 0:
+        return Unknown("an unsigned value wraps around", span)
+    return result
+
+
+def compare(op: str, left: Any, right: Any, span: Span) -> Any:
+    """A comparison; unequal kinds that the language would convert are unknown, not unequal."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return _compare_unknown(op, left, right)
+    if op == "==":
+        return equals(left, right, span)
+    if op == "!=":
+        return negate(equals(left, right, span))
+    left, right = _number(left), _number(right)
+    if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+        return COMPARE[op](left, right)
+    if type(left) is type(right) and isinstance(left, (str, tuple, list, set, frozenset)):
+        try:
+            return COMPARE[op](left, right)
+        except TypeError:
+            pass
+    return Unknown(f"{_kind(left)} {op} {_kind(right)}", span)
+
+
+def _compare_unknown(op: str, left: Any, right: Any) -> Any:
+    known = left if isinstance(left, Unknown) else right
+    if isinstance(left, Unknown) and isinstance(right, Unknown) and left.key == right.key:
+        return op in ("==", "<=", ">=")
+    if op == "!=":
+        return negate(known.derive("==", left, right))
+    if op == ">=":
+        return negate(known.derive("<", left, right))
+    if op == ">":
+        return known.derive("<", right, left)
+    if op == "<=":
+        return negate(known.derive("<", right, left))
+    return known.derive(op, left, right)
+
+
+def equals(left: Any, right: Any, span: Span) -> Any:
+    """``left == right``."""
+    if left is right:
+        return True
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return _compare_unknown("==", left, right)
+    if isinstance(left, EnumMember) and isinstance(right, EnumMember):
+        return _equal_members(left, right, span)
+    if left is None or right is None:
+        return _equals_none(right if left is None else left, span)
+    if isinstance(left, Model):
+        return _from_model(left.equals(right), span)
+    if isinstance(right, Model):
+        return _from_model(right.equals(left), span)
+    left, right = _number(left), _number(right)
+    if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+        return left == right
+    if isinstance(left, SEQUENCES) and type(left) is type(right):
+        return _equal_sequences(left, right, span)
+    if type(left) is type(right) and isinstance(left, (str, dict, set, frozenset, range)):
+        return left == right
+    return Unknown(f"{_kind(left)} == {_kind(right)}", span)
+
+
+def _equals_none(other: Any, span: Span) -> Any:
+    if isinstance(other, Model):
+        known = other.equals(None)
+        return False if known is None else known
+    if isinstance(other, int) and not isinstance(other, bool):
+        return Unknown("an integer compared with a null pointer", span)
+    return False
+
+
+def _equal_members(left: EnumMember, right: EnumMember, span: Span) -> Any:
+    if left.value is not None and right.value is not None:
+        return left.value == right.value
+    if left.enum == right.enum and left.name == right.name:
+        return True
+    if left.enum == right.enum:
+        return False
+    return Unknown(f"{left!r} == {right!r}", span)
+
+
+def _from_model(answer: bool | None, span: Span) -> Any:
+    return Unknown("these values cannot be compared", span) if answer is None else answer
+
+
+def _equal_sequences(left: Any, right: Any, span: Span) -> Any:
+    if len(left) != len(right):
+        return False
+    unknown: Unknown | None = None
+    for a, b in zip(left, right, strict=True):
+        same = equals(a, b, span)
+        if same is False:
+            return False
+        if isinstance(same, Unknown):
+            unknown = unknown or same
+    return True if unknown is None else unknown
+
+
+def _same(left: Any, right: Any, span: Span) -> Any:
+    """Python's ``is``: only for singletons and models, where it is what ``==`` says."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return _compare_unknown("==", left, right)
+    if left is right:
+        return True
+    for a, b in ((left, right), (right, left)):
+        if a is None or isinstance(a, bool):
+            if isinstance(b, Model):
+                return _from_model(b.equals(a), span) if b.equals(a) is not None else False
+            return False
+    if isinstance(left, EnumMember) and isinstance(right, EnumMember):
+        return _equal_members(left, right, span)
+    return Unknown("identity of two values", span)
+
+
+def contains(container: Any, item: Any, span: Span) -> Any:
+    """``item in container``."""
+    if isinstance(container, Unknown):
+        return container.derive("contains", item)
+    if isinstance(container, str) and isinstance(item, str):
+        return item in container
+    if isinstance(container, range) and type(item) in (int, bool):
+        return item in container
+    if isinstance(container, dict):
+        container = tuple(container)
+    elif isinstance(container, Model):
+        elements = container.iterate()
+        if elements is None:
+            return Unknown("the elements of a container are not known", span)
+        container = tuple(elements)
+    if not isinstance(container, (tuple, list, set, frozenset, range)):
+        return Unknown(f"membership in a {_kind(container)}", span)
+    unknown: Unknown | None = None
+    for element in container:
+        same = equals(item, element, span)
+        if same is True:
+            return True
+        if isinstance(same, Unknown):
+            unknown = unknown or same
+    return False if unknown is None else unknown
+
+
+def negate(value: Any) -> Any:
+    """``not value``."""
+    known = truth(value)
+    if isinstance(known, Unknown):
+        key = known.key
+        if isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
+            return Unknown(known.reason, known.span, key=key[1], free=known.free, depth=known.depth)
+        return Unknown(
+            known.reason, known.span, key=("not", key), free=known.free, depth=known.depth
+        )
+    return not known
+
+
+def unary(op: str, value: Any, span: Span) -> Any:
+    """``- + ~ not``."""
+    if op == "not":
+        return negate(value)
+    if isinstance(value, Unknown):
+        return value.derive(op)
+    value = _number(value)
+    if isinstance(value, NUMBERS):
+        if op == "-":
+            return -value
+        if op == "+":
+            return +value
+        if isinstance(value, int):
+            return ~value
+    return Unknown(f"{op} of a {_kind(value)}", span)
+
+
+def convert(value: Any, ctype: CType, span: Span) -> Any:
+    """A value stored in a C++ variable of a type."""
+    if ctype.pointer or ctype.kind in ("auto", "string", "void"):
+        return value
+    if isinstance(value, Record):
+        return value if ctype.ref else value.copy()
+    if isinstance(value, Unknown) or ctype.kind == "other":
+        return value
+    if ctype.kind == "bool":
+        return truth(value)
+    value = _number(value)
+    if ctype.kind == "float":
+        return float(value) if isinstance(value, NUMBERS) else value
+    if isinstance(value, float):
+        if not abs(value) < 2**63:
+            return Unknown("a float out of range of an integer", span)
+        value = int(value)
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return _fit(value, ctype, span)
+    return value
+
+
+def _fit(value: int, ctype: CType, span: Span) -> Any:
+    bits = ctype.bits
+    if ctype.kind == "unsigned":
+        inside = 0 <= value < 1 << bits
+    else:
+        inside = -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+    return value if inside else Unknown(f"{value} does not fit in {ctype.name}", span)
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else type(value).__name__

@@ -1,0 +1,275 @@
+"""A C++ file with what it includes from the same source, as the compiler would see it.
+
+One pass over the directives of a file, in order and through its includes, records which macros
+are defined where and which text is active. Macros are expanded later, only in the pieces of code
+that someone asks for.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from mlaprobe.reading.conditions import Condition, ConditionError
+from mlaprobe.reading.cpptokens import Token, blank, tokenize, without_comments
+from mlaprobe.reading.macros import Expander, ExpansionError, Macro, parse_define
+
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([A-Za-z_]\w*)?((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
+_INCLUDE = re.compile(r"""\s*(?:"([^"\n]+)"|<([^>\n]+)>)""")
+MAX_INCLUDES = 400
+MAX_DEPTH = 40
+
+Read = Callable[[str], "str | None"]
+
+
+@dataclass(slots=True)
+class Included:
+    """One file of a translation unit, as it is included there."""
+
+    path: str
+    code: str
+    """The active text: comments, directives and inactive parts are blanked."""
+    marks: list[int] = field(default_factory=list)
+    """Offsets behind which another macro state holds,"""
+    states: list[int] = field(default_factory=list)
+    """and how many macro events had happened by then."""
+    problems: list[tuple[int, str]] = field(default_factory=list)
+    """(offset, what) of directives that could not be followed."""
+    includes: list[tuple[int, "Included"]] = field(default_factory=list)
+    """(offset, file) of what it includes from the same source."""
+
+
+class TranslationUnit:
+    """The files of one unit in order of inclusion, and the macros at every place."""
+
+    def __init__(
+        self,
+        read: Read,
+        path: str,
+        *,
+        include_dirs: Iterable[str] = (),
+        predefined: Iterable[str] = (),
+    ) -> None:
+        """``predefined`` are definitions as they would stand behind ``#define``."""
+        self._read = read
+        self._dirs = tuple(include_dirs)
+        self._events: dict[str, tuple[list[int], list[Macro | None]]] = {}
+        self._count = 0
+        self._once: set[str] = set()
+        self._stripped: dict[str, str] = {}
+        self.files: list[Included] = []
+        self.by_path: dict[str, list[Included]] = {}
+        self.missing: set[str] = set()
+        """Included files that the source does not hold."""
+        for text in predefined:
+            macro = parse_define(tokenize(text, "<predefined>"))
+            if macro is not None:
+                self._define(macro)
+        self.root = self._include(path, 0)
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def text(self, path: str) -> str:
+        """The text of a file without comments."""
+        if path not in self._stripped:
+            self._stripped[path] = without_comments(self._read(path) or "")
+        return self._stripped[path]
+
+    def _include(self, path: str, depth: int) -> Included | None:
+        if self._read(path) is None or len(self.files) >= MAX_INCLUDES or depth > MAX_DEPTH:
+            return None
+        unit = Included(path, "")
+        self.files.append(unit)
+        self.by_path.setdefault(path, []).append(unit)
+        unit.marks.append(0)
+        unit.states.append(self._count)
+        _Pass(self, unit, self.text(path), depth).run()
+        return unit
+
+    def resolve(self, name: str, path: str, quoted: bool) -> str | None:
+        """The file that an include names, or ``None`` where the source does not hold it."""
+        folders = [posixpath.dirname(path), *self._dirs] if quoted else list(self._dirs)
+        for folder in folders:
+            candidate = posixpath.normpath(posixpath.join(folder, name))
+            if not candidate.startswith("..") and self._read(candidate) is not None:
+                return candidate
+        return None
+
+    # --- macros ----------------------------------------------------------------------------------
+
+    def _define(self, macro: Macro) -> None:
+        self._event(macro.name, macro)
+
+    def _event(self, name: str, macro: Macro | None) -> None:
+        self._count += 1
+        counts, macros = self._events.setdefault(name, ([], []))
+        counts.append(self._count)
+        macros.append(macro)
+
+    def macro(self, name: str, state: int) -> Macro | None:
+        """The macro that a name stands for after ``state`` events."""
+        found = self._events.get(name)
+        if found is None:
+            return None
+        at = bisect_right(found[0], state) - 1
+        return found[1][at] if at >= 0 else None
+
+    def state_at(self, unit: Included, offset: int) -> int:
+        """How many macro events had happened at a place."""
+        return unit.states[bisect_right(unit.marks, offset) - 1]
+
+    def expand(self, unit: Included, start: int, end: int) -> list[Token]:
+        """The tokens of a piece of active text with all macros expanded.
+
+        Raises:
+            ExpansionError: a macro call that cannot be expanded.
+        """
+        tokens = self._with_includes(unit, start, end)
+        path = unit.path
+
+        def lookup(name: str, token: Token) -> Macro | None:
+            # a token of a macro's body means what it means where the macro is used
+            place = token.offset if token.file == path and start <= token.offset < end else start
+            return self.macro(name, self.state_at(unit, place))
+
+        return Expander(lookup).expand(tokens)
+
+    def _with_includes(self, unit: Included, start: int, end: int) -> list[Token]:
+        """Tokens of a piece; a file included in its midst stands where it is included."""
+        tokens: list[Token] = []
+        at = start
+        for offset, inner in unit.includes:
+            if start < offset < end:
+                tokens += tokenize(unit.code, unit.path, at, offset)
+                tokens += self._with_includes(inner, 0, len(inner.code))
+                at = offset
+        return tokens + tokenize(unit.code, unit.path, at, end)
+
+
+class _Pass:
+    """The directives of one file."""
+
+    def __init__(self, unit: TranslationUnit, file: Included, text: str, depth: int) -> None:
+        self.unit = unit
+        self.file = file
+        self.text = text
+        self.depth = depth
+        self.stack: list[list[bool]] = []
+        """Per open condition: [active now, some branch was taken, the outside is active]."""
+
+    @property
+    def active(self) -> bool:
+        return all(level[0] for level in self.stack)
+
+    def run(self) -> None:
+        """Fill the file's active text and marks."""
+        parts: list[str] = []
+        last = 0
+        for match in _DIRECTIVE.finditer(self.text):
+            piece = self.text[last : match.start()]
+            parts.append(piece if self.active else blank(piece))
+            parts.append(blank(match.group()))
+            last = match.end()
+            self._directive(match)
+            self.file.marks.append(match.end())
+            self.file.states.append(self.unit._count)
+        piece = self.text[last:]
+        parts.append(piece if self.active else blank(piece))
+        self.file.code = "".join(parts)
+        if self.stack:
+            self.file.problems.append((len(self.text), "a condition that does not end"))
+
+    def _directive(self, match: re.Match[str]) -> None:
+        name, rest = match.group(1), match.group(2) or ""
+        if name in ("if", "ifdef", "ifndef"):
+            self._open(name, rest, match)
+        elif name in ("elif", "elifdef", "elifndef", "else", "endif"):
+            self._continue(name, rest, match)
+        elif not self.active:
+            return
+        elif name == "define":
+            macro = parse_define(tokenize(self.text, self.file.path, *match.span(2)))
+            if macro is None:
+                self.file.problems.append((match.start(), "a definition that cannot be read"))
+            else:
+                self.unit._define(macro)
+        elif name == "undef":
+            self.unit._event(rest.strip(), None)
+        elif name == "include":
+            self._include(rest, match)
+        elif name == "pragma" and rest.strip() == "once":
+            self.unit._once.add(self.file.path)
+
+    def _include(self, rest: str, match: re.Match[str]) -> None:
+        found = _INCLUDE.match(rest)
+        if found is None:
+            self.file.problems.append((match.start(), "an include named by a macro"))
+            return
+        name = found.group(1) or found.group(2)
+        path = self.unit.resolve(name, self.file.path, found.group(1) is not None)
+        if path is None:
+            self.unit.missing.add(name)
+        elif path not in self.unit._once:
+            inner = self.unit._include(path, self.depth + 1)
+            if inner is not None:
+                self.file.includes.append((match.end(), inner))
+
+    def _open(self, name: str, rest: str, match: re.Match[str]) -> None:
+        outside = self.active
+        value = outside and self._test(name, rest, match)
+        self.stack.append([value, value, outside])
+
+    def _continue(self, name: str, rest: str, match: re.Match[str]) -> None:
+        if not self.stack:
+            self.file.problems.append((match.start(), f"#{name} without #if"))
+            return
+        if name == "endif":
+            self.stack.pop()
+            return
+        level = self.stack[-1]
+        level[0] = False
+        if level[2] and not level[1]:
+            test = {"elifdef": "ifdef", "elifndef": "ifndef"}.get(name, "if")
+            level[0] = name == "else" or self._test(test, rest, match)
+            level[1] = level[0]
+
+    def _test(self, name: str, rest: str, match: re.Match[str]) -> bool:
+        if name in ("ifdef", "ifndef"):
+            known = self.unit.macro(rest.split()[0] if rest.split() else "", self.unit._count)
+            return (known is not None) == (name == "ifdef")
+        tokens = self._defined(tokenize(self.text, self.file.path, *match.span(2)))
+        try:
+            count = self.unit._count
+            expanded = Expander(lambda n, t: self.unit.macro(n, count)).expand(tokens)
+            return Condition(expanded).value() != 0
+        except (ConditionError, ExpansionError, RecursionError) as error:
+            self.file.problems.append((match.start(), f"a condition: {error}"))
+            return False
+
+    def _defined(self, tokens: list[Token]) -> list[Token]:
+        """``defined X`` and ``__has_include(...)`` replaced by their values."""
+        out: list[Token] = []
+        at = 0
+        while at < len(tokens):
+            token = tokens[at]
+            if token.text in ("defined", "__has_include", "__has_builtin", "__has_cpp_attribute"):
+                inner, at = _operand(tokens, at + 1)
+                value = False
+                if token.text == "defined" and inner:
+                    value = self.unit.macro(inner[0].text, self.unit._count) is not None
+                out.append(token._replace(kind="number", text=str(int(value))))
+                continue
+            out.append(token)
+            at += 1
+        return out
+
+
+def _operand(tokens: list[Token], at: int) -> tuple[list[Token], int]:
+    """The operand of ``defined``: a name, or anything in parentheses."""
+    if at < len(tokens) and tokens[at].text == "(":
+        end = next((i for i in range(at, len(tokens)) if tokens[i].text == ")"), len(tokens))
+        return tokens[at + 1 : end], end + 1
+    return tokens[at : at + 1], at + 1

@@ -1,0 +1,87 @@
+"""The few things of Python's library that module-level code asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.reading.ir import Span
+from mlaprobe.reading.pyvalues import RecordClass
+from mlaprobe.reading.values import Builtin, Model, Record, Unknown
+
+
+def plain(name: str, function: Callable[..., Any]) -> Builtin:
+    """A function of plain values; anything else makes the result unknown."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        values = [*args, *kwargs.values()]
+        unknown = next((v for v in values if isinstance(v, Unknown)), None)
+        if unknown is not None:
+            return unknown.derive(name, *values)
+        if not all(isinstance(v, (int, float, str)) for v in values):
+            return Unknown(f"{name} of something that is not followed", span)
+        try:
+            return function(*args, **kwargs)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            return Unknown(f"{name} fails: {error}", span)
+
+    return Builtin(name, call)
+
+
+def _getenv(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    default = args[1] if len(args) > 1 else kwargs.get("default")
+    if not args or not isinstance(args[0], str):
+        return Unknown("an environment variable without a known name", span)
+    value = run.getenv(args[0])
+    return default if value is None else value
+
+
+class Environ(Model):
+    """``os.environ``: read only."""
+
+    __slots__ = ()
+
+    def get_in(self, run: Any, name: str, span: Span) -> Any:
+        """A method."""
+        if name == "get":
+            return Builtin("os.environ.get", _getenv)
+        return Unknown(f"os.environ.{name} is not followed", span)
+
+
+def _namedtuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if kwargs or len(args) != 2 or not isinstance(args[0], str):
+        return Unknown("this named tuple is not followed", span)
+    names = args[1].replace(",", " ").split() if isinstance(args[1], str) else args[1]
+    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
+        return Unknown("a named tuple of unknown fields", span)
+    return RecordClass(args[0], tuple((name, None) for name in names))
+
+
+STANDARD: dict[str, Any] = {
+    "collections.namedtuple": Builtin("collections.namedtuple", _namedtuple),
+    "math.ceil": plain("math.ceil", math.ceil),
+    "math.floor": plain("math.floor", math.floor),
+    "math.gcd": plain("math.gcd", math.gcd),
+    "math.lcm": plain("math.lcm", math.lcm),
+    "math.log2": plain("math.log2", math.log2),
+    "math.prod": plain("math.prod", math.prod),
+    "math.sqrt": plain("math.sqrt", math.sqrt),
+    "operator.index": plain("operator.index", lambda v: v.__index__()),
+    "os.environ": Environ(),
+    "os.getenv": Builtin("os.getenv", _getenv),
+    "sys.platform": "linux",
+    "typing.TYPE_CHECKING": False,
+}
+"""Names outside the source, by their dotted names; a project's own come before these."""
+
+
+def find_spec(locate: Callable[[str], Any]) -> Builtin:
+    """``importlib.util.find_spec``: ``None`` where a module is taken as not installed."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if len(args) != 1 or not isinstance(args[0], str):
+            return Unknown("a module of unknown name", span)
+        return None if locate(args[0]) is None else Record("ModuleSpec", {"name": args[0]})
+
+    return Builtin("importlib.util.find_spec", call)

@@ -1,0 +1,456 @@
+"""Statements of the intermediate form as closures.
+
+A signal is ``None`` (go on), :data:`BREAK`, :data:`CONTINUE` or a :class:`Returned`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mlaprobe.reading import ir, loops
+from mlaprobe.reading.calls import Braced
+from mlaprobe.reading.displays import text_of
+from mlaprobe.reading.ir import Node
+from mlaprobe.reading.machine import Abandon, Failed, truth
+from mlaprobe.reading.operators import binary, equals
+from mlaprobe.reading.places import adapter, compile_store
+from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
+from mlaprobe.reading.values import Closure, Unknown
+from mlaprobe.reading.walk import assigned_names, declared_names, written_names
+
+if TYPE_CHECKING:
+    from mlaprobe.reading.expressions import Unit
+
+__all__ = ["Returned", "assigned_names", "compile_block", "writes_outside", "written_names"]
+
+Frame = dict[str, Any]
+Exec = Callable[[Frame], Any]
+
+
+def writes_outside(body: tuple[Node, ...], scope: Scope) -> bool:
+    """Whether a function may write variables that are not its own."""
+    own = set(scope.names) | declared_names(body)
+    return not written_names(body) <= own
+
+
+def compile_block(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
+    """Statements one after the other."""
+    steps = tuple(compile_statement(unit, node, scope) for node in body)
+    if len(steps) == 1:
+        return steps[0]
+
+    def run(e: Frame) -> Any:
+        for step in steps:
+            signal = step(e)
+            if signal is not None:
+                return signal
+        return None
+
+    return run
+
+
+def compile_statement(unit: Unit, node: Node, scope: Scope) -> Exec:
+    """The closure for a statement."""
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        return _opaque(unit, ir.OpaqueStmt(node.span, type(node).__name__, (), True), scope)
+    return handler(unit, node, scope)
+
+
+def _decl(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
+    from mlaprobe.reading.compiler import zero_of
+    from mlaprobe.reading.expressions import compile_expression
+
+    ctype, span = node.type, node.span
+    if ctype.ref and isinstance(node.init, (ir.Name, ir.Attr, ir.Index)) and not ctype.const:
+        scope.names.pop(node.name, None)
+        scope.aliases[node.name] = (node.init, _frozen(scope))
+        return lambda e: None
+    init = compile_expression(unit, node.init, scope) if node.init is not None else None
+    slot = scope.declare(node.name, ctype)
+    adapt = adapter(unit, ctype, span)
+    if init is None:
+        return _default_init(unit, node, slot)
+    machine, traced = unit.machine, unit.traced
+    compiler, module = unit.compiler, unit.module
+
+    def run(e: Frame) -> Any:
+        value = init(e)
+        if isinstance(value, Braced):
+            if not value.items and ctype.kind != "other":
+                value = zero_of(ctype, span)
+            else:
+                value = compiler.construct_named(ctype, value.items, module, span)
+        e[slot] = value if adapt is None else adapt(value)
+        if traced:
+            machine.run.trace.append((node, e[slot]))
+        return None
+
+    return run
+
+
+def _frozen(scope: Scope) -> Scope:
+    """The scope as it is now: what a reference was bound to is not what a later name means."""
+    copy = Scope(scope.function, scope.parent)
+    copy.names, copy.types = dict(scope.names), scope.types
+    copy.aliases = dict(scope.aliases)
+    return copy
+
+
+def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Exec:
+    ctype, span, module, compiler = node.type, node.span, unit.module, unit.compiler
+    if ctype.kind != "other" or ctype.pointer:
+        empty: Any = "" if ctype.kind == "string" else Unknown(f"{node.name} has no value", span)
+        if node.static and ctype.kind != "string":
+            from mlaprobe.reading.compiler import zero_of
+
+            empty = zero_of(ctype, span)
+
+        def plain(e: Frame) -> Any:
+            e[slot] = empty
+            return None
+
+        return plain
+
+    def run(e: Frame) -> Any:
+        e[slot] = compiler.construct_named(ctype, (), module, span)
+        return None
+
+    return run
+
+
+def _unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Exec:
+    from mlaprobe.reading.expressions import compile_expression
+
+    init = compile_expression(unit, node.init, scope)
+    for name in node.names:
+        scope.declare(name)
+    names = tuple(ir.Name(node.span, n) for n in node.names)
+    store = compile_store(unit, ir.Sequence(node.span, "tuple", names), scope)
+
+    def run(e: Frame) -> Any:
+        value = init(e)
+        store(e, value.items if isinstance(value, Braced) else value)
+        return None
+
+    return run
+
+
+def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Exec:
+    from mlaprobe.reading.expressions import compile_expression
+
+    stores = [compile_store(unit, t, scope) for t in node.targets]
+    value = compile_expression(unit, node.value, scope)
+    machine, traced, span = unit.machine, unit.traced, node.span
+    if node.op is None:
+        first = stores[0] if len(stores) == 1 else None
+
+        def run(e: Frame) -> Any:
+            v = value(e)
+            if first is not None:
+                first(e, v)
+            else:
+                for store in stores:
+                    store(e, v)
+            if traced:
+                machine.run.trace.append((node, v))
+            return None
+
+        return run
+    old, op, store = compile_expression(unit, node.targets[0], scope), node.op, stores[0]
+
+    def update(e: Frame) -> Any:
+        store(e, binary(op, old(e), value(e), span))
+        return None
+
+    return update
+
+
+def _expression(unit: Unit, node: ir.ExprStmt, scope: Scope) -> Exec:
+    from mlaprobe.reading.expressions import compile_expression
+
+    value = compile_expression(unit, node.value, scope)
+
+    def run(e: Frame) -> Any:
+        value(e)
+        return None
+
+    return run
+
+
+def _block(unit: Unit, node: ir.Block, scope: Scope) -> Exec:
+    inner = Scope(scope.function, scope) if node.scoped else scope
+    return compile_block(unit, node.body, inner)
+
+
+def _branch(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
+    inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
+    return compile_block(unit, body, inner)
+
+
+def _if(unit: Unit, node: ir.If, scope: Scope) -> Exec:
+    from mlaprobe.reading.expressions import compile_expression
+
+    test = compile_expression(unit, node.test, scope)
+    then = _branch(unit, node.then, scope)
+    orelse = _branch(unit, node.orelse, scope) if node.orelse else None
+    machine, traced = unit.machine, unit.traced
+    watched = machine.watch(node)
+    if watched is not None:
+        label, watching = watched[0], compile_expression(unit, watched[1], scope)
+        test = _observed(machine, label, watching, test)
+
+    def run(e: Frame) -> Any:
+        known = test(e)
+        if known is not True and known is not False:
+            known = truth(known)
+            if isinstance(known, Unknown):
+                known = machine.run.decide(known)
+        if traced:
+            machine.run.trace.append((node, known))
+        if known:
+            return then(e)
+        return orelse(e) if orelse is not None else None
+
+    return run
+
+
+def _observed(machine: Any, label: str, watching: Exec, test: Exec) -> Exec:
+    """A condition before which something is observed."""
+
+    def run(e: Frame) -> Any:
+        machine.run.observations.append((label, watching(e)))
+        return test(e)
+
+    return run
+
+
+def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Exec:
+    from mlaprobe.reading.expressions import compile_expression
+
+    value = compile_expression(unit, node.value, scope)
+    inner = Scope(scope.function, scope)
+    cases = [
+        (
+            [None if label is None else compile_expression(unit, label, inner) for label in labels],
+            compile_block(unit, body, inner),
+        )
+        for labels, body in node.cases
+    ]
+    machine, span = unit.machine, node.span
+    default = next((i for i, (labels, _) in enumerate(cases) if None in labels), len(cases))
+
+    def start(e: Frame) -> int:
+        v = value(e)
+        for at, (labels, _) in enumerate(cases):
+            for label in labels:
+                if label is None:
+                    continue
+                same = equals(v, label(e), span)
+                if isinstance(same, Unknown):
+                    same = machine.run.decide(same)
+                if same:
+                    return at
+        return default
+
+    def run(e: Frame) -> Any:
+        for _, body in cases[start(e) :]:
+            signal = body(e)
+            if signal is BREAK:
+                return None
+            if signal is not None:
+                return signal
+        return None
+
+    return run
+
+
+def _return(unit: Unit, node: ir.Return, scope: Scope) -> Exec:
+    from mlaprobe.reading.expressions import compile_expression
+
+    if node.value is None:
+        nothing = Returned(None)
+        return lambda e: nothing
+    value = compile_expression(unit, node.value, scope)
+    return lambda e: Returned(value(e))
+
+
+def _jump(unit: Unit, node: ir.Jump, scope: Scope) -> Exec:
+    signal = BREAK if node.kind == "break" else CONTINUE
+    return lambda e: signal
+
+
+def _check(unit: Unit, node: ir.Check, scope: Scope) -> Exec:
+    from mlaprobe.reading.expressions import compile_expression
+
+    test = compile_expression(unit, node.test, scope)
+    message = compile_expression(unit, node.message, scope) if node.message is not None else None
+    machine, how, traced = unit.machine, node.how, unit.traced
+
+    def run(e: Frame) -> Any:
+        known = truth(test(e))
+        if isinstance(known, Unknown):
+            known = machine.run.decide(known)
+        if traced:
+            machine.run.trace.append((node, known))
+        if known:
+            return None
+        text = "" if message is None else text_of(message(e), "message")
+        raise Failed("exception", how, text, node.span)
+
+    return run
+
+
+def _throw(unit: Unit, node: ir.Throw, scope: Scope) -> Exec:
+    from mlaprobe.reading.expressions import compile_expression
+
+    args = node.value.args if isinstance(node.value, (ir.Call, ir.Construct)) else ()
+    parts = [compile_expression(unit, a, scope) for a in args if not isinstance(a, ir.Star)]
+    how, span, machine = node.how, node.span, unit.machine
+
+    def run(e: Frame) -> Any:
+        if node.value is None:
+            current = machine.run.cache.get("handling")
+            if isinstance(current, Failed):
+                raise current
+            raise Abandon("an exception is raised again", span)
+        text = " ".join(text_of(p(e), "value") for p in parts)
+        raise Failed("exception", how, text, span)
+
+    return run
+
+
+def _try(unit: Unit, node: ir.Try, scope: Scope) -> Exec:
+    body = _branch(unit, node.body, scope)
+    handlers = []
+    for types, name, statements in node.handlers:
+        inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
+        if name is not None and unit.lang == "cpp":
+            inner.declare(name)
+        handlers.append((types, name, compile_block(unit, statements, inner), inner))
+    orelse = _branch(unit, node.orelse, scope)
+    final = _branch(unit, node.final, scope)
+    machine, span = unit.machine, node.span
+
+    def handle(e: Frame, failure: Failed) -> Any:
+        if failure.kind != "exception":
+            raise failure
+        for types, name, statements, inner in handlers:
+            caught = catches(types, failure.how)
+            if caught is None:
+                caught = machine.run.decide(Unknown(f"what catches {failure.how}", span))
+            if caught:
+                if name is not None:
+                    found = inner.find(name)
+                    if found is not None:
+                        e[found[1]] = Unknown("an exception object", span)
+                machine.run.cache["handling"] = failure
+                return statements(e)
+        raise failure
+
+    def run(e: Frame) -> Any:
+        try:
+            signal = body(e)
+            if signal is None:
+                signal = orelse(e)
+        except Failed as failure:
+            failed = failure
+        else:
+            last = final(e)
+            return last if last is not None else signal
+        try:
+            signal = handle(e, failed)
+        except Failed:
+            last = final(e)
+            if last is not None:
+                return last
+            raise
+        last = final(e)
+        return last if last is not None else signal
+
+    return run
+
+
+def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
+    """Whether a handler of those types catches an exception; ``None`` if that is not known."""
+    if types is None or "..." in types or "BaseException" in types:
+        return True
+    raised = getattr(builtins, how.rsplit(".", 1)[-1], None)
+    unsure = False
+    for name in types:
+        short = name.rsplit(".", 1)[-1]
+        if short == how.rsplit(".", 1)[-1] or short == "Exception" or name == "std::exception":
+            return True
+        handler = getattr(builtins, short, None)
+        if isinstance(raised, type) and isinstance(handler, type):
+            if issubclass(raised, handler):
+                return True
+        else:
+            unsure = True
+    return None if unsure else False
+
+
+def _define(unit: Unit, node: ir.Define, scope: Scope) -> Exec:
+    name = ir.Name(node.span, node.function.name)
+    store = compile_store(unit, name, scope)
+    function, module = node.function, unit.module
+
+    def run(e: Frame) -> Any:
+        store(e, Closure(function, module, e, scope))
+        return None
+
+    return run
+
+
+def _import(unit: Unit, node: ir.Import, scope: Scope) -> Exec:
+    store = compile_store(unit, ir.Name(node.span, node.alias), scope)
+    machine, module = unit.machine, unit.module
+
+    def run(e: Frame) -> Any:
+        store(e, module.import_name(machine.run, node.module, node.name, node.span))
+        return None
+
+    return run
+
+
+def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Exec:
+    stores = [
+        compile_store(unit, ir.Name(node.span, n), scope)
+        for n in node.writes
+        if scope.find(n) is not None
+    ]
+    reason, span, exits, machine = node.reason, node.span, node.exits, unit.machine
+
+    def run(e: Frame) -> Any:
+        unknown = Unknown(reason, span)
+        for store in stores:
+            store(e, unknown)
+        if exits and machine.run.decide(Unknown(reason, span, key=("exits", span))):
+            raise Abandon(reason, span)
+        return None
+
+    return run
+
+
+_HANDLERS: dict[type, Callable[[Unit, Any, Scope], Exec]] = {
+    ir.Decl: _decl,
+    ir.Unpack: _unpack,
+    ir.Assign: _assign,
+    ir.ExprStmt: _expression,
+    ir.Block: _block,
+    ir.If: _if,
+    ir.While: loops.compile_while,
+    ir.ForEach: loops.compile_foreach,
+    ir.Switch: _switch,
+    ir.Return: _return,
+    ir.Jump: _jump,
+    ir.Check: _check,
+    ir.Throw: _throw,
+    ir.Try: _try,
+    ir.Define: _define,
+    ir.Import: _import,
+    ir.OpaqueStmt: _opaque,
+}

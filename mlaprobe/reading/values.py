@@ -1,0 +1,249 @@
+"""The values of the machine: Python's own, plus what is unknown and what models the world.
+
+Known values are plain ``int``, ``bool``, ``float``, ``str``, ``None``, ``tuple``, ``list``,
+``dict``. Everything else is one of the classes below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.reading.ir import NOWHERE, Function, Span
+
+MAX_KEY_DEPTH = 6
+
+
+class Unknown:
+    """A value that cannot be computed, with the reason and the place.
+
+    Two unknowns with one ``key`` stand for the same value, so that a path through the program
+    stays consistent when it asks twice. ``free`` names an input that may take any value (the
+    batch size, the number of compute units); an unknown without it could not be followed.
+    """
+
+    __slots__ = ("depth", "foreign", "free", "key", "reason", "span")
+
+    def __init__(
+        self,
+        reason: str,
+        span: Span = NOWHERE,
+        *,
+        key: Hashable | None = None,
+        free: str | None = None,
+        depth: int = 0,
+        foreign: bool = False,
+    ) -> None:
+        self.foreign = foreign
+        """Whether it comes from outside the source (the GPU runtime, a library), where calls are
+        taken to return."""
+        self.reason = reason
+        self.span = span
+        self.key = key if key is not None else ("?", reason, span)
+        self.free = free
+        self.depth = depth
+
+    def derive(self, op: str, *operands: Any) -> Unknown:
+        """The unknown result of an operation on this value."""
+        free, reason, span, depth = self.free, self.reason, self.span, self.depth
+        for other in operands:
+            if isinstance(other, Unknown):
+                depth = max(depth, other.depth)
+                if free is not None and other.free is None:
+                    free, reason, span = None, other.reason, other.span
+        if depth >= MAX_KEY_DEPTH:
+            return Unknown(reason, span, free=free, foreign=self.foreign)
+        if not any(x is self for x in operands):
+            operands = (self, *operands)
+        keys = tuple(_key_of(x) for x in operands)
+        return Unknown(
+            reason, span, key=(op, *keys), free=free, depth=depth + 1, foreign=self.foreign
+        )
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"an unknown value was used as a truth value: {self.reason}")
+
+    def __repr__(self) -> str:
+        return f"Unknown({self.reason!r})"
+
+
+def _key_of(value: Any) -> Hashable:
+    if isinstance(value, Unknown):
+        return value.key
+    try:
+        hash(value)
+    except TypeError:
+        return ("id", id(value))
+    return (type(value).__name__, value)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumMember:
+    """A C++ enumerator or a Python enum member; ``value`` is ``None`` where it is not known."""
+
+    enum: str
+    name: str
+    value: int | None = None
+    scoped: bool = True
+
+    def __repr__(self) -> str:
+        return f"{self.enum}::{self.name}" if self.enum else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    """A C++ or Python enum."""
+
+    name: str
+    members: tuple[EnumMember, ...]
+
+    def member(self, name: str) -> EnumMember | None:
+        """The member of that name."""
+        return next((m for m in self.members if m.name == name), None)
+
+    def of_value(self, value: Any) -> EnumMember | None:
+        """The first member with that value."""
+        return next((m for m in self.members if m.value == value), None)
+
+
+class Record:
+    """A C++ aggregate or a Python object with plain attributes."""
+
+    __slots__ = ("fields", "type")
+
+    def __init__(self, type_name: str, fields: dict[str, Any]) -> None:
+        self.type = type_name
+        self.fields = fields
+
+    def copy(self) -> Record:
+        """A copy by value, nested aggregates included."""
+        fields = {k: v.copy() if isinstance(v, Record) else v for k, v in self.fields.items()}
+        return Record(self.type, fields)
+
+    def __repr__(self) -> str:
+        return f"Record({self.type}, {self.fields})"
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """A C++ struct: members in declaration order with their types and default values."""
+
+    name: str
+    members: tuple[tuple[str, Any, Any], ...]
+    """(name, CType, default expression or ``None``)."""
+    statics: tuple[tuple[str, Any], ...] = ()
+    """Static constants: (name, expression). Those of a template may depend on its parameters."""
+    template: tuple[str, ...] = ()
+    """Names of template parameters."""
+
+
+class Pointer:
+    """A pointer to a variable: the frame that holds it and its slot."""
+
+    __slots__ = ("frame", "slot")
+
+    def __init__(self, frame: dict[str, Any], slot: str) -> None:
+        self.frame = frame
+        self.slot = slot
+
+
+class Closure:
+    """A function of the source, ready to be called."""
+
+    __slots__ = ("frame", "function", "module", "scope")
+
+    def __init__(
+        self,
+        function: Function,
+        module: Any,
+        frame: dict[str, Any] | None = None,
+        scope: Any = None,
+    ) -> None:
+        self.function = function
+        self.module = module
+        self.frame = frame
+        self.scope = scope
+
+    def __repr__(self) -> str:
+        return f"Closure({self.function.name})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Builtin:
+    """A function that the machine itself provides.
+
+    ``call(run, args, kwargs, span)`` returns a value or raises what the machine raises.
+    """
+
+    name: str
+    call: Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
+    takes_template: bool = False
+    """Whether C++ template arguments are handed over, as the keyword ``<>``."""
+
+
+class Model:
+    """Something of the outside world that a stage describes: a tensor, a module, a table row.
+
+    The defaults know nothing: every attribute is unknown, every call too. ``identity`` is what
+    two equal models share; memoised calls are keyed by it.
+    """
+
+    __slots__ = ()
+
+    def get(self, name: str, span: Span) -> Any:
+        """The value of an attribute."""
+        return Unknown(f"attribute {name} is not modelled", span)
+
+    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        """The result of calling the thing itself."""
+        return Unknown("call is not modelled", span)
+
+    def index(self, key: Any, span: Span) -> Any:
+        """The value at a subscript."""
+        return Unknown("subscript is not modelled", span)
+
+    def iterate(self) -> Iterator[Any] | None:
+        """The elements, or ``None`` where they are not known."""
+        return None
+
+    def equals(self, other: Any) -> bool | None:
+        """Whether this equals another value; ``None`` where that is not known."""
+        return True if other is self else None
+
+    @property
+    def identity(self) -> Hashable | None:
+        """A hashable that stands for this value, or ``None`` where it has no fixed one."""
+        return None
+
+
+class Unordered(Model):
+    """A container whose order of iteration is arbitrary (a hash map), of known elements."""
+
+    __slots__ = ("elements", "probe")
+
+    def __init__(self, elements: tuple[Any, ...], probe: Any = None) -> None:
+        self.elements = elements
+        self.probe = probe
+        """An extra element that only watches what a loop asks of its elements."""
+
+    def iterate(self) -> Iterator[Any] | None:
+        return iter(self.elements)
+
+
+IMMUTABLE = (int, bool, float, str, type(None), EnumMember)
+
+
+def identity(value: Any) -> Hashable | None:
+    """A hashable for memoising by value, or ``None`` where there is none."""
+    kind = type(value)
+    if kind in (int, bool, float, str, type(None), EnumMember):
+        return (kind.__name__, value)
+    if isinstance(value, Unknown):
+        return ("unknown", value.key)
+    if isinstance(value, tuple):
+        parts = tuple(identity(v) for v in value)
+        return None if None in parts else ("tuple", parts)
+    if isinstance(value, Model):
+        return value.identity
+    return None

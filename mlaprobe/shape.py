@@ -1,0 +1,300 @@
+"""The words of mlaprobe: questions, answers and the evidence for them.
+
+Everything here is frozen data without logic beyond itself. The names are those of
+``docs/ARCHITECTURE.md`` and of the machine interface, and other programs rely on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from mlaprobe.errors import UsageError
+
+
+class Dtype(str, Enum):
+    """A data type of the query or the KV cache, by the name AITER's kernel table uses."""
+
+    BF16 = "bf16"
+    FP16 = "fp16"
+    FP8 = "fp8"
+    BYTE = "byte"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @classmethod
+    def of(cls, value: object) -> Dtype:
+        """A ``Dtype`` from a name, a member or a torch dtype (recognised by its name, so that
+        torch is never imported).
+
+        Raises:
+            UsageError: the value names no data type that MLA decode knows.
+        """
+        name = str(getattr(value, "value", value)).removeprefix("torch.")
+        known = _DTYPE_NAMES.get(name)
+        if known is None:
+            raise UsageError(
+                f"unknown data type {name!r}",
+                hint="use one of bf16, fp16, fp8, byte",
+            )
+        return known
+
+
+_DTYPE_NAMES: dict[str, Dtype] = {
+    "bf16": Dtype.BF16,
+    "bfloat16": Dtype.BF16,
+    "fp16": Dtype.FP16,
+    "float16": Dtype.FP16,
+    "half": Dtype.FP16,
+    "fp8": Dtype.FP8,
+    "float8_e4m3fn": Dtype.FP8,
+    "float8_e4m3fnuz": Dtype.FP8,
+    "byte": Dtype.BYTE,
+    "uint8": Dtype.BYTE,
+    "int8": Dtype.BYTE,
+}
+
+
+class Verdict(str, Enum):
+    """What happens to a shape, all stages composed."""
+
+    NATIVE = "NATIVE"
+    FOLDED = "FOLDED"
+    NO_KERNEL = "NO_KERNEL"
+    NO_REDUCER = "NO_REDUCER"
+    AMBIGUOUS = "AMBIGUOUS"
+    REJECTED = "REJECTED"
+    INCOHERENT = "INCOHERENT"
+    ERRATUM = "ERRATUM"
+    UNKNOWN = "UNKNOWN"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def runs(self) -> bool:
+        """Whether the decode runs and its result is the right one."""
+        return self in (Verdict.NATIVE, Verdict.FOLDED)
+
+
+class Failure(str, Enum):
+    """How a failing check ends: a Python exception, or the end of the process."""
+
+    EXCEPTION = "exception"
+    ABORT = "abort"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Route(str, Enum):
+    """Which implementation a caller asks for."""
+
+    ASM = "asm"
+    GLUON = "gluon"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class _Same:
+    """Marks "as the shape has it" where ``None`` already means "left out by the caller"."""
+
+    def __repr__(self) -> str:
+        return "SAME"
+
+    def __reduce__(self) -> str:
+        return "SAME"
+
+
+SAME = _Same()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannerCall:
+    """What the caller tells the planner, where that differs from what it launches."""
+
+    q_dtype: Dtype | None | _Same = SAME
+    """Query dtype; ``None`` when the caller leaves it out."""
+    kv_dtype: Dtype | None | _Same = SAME
+    """KV cache dtype; ``None`` when the caller leaves it out."""
+    num_heads: int | _Same = SAME
+    """Query heads given to sizing and planner."""
+    qlen: int | _Same = SAME
+    """``max_seqlen_qo`` given to sizing and planner."""
+    uniform_qlen: int | _Same = SAME
+    """AITER's ``uni_seqlen_qo``; -1 where the caller leaves it out, normally the qlen."""
+
+    @classmethod
+    def of(cls, value: PlannerCall | Mapping[str, Any] | None) -> PlannerCall:
+        """A ``PlannerCall`` from a mapping with any of its fields.
+
+        Raises:
+            UsageError: a key that is no field, or a value that is no dtype.
+        """
+        if value is None:
+            return cls()
+        if isinstance(value, PlannerCall):
+            return value
+        fields = dict(value)
+        for name in ("q_dtype", "kv_dtype"):
+            if fields.get(name) is not None and fields[name] is not SAME:
+                fields[name] = Dtype.of(fields[name])
+        unknown = sorted(set(fields) - set(cls.__dataclass_fields__))
+        if unknown:
+            raise UsageError(
+                f"unknown planner field {unknown[0]!r}",
+                hint="planner takes " + ", ".join(cls.__dataclass_fields__),
+            )
+        return cls(**fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeShape:
+    """The question: one MLA decode call, as a serving engine would make it."""
+
+    arch: str
+    """GPU architecture, for example ``gfx950``."""
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    num_heads: int
+    """Query heads per rank, after any context-parallel gather."""
+    qlen: int = 1
+    """The most query tokens per request (AITER's ``max_seqlen_qo``)."""
+    lse: bool = False
+    """Whether the caller needs the log-sum-exp."""
+    persistent: bool = True
+    """Whether the caller passes work metadata."""
+    causal: bool = True
+    cp_round_robin: bool = False
+    """Round-robin context parallelism."""
+    batch: int | None = None
+    """Requests in the batch; unset: gates on it are reported as notes, not applied."""
+    page_size: int = 1
+    """KV tokens per page."""
+    route: Route = Route.ASM
+    env: tuple[tuple[str, str], ...] = ()
+    """Environment variables that are set, sorted by name."""
+    planner: PlannerCall = field(default_factory=PlannerCall)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "q_dtype", Dtype.of(self.q_dtype))
+        put(self, "kv_dtype", Dtype.of(self.kv_dtype))
+        if not isinstance(self.env, tuple):
+            pairs: Iterable[tuple[str, str]] = (
+                self.env.items() if isinstance(self.env, Mapping) else self.env
+            )
+            put(self, "env", tuple(sorted((str(k), str(v)) for k, v in pairs)))
+        if not isinstance(self.planner, PlannerCall):
+            put(self, "planner", PlannerCall.of(self.planner))
+        try:
+            put(self, "route", Route(self.route))
+        except ValueError:
+            raise UsageError(
+                f"unknown route {self.route!r}", hint="use one of asm, gluon"
+            ) from None
+        for name in ("num_heads", "qlen", "page_size"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise UsageError(f"{name} must be a positive integer, got {value!r}")
+        if self.batch is not None and (not isinstance(self.batch, int) or self.batch < 1):
+            raise UsageError(f"batch must be a positive integer, got {self.batch!r}")
+
+    @property
+    def dtype(self) -> str:
+        """The dtype pair as people write it, for example ``fp8/fp8``."""
+        return f"{self.q_dtype}/{self.kv_dtype}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The place in AITER's source that decided something."""
+
+    stage: str
+    file: str
+    """Path in AITER's repository layout."""
+    line: int
+    """1-based."""
+    column: int = 1
+    """1-based."""
+    text: str
+    """The clause as it stands there, white space folded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """A kernel that would be launched."""
+
+    symbol: str
+    """The mangled name that the host looks up."""
+    co: str
+    """The code object's path in AITER's repository layout."""
+    co_present: bool | None
+    """Whether that file is in the source; ``None`` where the source holds no code objects."""
+    has_symbol: bool | None = None
+    """Whether the file defines the symbol; ``None`` where its bytes are not at hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageOutcome:
+    """What one stage answers, alone."""
+
+    stage: str
+    status: str
+    """One of the statuses that the machine interface lists for this stage."""
+    fold: int = 1
+    """By how much the batch grows."""
+    qlen_fold: int = 1
+    """By how much the query length grows."""
+    final_heads: int | None = None
+    """Heads after any fold."""
+    persistent: bool | None = None
+    """Dispatcher only: after any downgrade."""
+    entry: str | None = None
+    """Dispatcher only: which entry point is reached (``asm``, ``hk``, ``opus``, ...)."""
+    failure: Failure | None = None
+    """How it fails, where it does."""
+    message: str | None = None
+    """The text of a failed check, or why the answer is unknown."""
+    key: tuple[tuple[str, Any], ...] | None = None
+    """Host only: the looked-up table key, by the table's own column names."""
+    kernels: tuple[Kernel, ...] = ()
+    """Host only: every kernel that matches."""
+    sizes: tuple[tuple[str, int], ...] | None = None
+    """Sizing only: elements of the six buffers, where they are known."""
+    notes: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The answer: all stages composed."""
+
+    shape: DecodeShape
+    verdict: Verdict
+    fold: int = 1
+    """1 unless folded."""
+    qlen_fold: int = 1
+    failure: Failure | None = None
+    stage: str | None = None
+    """The stage that decided a verdict other than NATIVE and FOLDED."""
+    message: str | None = None
+    """Why, in the source's own words where it has some."""
+    kernels: tuple[Kernel, ...] = ()
+    key: tuple[tuple[str, Any], ...] | None = None
+    stages: tuple[tuple[str, StageOutcome], ...] = ()
+    """Every stage that was asked, in call order."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The clauses that decided, in call order."""
+        return tuple(e for _, outcome in self.stages for e in outcome.evidence)
+
+    def outcome(self, stage: str) -> StageOutcome | None:
+        """The outcome of one stage, or ``None`` where it was not asked."""
+        return dict(self.stages).get(stage)

@@ -1,0 +1,401 @@
+"""The dispatcher: ``mla_decode_fwd``, which reaches an entry point with certain arguments.
+
+Its answer is what it does: the entry point that it calls, with which query tensor and query
+length. More tokens of fewer heads is a fold; a longer query a fold into the query length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mlaprobe.reading import ir
+from mlaprobe.reading.machine import Event, Failed, Outcome, Run
+from mlaprobe.reading.pymodule import EntryPoint
+from mlaprobe.reading.values import Unknown
+from mlaprobe.shape import DecodeShape, Failure, StageOutcome
+from mlaprobe.stages.base import how_failed, place_evidence, proof, why_unknown
+from mlaprobe.stages.evidence import LazyEvidence, Trace
+from mlaprobe.stages.pyfunction import PythonFunction
+from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.world import World
+
+STAGE = "dispatcher"
+TOKENS_KV = 4096
+"""KV tokens per request in the asked batch."""
+LATENT, ROPE = 512, 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatched:
+    """The dispatcher's answer with the call that it made."""
+
+    outcome: StageOutcome
+    args: tuple[Any, ...] = field(default=(), compare=False)
+    """Arguments of the entry point, by position."""
+    entry: str | None = None
+    """The entry point's own name."""
+    missing: bool = False
+    """Whether the package does not define the entry point."""
+    reduce_args: tuple[Any, ...] | None = field(default=None, compare=False)
+    """Arguments of the reducer's entry point, where it is called."""
+    fails_after: Failed | None = field(default=None, compare=False)
+    """What fails after the entry point was called."""
+
+
+class Dispatcher:
+    """The dispatcher of one source."""
+
+    def __init__(self, world: World) -> None:
+        """Raises ``Absent`` where the source has none."""
+        self.world = world
+        self._names = world.names.data[STAGE]
+        self._function = PythonFunction(world, STAGE)
+        self._known: dict[Hashable, Dispatched] = {}
+
+    def takes(self, role: str) -> bool:
+        """Whether the function has a parameter of that meaning."""
+        return role in self._function.parameters
+
+    def decide(self, shape: DecodeShape) -> Dispatched:
+        """What the dispatcher does with a shape."""
+        shape = replace(shape, planner=_NO_PLANNER) if shape.planner != _NO_PLANNER else shape
+        known = self._known.get(shape)
+        if known is None:
+            known = self._known[shape] = self._decide(shape)
+        return known
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    def _explore(self, shape: DecodeShape, *, trace: bool) -> tuple[Outcome, ...]:
+        values = self._values(shape)
+
+        def start(run: Run) -> Any:
+            return self._function.call(run, values)
+
+        return self.world.explore(
+            start, (shape.arch, shape.env), trace=trace, on_entry=_Entry(self).called
+        )
+
+    def _values(self, shape: DecodeShape) -> dict[str, Any]:
+        batch: Any = shape.batch
+        if batch is None:
+            batch = Unknown("the batch size", key=("batch",), free="batch")
+        requests = shape.batch or 2
+        tokens = requests * shape.qlen
+        q_dtype = dtype_for(shape.q_dtype.value, shape.arch)
+        kv_dtype = dtype_for(shape.kv_dtype.value, shape.arch)
+        int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
+        pages = -(-TOKENS_KV // shape.page_size) * requests
+        persistent = shape.persistent
+        indptr = Tensor("qo_indptr", (_Plus(batch),), int32)
+        work = Tensor("work", (2,), DtypeToken("u64")) if persistent else None
+        some = Tensor("metadata", (Unknown("metadata", free="data"),), int32)
+        partial = Tensor("reduce_partial_map", (600,), int32) if persistent else None
+        scale = Tensor("scale", (1,), fp32)
+        round_robin = shape.cp_round_robin
+        return {
+            "q": Tensor("q", (tokens, shape.num_heads, LATENT + ROPE), q_dtype),
+            "kv": Tensor("kv_buffer", (pages, shape.page_size, 1, LATENT + ROPE), kv_dtype),
+            "output": Tensor("o", (tokens, shape.num_heads, LATENT), DtypeToken("bf16")),
+            "qo_indptr": indptr,
+            "kv_indptr": indptr,
+            "kv_indices": Tensor("kv_indices", (_total_pages(pages, shape),), int32),
+            "last_page": Tensor("kv_last_page_lens", (batch,), int32),
+            "qlen": shape.qlen,
+            "page_size": shape.page_size,
+            "metadata": work,
+            "work_indptr": some if persistent else None,
+            "work_info": some if persistent else None,
+            "reduce_indptr": some if persistent else None,
+            "reduce_final_map": some if persistent else None,
+            "reduce_partial_map": partial,
+            "q_scale": scale,
+            "kv_scale": scale,
+            "return_lse": shape.lse,
+            "global_indptr": indptr if round_robin else None,
+            "world": 8 if round_robin else 1,
+            "rank": 0,
+            "causal": shape.causal,
+        }
+
+    # --- judging ---------------------------------------------------------------------------------
+
+    def _decide(self, shape: DecodeShape) -> Dispatched:
+        if self._function.problem is not None:
+            return Dispatched(outcome=self._function.unreadable())
+        outcomes = self._explore(shape, trace=False)
+        answers = [self._read(shape, outcome) for outcome in outcomes]
+        picked, notes = self._settle(shape, outcomes, answers)
+        if picked is None:
+            reason, span = why_unknown(outcomes)
+            return Dispatched(
+                outcome=StageOutcome(
+                    stage=STAGE,
+                    status="unknown",
+                    message=reason,
+                    evidence=place_evidence(self.world, STAGE, span),
+                )
+            )
+        script = outcomes[answers.index(picked)]
+        find = proof(self.world, STAGE, lambda: self._again(shape, script), _decisive_places)
+        return replace(
+            picked,
+            outcome=replace(picked.outcome, evidence=LazyEvidence(find), notes=notes),
+        )
+
+    def _again(self, shape: DecodeShape, wanted: Outcome) -> tuple[Outcome, ...]:
+        """The traced run of the path that was picked."""
+        choices = tuple(c for _, c in wanted.decisions)
+        return tuple(
+            o
+            for o in self._explore(shape, trace=True)
+            if tuple(c for _, c in o.decisions) == choices
+        )
+
+    def _settle(
+        self, shape: DecodeShape, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
+    ) -> tuple[Dispatched | None, tuple[str, ...]]:
+        """The answer that all paths agree on; paths that only the batch size tells apart are
+        gates on it, which are told and not applied."""
+        if all(a == answers[0] for a in answers):
+            known = answers[0].outcome.status != "unknown"
+            return (answers[0] if known else None), ()
+        if shape.batch is not None or any(a.outcome.status == "unknown" for a in answers):
+            return None, ()
+        groups: dict[bool, list[Dispatched]] = {}
+        gates: list[Unknown] = []
+        for outcome, answer in zip(outcomes, answers, strict=True):
+            unknowns = [u for u, _ in outcome.decisions if u.free == "batch"]
+            gates.extend(unknowns)
+            kept = answer.outcome.persistent is shape.persistent
+            groups.setdefault(kept, []).append(answer)
+        kept_answers = groups.get(True, [])
+        if not gates or not kept_answers or any(a != kept_answers[0] for a in kept_answers):
+            return None, ()
+        others = {a.outcome.status + str(a.outcome.persistent) for a in groups.get(False, [])}
+        note = f"{batch_condition(gates[0])}: {'non-persistent' if others else 'another'} path"
+        return kept_answers[0], (note,)
+
+    def _read(self, shape: DecodeShape, outcome: Outcome) -> Dispatched:
+        if outcome.kind == "unknown":
+            return _unknown(outcome.reason)
+        entry = entry_of(outcome)
+        if entry is None:
+            if outcome.kind == "failed" and outcome.failure is not None:
+                return Dispatched(
+                    outcome=StageOutcome(
+                        stage=STAGE,
+                        status="rejected",
+                        failure=how_failed(outcome),
+                        message=_message(outcome.failure),
+                        persistent=shape.persistent,
+                    )
+                )
+            return _unknown("no entry point is called")
+        return self._entered(shape, outcome, entry)
+
+    def _entered(self, shape: DecodeShape, outcome: Outcome, entry: Event) -> Dispatched:
+        named = dict(entry.kwargs)
+        q, qlen = _query(named, entry.args), self._role(named, "qlen")
+        if not isinstance(q, Tensor) or len(q.shape) != 3 or type(qlen) is not int:
+            return _unknown(f"the arguments of {entry.name} are not known")
+        heads = q.shape[1]
+        if type(heads) is not int or heads < 1:
+            return _unknown(f"the head count given to {entry.name} is not known")
+        fold, qlen_fold = _folds(shape, heads, qlen)
+        if fold is None:
+            return _unknown(f"{entry.name} gets heads and query length that make no fold")
+        status = "fold" if fold > 1 else "qlen_fold" if qlen_fold > 1 else "native"
+        reduce = next(
+            (e for e in outcome.events if e.kind == "entry" and e.name in self._names["reduce"]),
+            None,
+        )
+        failed = outcome.failure if outcome.kind == "failed" else None
+        missing = entry.kind == "missing"
+        return Dispatched(
+            outcome=StageOutcome(
+                stage=STAGE,
+                status=status,
+                fold=fold,
+                qlen_fold=qlen_fold,
+                final_heads=heads,
+                persistent=_is_persistent(named, shape),
+                entry=self.short_name(entry.name),
+                failure=Failure.EXCEPTION if missing else None,
+                message=f"the package defines no {entry.name}" if missing else None,
+            ),
+            args=entry.args,
+            entry=entry.name,
+            missing=missing,
+            reduce_args=reduce.args if reduce is not None else None,
+            fails_after=None if missing else failed,
+        )
+
+    def _role(self, named: dict[str, Any], role: str) -> Any:
+        roles = self.world.names.roles("host")
+        return next((v for k, v in named.items() if roles.get(k) == role), None)
+
+    def short_name(self, name: str) -> str:
+        """``asm``, ``hk``, ``opus``, ...; an entry nobody has named is called by its own name."""
+        if name in self._names["asm"]:
+            return "asm"
+        words = set(name.split("_"))
+        for short, marks in self.world.names.data["entries"].items():
+            if words & set(marks):
+                return str(short)
+        return name
+
+    def is_decode(self, name: str) -> bool:
+        """Whether an entry point is one that decodes (not the reducer)."""
+        return name not in self._names["reduce"]
+
+
+class _Entry:
+    """Turns calls of entry points into events."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+
+    def called(
+        self, entry: EntryPoint, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span
+    ) -> Any:
+        """A call of a function that is compiled elsewhere."""
+        run = self._dispatcher.world.machine.run
+        values, named = bound(entry.function, args, kwargs)
+        run.emit("entry", entry.name, values, named, span)
+        return Unknown(
+            f"the result of {entry.name}",
+            span,
+            key=("entry", entry.name),
+            free="data",
+            foreign=True,
+        )
+
+
+def bound(
+    function: ir.Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments by position and by name, with simple defaults filled in."""
+    values: list[Any] = list(args)
+    for at, param in enumerate(function.params):
+        if at < len(values):
+            continue
+        if param.name in kwargs:
+            values.append(kwargs[param.name])
+        elif isinstance(param.default, ir.Const):
+            values.append(param.default.value)
+        else:
+            values.append(Unknown(f"the argument {param.name} is not known", param.span))
+    names = [p.name for p in function.params]
+    return tuple(values), dict(zip(names, values, strict=False))
+
+
+def entry_of(outcome: Outcome) -> Event | None:
+    """The call of the entry point: the first one, or the one that fails because the package
+    defines no such function."""
+    entry = next((e for e in outcome.events if e.kind == "entry"), None)
+    failure = outcome.failure
+    if entry is None and failure is not None and failure.how == "AttributeError":
+        entry = next((e for e in reversed(outcome.events) if e.kind == "missing"), None)
+    return entry
+
+
+def _query(named: dict[str, Any], args: tuple[Any, ...]) -> Any:
+    for name in ("Q", "q", "query"):
+        if name in named:
+            return named[name]
+    return next((a for a in args if isinstance(a, Tensor)), None)
+
+
+def _is_persistent(named: dict[str, Any], shape: DecodeShape) -> bool:
+    """Whether the entry point gets work metadata."""
+    for name in ("work_indptr", "work_info_set", "work_meta_data"):
+        if name in named:
+            return named[name] is not None
+    return shape.persistent
+
+
+def _folds(shape: DecodeShape, heads: int, qlen: int) -> tuple[int | None, int]:
+    """(batch fold, query-length fold), or ``None`` where heads and length make none."""
+    if heads == shape.num_heads and qlen == shape.qlen:
+        return 1, 1
+    qlen_fold = qlen // shape.qlen if qlen % shape.qlen == 0 else 0
+    if qlen_fold < 1 or shape.num_heads % (heads * qlen_fold):
+        return None, 1
+    return shape.num_heads // (heads * qlen_fold), qlen_fold
+
+
+def _message(failure: Failed) -> str:
+    if failure.how in ("AssertionError", "exception"):
+        return failure.message or failure.how
+    return f"{failure.how}: {failure.message}" if failure.message else failure.how
+
+
+def _unknown(reason: str) -> Dispatched:
+    return Dispatched(outcome=StageOutcome(stage=STAGE, status="unknown", message=reason))
+
+
+def batch_condition(gate: Unknown) -> str:
+    """A gate on the batch size as people write it."""
+    key = gate.key
+    negated = False
+    while isinstance(key, tuple) and key and key[0] == "not":
+        key, negated = key[1], not negated
+    if isinstance(key, tuple) and len(key) == 3 and key[0] == "<":
+        limit = key[2]
+        if isinstance(limit, tuple) and limit[0] == "int":
+            return f"from batch {limit[1]} on"
+    return "for some batch sizes"
+
+
+def _Plus(batch: Any) -> Any:  # noqa: N802
+    """The length of an index pointer over a batch; subtracting 1 gives the batch back."""
+    if type(batch) is int:
+        return batch + 1
+    return _BatchPlusOne(batch)
+
+
+class _BatchPlusOne(Unknown):
+    """``batch + 1`` for an unset batch size."""
+
+    __slots__ = ("batch",)
+
+    def __init__(self, batch: Unknown) -> None:
+        super().__init__(batch.reason, batch.span, key=("batch+1",), free="batch")
+        self.batch = batch
+
+    def derive(self, op: str, *operands: Any) -> Unknown:
+        if op == "-" and len(operands) == 2 and operands[0] is self and operands[1] == 1:
+            return self.batch
+        return super().derive(op, *operands)
+
+
+def _total_pages(pages: int, shape: DecodeShape) -> Any:
+    if shape.batch is not None:
+        return pages
+    return Unknown("the KV length", key=("total_kv",), free="data")
+
+
+_NO_PLANNER = DecodeShape(arch="", q_dtype="bf16", kv_dtype="bf16", num_heads=1).planner  # type: ignore[arg-type]
+
+
+def _decisive_places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """The clause that accepted or folded, and the call of the entry point."""
+    spans: list[ir.Span] = []
+    taken = [(node, value) for node, value in trace.conditions()]
+    heads = [(n, v) for n, v in taken if v is True and isinstance(n.test, (ir.Bool, ir.Binary))]
+    if outcome.kind == "failed" and not outcome.events:
+        last = trace.last_check()
+        return (last.span if last is not None and not _constant(last) else outcome.span,)
+    if heads:
+        spans.append(trace.decisive(heads[-1][0].test).span)
+    entry = entry_of(outcome)
+    if entry is not None:
+        spans.append(entry.span)
+    return tuple(spans)
+
+
+def _constant(node: ir.Node) -> bool:
+    return isinstance(node, ir.Const)

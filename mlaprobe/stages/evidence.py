@@ -1,0 +1,120 @@
+"""The clause that decided: from a traced run to a place in the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, overload
+
+from mlaprobe.reading import ir
+from mlaprobe.reading.ir import Node, Span
+from mlaprobe.reading.machine import Outcome, truth
+from mlaprobe.shape import Evidence
+
+
+class LazyEvidence(Sequence[Evidence]):
+    """Evidence that is looked for when somebody wants to see it."""
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, find: Callable[[], tuple[Evidence, ...]]) -> None:
+        self._find = find
+        self._found: tuple[Evidence, ...] | None = None
+
+    def _all(self) -> tuple[Evidence, ...]:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    @overload
+    def __getitem__(self, index: int) -> Evidence: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Evidence, ...]: ...
+    def __getitem__(self, index: int | slice) -> Evidence | tuple[Evidence, ...]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (tuple, LazyEvidence)) and self._all() == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+
+class Trace:
+    """What a traced run computed, by node."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.items = outcome.trace
+        self.values: dict[Node, Any] = {}
+        self.declared: dict[str, ir.Decl] = {}
+        for node, value in outcome.trace:
+            self.values[node] = value
+            if isinstance(node, ir.Decl):
+                self.declared[node.name] = node
+
+    def decisive(self, node: Node, depth: int = 0) -> Node:
+        """The smallest part of a condition that made it what it was."""
+        value = truth(self.values.get(node))
+        if depth > 12:
+            return node
+        if isinstance(node, ir.Bool) and value is (node.op == "or"):
+            for part in node.parts:
+                if truth(self.values.get(part)) is value:
+                    return self.decisive(part, depth + 1)
+        if isinstance(node, ir.Unary) and node.op == "not":
+            return self.decisive(node.value, depth + 1)
+        if isinstance(node, ir.Name):
+            declared = self.declared.get(node.id)
+            if declared is not None and isinstance(declared.init, (ir.Bool, ir.Unary, ir.Binary)):
+                return self.decisive(declared.init, depth + 1)
+        return node
+
+    def last_check(self) -> Node | None:
+        """The last condition that was tested: what a failing run failed at. A check that always
+        fails is decided by the branch before it."""
+        for node, _ in reversed(self.items):
+            if isinstance(node, (ir.Check, ir.If)):
+                decided = self.decisive(node.test)
+                if not isinstance(decided, ir.Const):
+                    return decided
+        return None
+
+    def conditions(self) -> Iterator[tuple[ir.If, Any]]:
+        """Every branch that was taken, in order."""
+        for node, value in self.items:
+            if isinstance(node, ir.If):
+                yield node, value
+
+
+def evidence(stage: str, span: Span, text_of: Callable[[str], str | None]) -> Evidence | None:
+    """A place as evidence, with its text."""
+    text = text_of(span.file)
+    if text is None or span.line < 1:
+        return None
+    lines = text.split("\n")
+    if span.line > len(lines):
+        return None
+    picked = lines[span.line - 1 : min(span.end_line, span.line + 40)]
+    if not picked:
+        return None
+    if span.end_line == span.line and span.end_column > span.column:
+        picked[0] = picked[0][: span.end_column - 1]
+    elif span.end_line > span.line and len(picked) == span.end_line - span.line + 1:
+        picked[-1] = picked[-1][: span.end_column - 1]
+    picked[0] = picked[0][span.column - 1 :]
+    folded = " ".join(" ".join(picked).split())
+    return Evidence(
+        stage=stage,
+        file=span.file,
+        line=span.line,
+        column=span.column,
+        text=folded if len(folded) <= 400 else folded[:397] + "...",
+    )

@@ -1,0 +1,148 @@
+"""The gluon route: a kernel of its own for small head counts, with its own asserts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.reading import ir
+from mlaprobe.reading.machine import Outcome, Run
+from mlaprobe.reading.values import Unknown
+from mlaprobe.shape import Dtype, StageOutcome
+from mlaprobe.stages.base import how_failed, place_evidence, proof, why_unknown
+from mlaprobe.stages.dispatcher import batch_condition
+from mlaprobe.stages.evidence import LazyEvidence, Trace
+from mlaprobe.stages.pyfunction import PythonFunction
+from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.world import World
+
+STAGE = "gluon"
+KV_LENGTH = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GluonQuestion:
+    """What the gluon entry is called with."""
+
+    arch: str
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    num_heads: int
+    qlen: int
+    lse: bool = False
+    batch: int | None = None
+    env: tuple[tuple[str, str], ...] = ()
+
+
+class Gluon:
+    """The gluon route of one source."""
+
+    def __init__(self, world: World) -> None:
+        """Raises ``Absent`` where the source has none."""
+        self.world = world
+        self._function = PythonFunction(world, STAGE)
+        self._known: dict[Hashable, StageOutcome] = {}
+
+    def decide(self, question: GluonQuestion) -> StageOutcome:
+        """Whether the route takes a shape."""
+        known = self._known.get(question)
+        if known is None:
+            known = self._known[question] = self._decide(question)
+        return known
+
+    def _explore(self, question: GluonQuestion, *, trace: bool) -> tuple[Outcome, ...]:
+        batch: Any = question.batch
+        if batch is None:
+            batch = Unknown("the batch size", key=("batch",), free="batch")
+        heads, qlen, arch = question.num_heads, question.qlen, question.arch
+        q_dtype = dtype_for(question.q_dtype.value, arch)
+        kv_dtype = dtype_for(question.kv_dtype.value, arch)
+        rows = (batch, heads) if qlen == 1 else (batch, qlen, heads)
+        tokens = Unknown("KV tokens", key=("kv tokens",), free="data")
+        values = {
+            "q_nope": Tensor("q_nope", (*rows, 512), q_dtype),
+            "q_pe": Tensor("q_pe", (*rows, 64), q_dtype),
+            "kv": Tensor("kv_c", (tokens, 576), kv_dtype),
+            "output": Tensor("o", (*rows, 512), DtypeToken("bf16")),
+            "page_table": Tensor("page_table", (batch, KV_LENGTH), DtypeToken("i32")),
+            "seq_info": Tensor("seq_info", (batch,), DtypeToken("i32")),
+            "scale": 1.0,
+            "k_pe": None,
+            "min_kv": Unknown("the shortest KV length", key=("min_kv",), free="kv"),
+            "return_lse": question.lse,
+        }
+
+        def start(run: Run) -> Any:
+            return self._function.call(run, values)
+
+        return self.world.explore(start, (arch, question.env), trace=trace)
+
+    def _decide(self, question: GluonQuestion) -> StageOutcome:
+        if self._function.problem is not None:
+            return self._function.unreadable()
+        outcomes = self._explore(question, trace=False)
+        accepted = [o for o in outcomes if o.kind == "returned"]
+        failed = [o for o in outcomes if o.kind == "failed"]
+        certain = all(_settled(o) for o in outcomes)
+        if accepted and certain and all(o.kind != "unknown" for o in outcomes):
+            notes = _gates(failed)
+            if not failed or notes:
+                find = proof(
+                    self.world, STAGE, lambda: self._explore(question, trace=True), _passed
+                )
+                return StageOutcome(
+                    stage=STAGE, status="accepted", notes=notes, evidence=LazyEvidence(find)
+                )
+        if failed and not accepted and len(failed) == len(outcomes):
+            first = failed[0].failure
+            assert first is not None
+            text = (
+                first.message if first.how == "AssertionError" else f"{first.how}: {first.message}"
+            )
+            find = proof(self.world, STAGE, lambda: self._explore(question, trace=True), _failed)
+            return StageOutcome(
+                stage=STAGE,
+                status="rejected",
+                failure=how_failed(failed[0]),
+                message=text.strip(": ") or first.how,
+                evidence=LazyEvidence(find),
+            )
+        reason, span = why_unknown(outcomes)
+        return StageOutcome(
+            stage=STAGE,
+            status="unknown",
+            message=reason,
+            evidence=place_evidence(self.world, STAGE, span),
+        )
+
+
+_GATES = ("batch", "kv")
+
+
+def _settled(outcome: Outcome) -> bool:
+    """Whether only inputs that the question leaves open were guessed at."""
+    return all(u.free is not None for u, _ in outcome.decisions)
+
+
+def _gates(failed: list[Outcome]) -> tuple[str, ...]:
+    """What a call must meet beyond the shape: conditions on the batch and the KV length."""
+    notes: dict[str, None] = {}
+    for outcome in failed:
+        gates = [u for u, _ in outcome.decisions if u.free in _GATES]
+        if not gates or outcome.failure is None:
+            return ()
+        last = gates[-1]
+        what = batch_condition(last) if last.free == "batch" else "for short KV lengths"
+        notes[f"{what} it fails: {outcome.failure.message or outcome.failure.how}"] = None
+    return tuple(notes)
+
+
+def _failed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    last = trace.last_check()
+    return (last.span,) if last is not None else (outcome.span,)
+
+
+def _passed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    checks = [n for n, v in trace.items if isinstance(n, ir.Check) and v is True]
+    return tuple(n.span for n in checks[:1])

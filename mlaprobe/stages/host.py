@@ -1,0 +1,350 @@
+"""The host: ``mla_decode_stage1_asm_fwd``, which picks a kernel or refuses.
+
+Releases with a kernel table look a key up in it; older ones hold their kernels in nested branches.
+Either way the answer is the kernel that is launched, or the check that fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.reading import ir
+from mlaprobe.reading.machine import Outcome, Run
+from mlaprobe.reading.values import Closure, EnumMember, Unknown, identity
+from mlaprobe.shape import Dtype, Evidence, Kernel, StageOutcome
+from mlaprobe.stages.base import (
+    Unreadable,
+    arguments,
+    find_cpp_function,
+    how_failed,
+    place_evidence,
+    proof,
+    why_unknown,
+)
+from mlaprobe.stages.evidence import LazyEvidence, Trace, evidence
+from mlaprobe.stages.kernels import AsmKernel, Tables, kernel_externals
+from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.world import World
+
+STAGE = "host"
+BATCH, SPLITS = 2, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostQuestion:
+    """What the entry point is called with, all tensors valid."""
+
+    arch: str
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    num_heads: int
+    qlen: int
+    persistent: bool = True
+    lse: bool = False
+    causal: bool = True
+    cp_round_robin: bool = False
+    page_size: int = 1
+    env: tuple[tuple[str, str], ...] = ()
+
+
+class Host:
+    """The host dispatch of one source."""
+
+    def __init__(self, world: World, tables: Tables) -> None:
+        """Raises ``Absent`` where the source has none."""
+        self.world = world
+        self.tables = tables
+        self._known: dict[Hashable, StageOutcome] = {}
+        self.problem: Unreadable | None = None
+        world.watch.append(kernel_pointer(tuple(world.names.data[STAGE]["kernel_type"])))
+        world.generated.update(tables.variables)
+        world.cpp_externals.update(kernel_externals(world))
+        try:
+            self._function: Closure = find_cpp_function(world, STAGE)
+        except Unreadable as problem:
+            self.problem = problem
+
+    def takes(self, role: str) -> bool:
+        """Whether the entry point has a parameter of that meaning."""
+        if self.problem is not None:
+            return False
+        roles = self.world.names.roles(STAGE)
+        return any(roles.get(p.name) == role for p in self._function.function.params)
+
+    def decide(self, question: HostQuestion) -> StageOutcome:
+        """What the host answers to a call with valid tensors."""
+        known = self._known.get(question)
+        if known is None:
+            if self.problem is not None:
+                return self._unreadable(self.problem)
+            args = arguments(
+                self._function.function, self.world.names.roles(STAGE), _values(question)
+            )
+            known = self._decide((question.arch, question.env), args)
+            self._known[question] = known
+        return known
+
+    def called(
+        self, arch: str, env: tuple[tuple[str, str], ...], args: tuple[Any, ...]
+    ) -> StageOutcome:
+        """What the host answers to the dispatcher's own call, arguments by position."""
+        if self.problem is not None:
+            return self._unreadable(self.problem)
+        key = (arch, env, tuple(identity(a) for a in args))
+        known = self._known.get(key)
+        if known is None:
+            params = self._function.function.params
+            values = list(args[: len(params)])
+            for param in params[len(values) :]:
+                if isinstance(param.default, ir.Const):
+                    values.append(param.default.value)
+                else:
+                    values.append(Unknown(f"the argument {param.name}", param.span, foreign=True))
+            known = self._known[key] = self._decide((arch, env), tuple(values))
+        return known
+
+    def _unreadable(self, problem: Unreadable) -> StageOutcome:
+        span = ir.Span(problem.file, 1, 1, 1, 2)
+        return StageOutcome(
+            stage=STAGE,
+            status="unknown",
+            message=str(problem),
+            evidence=place_evidence(self.world, STAGE, span),
+        )
+
+    # --- judging ---------------------------------------------------------------------------------
+
+    def _explore(
+        self, context: tuple[str, tuple[tuple[str, str], ...]], args: tuple[Any, ...], trace: bool
+    ) -> tuple[Outcome, ...]:
+        function = self._function
+
+        def start(run: Run) -> Any:
+            return run.machine.call(run, function, args, {}, ir.NOWHERE)
+
+        return self.world.explore(start, context, trace=trace)
+
+    def _decide(
+        self, context: tuple[str, tuple[tuple[str, str], ...]], args: tuple[Any, ...]
+    ) -> StageOutcome:
+        arch = context[0]
+        outcomes = self._explore(context, args, False)
+        answers = [self._read(arch, o) for o in outcomes]
+        find = LazyEvidence(
+            proof(self.world, STAGE, lambda: self._explore(context, args, True), _places)
+        )
+        kernels = _agreed(outcomes, answers)
+        if kernels:
+            rows = self._rows(arch, tuple(k.symbol for k in kernels))
+            return StageOutcome(
+                stage=STAGE,
+                status="kernel",
+                kernels=kernels,
+                key=answers[0].key,
+                notes=self._notes(arch),
+                evidence=LazyEvidence(lambda: (*rows, *find)) if rows else find,
+            )
+        first = answers[0]
+        if first.status != "unknown" and all(a == first for a in answers):
+            return StageOutcome(
+                stage=STAGE,
+                status=first.status,
+                key=first.key,
+                kernels=first.kernels,
+                failure=first.failure,
+                message=first.message,
+                notes=self._notes(arch),
+                evidence=find,
+            )
+        reason, span = why_unknown(outcomes)
+        return StageOutcome(
+            stage=STAGE,
+            status="unknown",
+            message=first.message if first.status == "unknown" and first.message else reason,
+            key=first.key,
+            evidence=place_evidence(self.world, STAGE, span),
+        )
+
+    def _notes(self, arch: str) -> tuple[str, ...]:
+        for table in self.tables.modules.values():
+            problem = table.problem(arch)
+            if problem is not None:
+                return (f"the kernel table cannot be relied on: {problem.message}",)
+        note = self.tables.comments.note if self.tables.modules else None
+        return (note,) if note else ()
+
+    def _rows(self, arch: str, symbols: tuple[str, ...]) -> tuple[Evidence, ...]:
+        found: list[Evidence] = []
+        for variable in self.tables.variables.values():
+            for symbol in symbols:
+                row = variable.row_of(arch, symbol)
+                if row is not None:
+                    span = ir.Span(row.file, row.line, 1, row.line, len(row.text) + 1)
+                    place = evidence("kernel table", span, self.world.text)
+                    if place is not None:
+                        found.append(place)
+        return tuple(found)
+
+    def _read(self, arch: str, outcome: Outcome) -> StageOutcome:
+        key = _key(outcome)
+        if outcome.kind == "unknown":
+            return StageOutcome(stage=STAGE, status="unknown", message=outcome.reason, key=key)
+        if outcome.kind == "failed" and outcome.failure is not None:
+            problem = self._table_problem(arch)
+            if _missed(outcome) and problem is not None:
+                return StageOutcome(stage=STAGE, status="unknown", message=problem, key=key)
+            return StageOutcome(
+                stage=STAGE,
+                status="no_kernel" if _missed(outcome) else "rejected",
+                failure=how_failed(outcome),
+                message=outcome.failure.message,
+                key=key,
+            )
+        launched = [
+            a
+            for e in outcome.events
+            if e.kind == "launch"
+            for a in e.args
+            if isinstance(a, AsmKernel)
+        ]
+        if len(launched) != 1 or not _named(launched[0]):
+            return StageOutcome(
+                stage=STAGE,
+                status="unknown",
+                message="which kernel is launched is not known",
+                key=key,
+            )
+        kernel = self.tables.kernel(arch, launched[0].symbol, launched[0].co)
+        return StageOutcome(stage=STAGE, status="kernel", kernels=(kernel,), key=key)
+
+    def _table_problem(self, arch: str) -> str | None:
+        for table in self.tables.modules.values():
+            problem = table.problem(arch)
+            if problem is not None:
+                return problem.message
+        return None
+
+
+def kernel_pointer(types: tuple[str, ...]) -> Callable[[ir.Node], tuple[str, ir.Node] | None]:
+    """Recognises the check that a kernel has been picked, in releases without a table: it tests
+    a lone pointer, and reports a failure otherwise. The pointer's declaration is not at hand
+    where the branch is compiled, so what is observed is whether the pointer is null."""
+
+    def watch(node: ir.Node) -> tuple[str, ir.Node] | None:
+        if not isinstance(node, ir.If) or node.orelse or not _fails(node.then):
+            return None
+        test = node.test
+        while isinstance(test, ir.Unary) and test.op == "not":
+            test = test.value
+        if isinstance(test, ir.Binary) and test.op in ("!=", "=="):
+            sides = (test.left, test.right)
+            if any(isinstance(s, ir.Const) and s.value is None for s in sides):
+                name = next((s for s in sides if isinstance(s, ir.Name)), None)
+                if name is not None:
+                    return ("pointer", name)
+        return None
+
+    return watch
+
+
+def _fails(body: tuple[ir.Node, ...]) -> bool:
+    """Whether a branch does nothing but report a failure."""
+    return (
+        len(body) == 1 and isinstance(body[0], ir.ExprStmt) and isinstance(body[0].value, ir.Call)
+    )
+
+
+def _agreed(outcomes: tuple[Outcome, ...], answers: list[StageOutcome]) -> tuple[Kernel, ...]:
+    """The kernels that can be launched, if that is known: whatever else is unknown, the same ones
+    are, and only the order of a hash map chooses among them."""
+    groups: dict[Hashable, dict[Kernel, None]] = {}
+    for outcome, answer in zip(outcomes, answers, strict=True):
+        if answer.status != "kernel":
+            return ()
+        other = tuple((u.key, c) for u, c in outcome.decisions if u.free != "hash order")
+        groups.setdefault(other, {}).update(dict.fromkeys(answer.kernels))
+    first, *rest = groups.values()
+    return tuple(first) if all(set(g) == set(first) for g in rest) else ()
+
+
+def _missed(outcome: Outcome) -> bool:
+    """Whether a failed path looked a kernel up, or picked one from its branches, and had none."""
+    kinds = dict(outcome.observations)
+    if "key" in kinds:
+        return "matched" not in kinds
+    last = outcome.observations[-1] if outcome.observations else ("", 0)
+    return last == ("pointer", None)
+
+
+def _named(kernel: AsmKernel) -> bool:
+    return isinstance(kernel.symbol, str) and isinstance(kernel.co, str)
+
+
+def _key(outcome: Outcome) -> tuple[tuple[str, Any], ...] | None:
+    """The looked-up key: what the rows' columns were compared with."""
+    key: dict[str, Any] = {}
+    for kind, value in outcome.observations:
+        if kind == "key" and value[0] not in ("", "arch", "knl_name", "co_name"):
+            known = value[1].name if isinstance(value[1], EnumMember) else value[1]
+            key[value[0]] = known
+    return tuple(key.items()) or None
+
+
+def _values(question: HostQuestion) -> Mapping[str, Any]:
+    """Valid arguments by role: contiguous Q, a paged KV cache of one head, two KV splits."""
+    arch, qlen = question.arch, question.qlen
+    tokens, heads = BATCH * qlen, question.num_heads
+    int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
+    indptr = Tensor("indptr", (BATCH + 1,), int32)
+    scale = Tensor("scale", (1,), fp32)
+    work = Tensor("work", (257,), int32) if question.persistent else None
+    return {
+        "q": Tensor("Q", (tokens, heads, 576), dtype_for(question.q_dtype.value, arch)),
+        "kv": Tensor(
+            "KV", (64, question.page_size, 1, 576), dtype_for(question.kv_dtype.value, arch)
+        ),
+        "qo_indptr": indptr,
+        "kv_indptr": indptr,
+        "kv_indices": Tensor("kv_page_indices", (64,), int32),
+        "last_page": Tensor("kv_last_page_lens", (BATCH,), int32),
+        "splits_indptr": None if question.persistent else indptr,
+        "metadata": work,
+        "work_indptr": work,
+        "work_info": work,
+        "qlen": qlen,
+        "page_size": question.page_size,
+        "kv_heads": 1,
+        "scale": 1.0,
+        "split_data": Tensor("splitData", (tokens, SPLITS, heads, 512), fp32),
+        "split_lse": Tensor("splitLse", (tokens, SPLITS, heads, 1), fp32),
+        "output": Tensor("output", (tokens, heads, 512), DtypeToken("bf16")),
+        "lse": Tensor("lse", (tokens, heads), fp32) if question.lse else None,
+        "q_scale": scale,
+        "kv_scale": scale,
+        "global_indptr": indptr if question.cp_round_robin else None,
+        "world": 8 if question.cp_round_robin else 1,
+        "rank": 0,
+        "valid_splits": Tensor("valid_split_count", (BATCH,), int32),
+        "use_valid_splits": 1,
+        "causal": question.causal,
+        "stream": None,
+        "other": indptr,
+    }
+
+
+def _places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """The failed check, or the last branch that was taken on the way to the kernel."""
+    if outcome.kind == "failed":
+        last = trace.last_check()
+        return (last.span,) if last is not None else (outcome.span,)
+    launches = [e.span for e in outcome.events if e.kind == "launch"]
+    taken = [node for node, value in trace.conditions() if value is True and _picks(node)]
+    spans = [trace.decisive(node.test).span for node in taken[-1:]]
+    return (*spans, *launches[-1:])
+
+
+def _picks(node: ir.If) -> bool:
+    """Whether a branch assigns something: what remaps or picks a kernel."""
+    return any(isinstance(s, ir.ExprStmt) and isinstance(s.value, ir.AssignExpr) for s in node.then)

@@ -1,0 +1,272 @@
+"""The planner: ``get_mla_metadata_v1`` and what it calls.
+
+It says whether a head count is native, folded into more batches or into longer queries, or
+refused. What it decided is read off the parameters that it hands to its device kernel: the number
+of batches and the query length against what they were, and the head count. Whether an unfolded
+shape is *native* or merely *accepted* is the flag that guards the fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.reading import ir
+from mlaprobe.reading.machine import Outcome, Run, truth
+from mlaprobe.reading.values import Record, Unknown
+from mlaprobe.reading.walk import walk
+from mlaprobe.shape import Dtype, StageOutcome
+from mlaprobe.stages.base import (
+    Unreadable,
+    arguments,
+    find_cpp_function,
+    how_failed,
+    place_evidence,
+    proof,
+    why_unknown,
+)
+from mlaprobe.stages.evidence import LazyEvidence, Trace
+from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.world import World
+
+STAGE = "planner"
+BATCH = 7
+"""Requests in the asked batch: a prime, so that a fold shows as an exact multiple."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannerQuestion:
+    """What the caller tells the planner."""
+
+    arch: str
+    q_dtype: Dtype | None
+    kv_dtype: Dtype | None
+    num_heads: int
+    qlen: int
+    uniform_qlen: int
+    causal: bool = True
+    page_size: int = 1
+    cp_round_robin: bool = False
+    env: tuple[tuple[str, str], ...] = ()
+
+
+class Planner:
+    """The planner of one source."""
+
+    def __init__(self, world: World) -> None:
+        """Raises ``Absent`` where the source has no planner."""
+        self.world = world
+        self._known: dict[Hashable, StageOutcome] = {}
+        self._names = world.names.data[STAGE]
+        self.problem: Unreadable | None = None
+        world.watch.append(fold_guard(tuple(self._names["native"])))
+        try:
+            self._function = find_cpp_function(world, STAGE)
+        except Unreadable as problem:
+            self.problem = problem
+
+    def decide(self, question: PlannerQuestion) -> StageOutcome:
+        """What the planner answers."""
+        known = self._known.get(question)
+        if known is None:
+            known = self._known[question] = self._decide(question)
+        return known
+
+    def _decide(self, question: PlannerQuestion) -> StageOutcome:
+        if self.problem is not None:
+            span = ir.Span(self.problem.file, 1, 1, 1, 2)
+            return StageOutcome(
+                stage=STAGE,
+                status="unknown",
+                message=str(self.problem),
+                evidence=place_evidence(self.world, STAGE, span),
+            )
+        outcomes = self._explore(question, trace=False)
+        answers = [self._read(question, outcome) for outcome in outcomes]
+        first = answers[0]
+        if len(answers) > 1 and any(a != first for a in answers):
+            # a path on which only the device decides is not what the planner says of the shape
+            return self._unknown(outcomes)
+        if first.status == "unknown":
+            return self._unknown(outcomes, first.message)
+        find = proof(
+            self.world, STAGE, lambda: self._explore(question, trace=True), _decisive_places
+        )
+        return StageOutcome(
+            stage=STAGE,
+            status=first.status,
+            fold=first.fold,
+            qlen_fold=first.qlen_fold,
+            final_heads=first.final_heads,
+            failure=first.failure,
+            message=first.message,
+            evidence=LazyEvidence(find),
+        )
+
+    def _unknown(self, outcomes: tuple[Outcome, ...], message: str | None = None) -> StageOutcome:
+        reason, span = why_unknown(outcomes)
+        return StageOutcome(
+            stage=STAGE,
+            status="unknown",
+            message=message or reason,
+            evidence=place_evidence(self.world, STAGE, span),
+        )
+
+    def _explore(self, question: PlannerQuestion, *, trace: bool) -> tuple[Outcome, ...]:
+        function = self._function
+        args = arguments(function.function, self.world.names.roles(STAGE), self._values(question))
+
+        def start(run: Run) -> Any:
+            return run.machine.call(run, function, args, {}, ir.NOWHERE)
+
+        return self.world.explore(start, (question.arch, question.env), trace=trace)
+
+    def _values(self, question: PlannerQuestion) -> Mapping[str, Any]:
+        indptr = Tensor("indptr", (BATCH + 1,), DtypeToken("i32"))
+
+        def dtype(name: Dtype | None) -> DtypeToken | None:
+            return None if name is None else dtype_for(name.value, question.arch)
+
+        return {
+            "num_heads": question.num_heads,
+            "kv_heads": 1,
+            "causal": question.causal,
+            "page_size": question.page_size,
+            "granularity": max(16, question.page_size),
+            "qlen": question.qlen,
+            "uniform_qlen": question.uniform_qlen,
+            "fast": True,
+            "topk": -1,
+            "split_limit": -1,
+            "intra_batch": False,
+            "round_robin": question.cp_round_robin,
+            "version": 0,
+            "q_dtype": dtype(question.q_dtype),
+            "kv_dtype": dtype(question.kv_dtype),
+            "q_rope_dtype": None,
+            "kv_rope_dtype": None,
+            "qo_indptr": indptr,
+            "kv_indptr": indptr,
+            "other": indptr,
+        }
+
+    # --- reading the answer ----------------------------------------------------------------------
+
+    def _read(self, question: PlannerQuestion, outcome: Outcome) -> StageOutcome:
+        if outcome.kind == "unknown":
+            return StageOutcome(stage=STAGE, status="unknown", message=outcome.reason)
+        if outcome.kind == "failed":
+            failure = outcome.failure
+            return StageOutcome(
+                stage=STAGE,
+                status="rejected",
+                failure=how_failed(outcome),
+                message=failure.message if failure is not None else None,
+            )
+        params = self._params(outcome)
+        if params is None:
+            return StageOutcome(
+                stage=STAGE, status="unknown", message="what the planner launches was not found"
+            )
+        return self._accepted(question, params, outcome)
+
+    def _params(self, outcome: Outcome) -> Record | None:
+        """The parameters handed to the device: an aggregate that has the number of batches."""
+        for event in outcome.events:
+            for value in event.args:
+                if isinstance(value, Record) and any(
+                    n in value.fields for n in self._names["batches"]
+                ):
+                    return value
+        return None
+
+    def _field(self, params: Record, names: str) -> Any:
+        return next((params.fields[n] for n in self._names[names] if n in params.fields), None)
+
+    def _accepted(
+        self, question: PlannerQuestion, params: Record, outcome: Outcome
+    ) -> StageOutcome:
+        batches, uniform = self._field(params, "batches"), self._field(params, "uniform")
+        heads, asked = self._field(params, "heads"), question.num_heads
+        for value in (batches, uniform, heads):
+            if type(value) is not int:
+                reason = value.reason if isinstance(value, Unknown) else "its parameters"
+                return StageOutcome(stage=STAGE, status="unknown", message=reason)
+        fold = batches // BATCH if batches % BATCH == 0 else 0
+        divides = uniform % question.uniform_qlen == 0
+        qlen_fold = uniform // question.uniform_qlen if divides else 0
+        if fold < 1 or qlen_fold < 1:
+            return StageOutcome(
+                stage=STAGE, status="unknown", message="the fold is no whole number"
+            )
+        final = heads if heads != asked else asked // (fold * qlen_fold)
+        status = "fold" if fold > 1 else "qlen_fold" if qlen_fold > 1 else ""
+        if not status:
+            native = self._native(outcome)
+            if isinstance(native, Unknown):
+                return StageOutcome(stage=STAGE, status="unknown", message=native.reason)
+            status = "native" if native and final == asked else "passthrough"
+        return StageOutcome(
+            stage=STAGE, status=status, fold=fold, qlen_fold=qlen_fold, final_heads=final
+        )
+
+    def _native(self, outcome: Outcome) -> Any:
+        """The flag that says "native": by its name, or as what guards the fold.
+
+        A release without such a flag calls everything native that it takes and does not fold.
+        """
+        for key, value in outcome.observations:
+            if key == "native":
+                return truth(value)
+        return True
+
+
+def fold_guard(names: tuple[str, ...]) -> Callable[[ir.Node], tuple[str, ir.Node] | None]:
+    """Recognises the branch that folds: it divides the heads unless a flag says "native".
+
+    The flag is known by its name, or as the one thing that the branch negates.
+    """
+
+    def watch(node: ir.Node) -> tuple[str, ir.Node] | None:
+        if not isinstance(node, ir.If) or not _divides(node.then):
+            return None
+        negated = _negated(node.test)
+        named = [n for n in negated if isinstance(n, ir.Name) and n.id in names]
+        picked = named or negated
+        return ("native", picked[0]) if len(picked) == 1 else None
+
+    return watch
+
+
+def _divides(body: tuple[ir.Node, ...]) -> bool:
+    """Whether a branch assigns a quotient to something."""
+    return any(
+        isinstance(n, ir.AssignExpr) and isinstance(n.value, ir.Binary) and n.value.op == "c/"
+        for n in walk(body)
+    )
+
+
+def _negated(test: ir.Node) -> list[ir.Node]:
+    """What a conjunction negates."""
+    parts = test.parts if isinstance(test, ir.Bool) and test.op == "and" else (test,)
+    found: list[ir.Node] = []
+    for part in parts:
+        if isinstance(part, ir.Unary) and part.op == "not":
+            found.append(part.value)
+        elif isinstance(part, ir.Binary) and part.op == "==":
+            sides = (part.left, part.right)
+            if any(isinstance(s, ir.Const) and s.value is False for s in sides):
+                found.extend(s for s in sides if not isinstance(s, ir.Const))
+    return found
+
+
+def _decisive_places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """Where it was decided: the failed check, or the branch that folds or does not."""
+    if outcome.kind == "failed":
+        last = trace.last_check()
+        return (last.span,) if last is not None else (outcome.span,)
+    folding = [(node, value) for node, value in trace.conditions() if _divides(node.then)]
+    taken = [node for node, value in folding if value is True]
+    picked = taken or [node for node, _ in folding]
+    return tuple(trace.decisive(node.test).span for node in picked[-1:])

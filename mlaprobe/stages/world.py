@@ -1,0 +1,213 @@
+"""The world that AITER's code runs in here: one source, its modules, and everything outside.
+
+A :class:`World` holds the machine and the modules of one source. A question gives the GPU's
+architecture and the environment; values that depend on them are cached per such context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cached_property
+from typing import Any
+
+from mlaprobe.errors import SourceError
+from mlaprobe.layouts import layouts
+from mlaprobe.reading.cppbuiltins import builtins, check, message_of
+from mlaprobe.reading.cppunit import CppModule
+from mlaprobe.reading.ir import Node, Span
+from mlaprobe.reading.machine import Failed, Machine, Outcome, Run
+from mlaprobe.reading.preprocess import TranslationUnit
+from mlaprobe.reading.pymodule import PyProject
+from mlaprobe.reading.values import Builtin, EnumMember, Model, Unknown
+from mlaprobe.sources import Source
+from mlaprobe.stages.pybuiltins import python_externals
+from mlaprobe.stages.tensors import named_dtypes
+
+Context = tuple[str, tuple[tuple[str, str], ...]]
+SUCCESS = EnumMember("hipError_t", "hipSuccess", 0, scoped=False)
+
+
+class Foreign(Model):
+    """Something of the GPU runtime or a library, by name; calls to it return."""
+
+    __slots__ = ("name", "succeeds")
+
+    def __init__(self, name: str, *, succeeds: bool) -> None:
+        self.name = name
+        self.succeeds = succeeds
+
+    @property
+    def identity(self) -> Hashable:
+        return ("foreign", self.name)
+
+    def get(self, name: str, span: Span) -> Any:
+        return self._unknown(f"{self.name}.{name}", span)
+
+    def call(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        from mlaprobe.reading.calls import spoil
+
+        for value in args:
+            spoil(value, f"{self.name} may have written it", span)
+        if self.succeeds and not self.name.endswith("_t"):
+            return SUCCESS
+        return self._unknown(f"{self.name}()", span)
+
+    def _unknown(self, what: str, span: Span) -> Unknown:
+        return Unknown(
+            f"{what} is known at run time only",
+            span,
+            key=("foreign", what),
+            free="device",
+            foreign=True,
+        )
+
+
+class World:
+    """One source, ready to be run."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.machine = Machine()
+        self.names = layouts()
+        self.watch: list[Callable[[Node], tuple[str, Node] | None]] = []
+        """What the stages want to observe of branches (see ``Machine.watch``)."""
+        self.machine.watch = self._watched
+        self._texts: dict[str, str | None] = {}
+        self._modules: dict[str, CppModule] = {}
+        self._caches: dict[Context, dict[Any, Any]] = {}
+        self.generated: dict[str, Any] = {}
+        """Variables that AITER's build generates (kernel tables), by name."""
+
+    def _watched(self, branch: Node) -> tuple[str, Node] | None:
+        return next((found for w in self.watch if (found := w(branch)) is not None), None)
+
+    # --- text ------------------------------------------------------------------------------------
+
+    def text(self, path: str) -> str | None:
+        """The text of a file, ``None`` where there is none; one that is no text reads as empty."""
+        if path not in self._texts:
+            try:
+                file = self.source.read(path)
+            except SourceError:
+                self._texts[path] = ""
+            else:
+                self._texts[path] = None if file is None else "" if file.is_binary else file.text
+        return self._texts[path]
+
+    # --- C++ -------------------------------------------------------------------------------------
+
+    def cpp(self, path: str) -> CppModule:
+        """The translation unit of a C++ file."""
+        module = self._modules.get(path)
+        if module is None:
+            data = self.names.data
+            unit = TranslationUnit(
+                self.text,
+                path,
+                include_dirs=data["include_dirs"],
+                predefined=data["predefined"],
+            )
+            module = CppModule(
+                unit,
+                externals=self.cpp_externals,
+                foreign=self._foreign,
+                generated=self.generated,
+            )
+            self._modules[path] = module
+        return module
+
+    @cached_property
+    def cpp_externals(self) -> dict[str, Any]:
+        """What C++ code finds outside the source; a stage may add to it."""
+        values = builtins()
+        values.update({n: t for n, t in named_dtypes().items() if "::" in n})
+        values["torch_check_failed"] = Builtin("torch_check_failed", _torch_check_failed)
+        values["AT_ASSERT"] = check("RuntimeError", "exception")
+        values["TORCH_WARN"] = Builtin("TORCH_WARN", lambda run, a, k, span: None)
+        values["hipSuccess"] = SUCCESS
+        values.update(self._device_functions())
+        return values
+
+    def _device_functions(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name in self.names.data["arch_functions"]:
+            found[name] = Builtin(name, lambda run, a, k, span: run.facts["arch"])
+        for name in self.names.data["unknown_device_functions"]:
+            found[name] = Builtin(name, _device_property(name))
+        return found
+
+    def _foreign(self, name: str) -> Any:
+        foreign = self.names.data["foreign"]
+        if name.startswith(tuple(foreign["succeeding"])):
+            return Foreign(name, succeeds=True)
+        if name.startswith(tuple(foreign["prefixes"])):
+            return Foreign(name, succeeds=False)
+        return None
+
+    # --- Python ----------------------------------------------------------------------------------
+
+    @cached_property
+    def python(self) -> PyProject:
+        """The Python modules of the source."""
+        externals: dict[str, Any] = python_externals()
+        externals.update({n: t for n, t in named_dtypes().items() if n.startswith("torch.")})
+        return PyProject(self.text, externals=externals, overrides=self._device_functions())
+
+    # --- running ---------------------------------------------------------------------------------
+
+    def explore(
+        self,
+        start: Callable[[Run], Any],
+        context: Context,
+        *,
+        trace: bool = False,
+        limit: int = 64,
+        facts: dict[str, Any] | None = None,
+        on_entry: Callable[..., Any] | None = None,
+        enough: Callable[[Outcome], bool] = lambda outcome: False,
+    ) -> tuple[Outcome, ...]:
+        """Every path of ``start`` on an arch, with an environment."""
+        arch, env = context
+        cache = self._caches.setdefault(context, {})
+        known = {"arch": arch, **(facts or {})}
+        variables = dict(env)
+
+        def make(script: tuple[int, ...]) -> Run:
+            run = Run(
+                self.machine,
+                context=context,
+                env=variables,
+                cache=cache,
+                script=script,
+                facts=known,
+                trace=trace,
+            )
+            run.on_entry = on_entry
+            return run
+
+        return self.machine.explore(start, make, limit=limit, enough=enough)
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Environment variables that anything evaluated so far has asked for."""
+        found: set[str] = set()
+        for cache in self._caches.values():
+            found |= cache.get("knobs", set())
+        return tuple(sorted(found))
+
+
+def _torch_check_failed(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    raise Failed("exception", "RuntimeError", message_of(args), span)
+
+
+def _device_property(name: str) -> Callable[..., Any]:
+    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        return Unknown(
+            f"{name}() is a property of the device",
+            span,
+            key=("device", name),
+            free="device",
+            foreign=True,
+        )
+
+    return call

@@ -1,0 +1,66 @@
+"""Prints ``rules/release_blobs.yaml`` anew from a git repository of AITER with its tags::
+
+python -m tests.resolve.blobs PATH > rules/release_blobs.yaml
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from mlaprobe.errata import fingerprint
+from mlaprobe.errors import SourceError
+from mlaprobe.releases import is_release, release_key
+from mlaprobe.sources import open_source, require_aiter
+from mlaprobe.sources.git import run
+
+FILES = (
+    "csrc/kernels/mla/metadata/v1_2_device.cuh",
+    "csrc/kernels/mla/metadata.cu",
+    "csrc/kernels/mla/reduce.cu",
+    "csrc/py_itfs_cu/asm_mla.cu",
+    "csrc/include/mla_decode_shape.h",
+    "csrc/include/mla_reduce_cases.h",
+    "aiter/mla.py",
+    "aiter/ops/attention.py",
+    "aiter/ops/triton/gluon/mla_gluon.py",
+    "aiter/ops/triton/gluon/mla_decode_gluon.py",
+    "hsa/gfx942/mla/mla_asm.csv",
+    "hsa/gfx950/mla/mla_asm.csv",
+    "hsa/gfx1250/mla/mla_asm.csv",
+)
+
+HEAD = """\
+# What tells the releases apart: one hash per release over the git blob hashes of these files (a
+# file that a release does not have counts as absent). A source that does not know its release,
+# such as a checkout between two tags, takes the last release with the same hash.
+# Written by: python -m tests.resolve.blobs PATH_OF_ROCM_AITER > rules/release_blobs.yaml
+"""
+
+
+def fingerprints(repository: Path) -> Iterator[tuple[str, str]]:
+    """Every release in range and its fingerprint, in order."""
+    tags = run(repository, "tag", "--list").decode().split()
+    for tag in sorted(filter(is_release, tags), key=release_key):
+        with open_source(f"{repository}@{tag}") as source:
+            try:
+                require_aiter(source)
+            except SourceError:
+                continue
+            yield tag, fingerprint(source, FILES)
+
+
+def main(repository: str) -> None:
+    """Prints the rule file."""
+    print(HEAD + "files:")
+    for file in FILES:
+        print(f"  - {file}")
+    print("releases:")
+    for tag, found in fingerprints(Path(repository)):
+        # Quoted: a hash of digits alone would read as a number.
+        print(f'  {tag}: "{found}"')
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,84 @@
+"""What is asked where no capability is passed, and what resolving costs a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from mlaprobe import resolve
+from mlaprobe.errors import SourceError
+from mlaprobe.resolve import padded_num_heads, plan
+from tests.resolve.fake import Fake, later
+
+
+@pytest.fixture
+def probed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Fake]]:
+    """What each spec turns out to be; the rest is not there."""
+    found: dict[str, Fake] = {}
+
+    def probe(spec: str = "installed") -> Fake:
+        if spec not in found:
+            raise SourceError(f"there is nothing at {spec}")
+        return found[spec]
+
+    module = ModuleType("mlaprobe.capability")
+    module.probe = probe  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mlaprobe.capability", module)
+    resolve.default_capability.cache_clear()
+    yield found
+    resolve.default_capability.cache_clear()
+
+
+def ask(heads: int = 48) -> int:
+    return padded_num_heads(heads, arch="gfx950", q_dtype="fp8", kv_dtype="fp8")
+
+
+def test_the_installed_aiter_is_asked_once(probed: dict[str, Fake]) -> None:
+    probed["installed"] = later()
+    assert ask() == 64
+    del probed["installed"]
+    assert ask() == 64
+    assert plan(80, arch="gfx950", q_dtype="fp8", kv_dtype="fp8").padded_num_heads == 96
+
+
+def test_else_the_newest_bundled_release(
+    probed: dict[str, Fake], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("releases/v0.1.9", "releases/v0.1.20", "releases/v0.1.20-rc0", "releases/index")
+    monkeypatch.setattr(resolve, "rule_names", lambda folder: names)
+    probed["release:v0.1.20"] = later()
+    assert ask() == 64
+
+
+def test_else_there_is_nothing_to_ask(
+    probed: dict[str, Fake], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolve, "rule_names", lambda folder: ())
+    with pytest.raises(SourceError, match="nothing at installed"):
+        ask()
+    with pytest.raises(SourceError):
+        ask()  # and it is looked for anew: an installation may have come
+
+
+def test_resolving_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from tests.resolve.fake import later; from mlaprobe.resolve import plan;"
+        "plan(48, capability=later(), arch='gfx950', q_dtype='fp8', kv_dtype='fp8');"
+        "heavy = {'torch', 'tree_sitter', 'typer', 'rich', 'aiter'} & set(sys.modules);"
+        "sys.exit(' '.join(sorted(heavy)) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolve, "_LIMIT", 3)
+    source = later()
+    for heads in range(1, 12):
+        found = plan(heads, capability=source, arch="gfx950", q_dtype="fp8", kv_dtype="fp8")
+        assert found.padded_num_heads == 16
+        assert len(resolve._caches[id(source)]) <= 3
