@@ -6,13 +6,13 @@ planner folded is what the dispatcher must have folded.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 from mlaprobe import errata
-from mlaprobe.compose import Stages, absent, compose
+from mlaprobe.chain import Launch, judge
+from mlaprobe.compose import absent
 from mlaprobe.errors import SourceError, UsageError
 from mlaprobe.shape import (
     SAME,
@@ -21,7 +21,6 @@ from mlaprobe.shape import (
     Dtype,
     Route,
     StageOutcome,
-    Verdict,
 )
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.stages.base import Absent
@@ -185,42 +184,27 @@ class Capability:
 
     def judge(self, shape: DecodeShape) -> Decision:
         """What the source alone says of a shape."""
-        if shape.route is Route.GLUON:
-            return self._gluon_decision(shape)
-        return self._asm_decision(shape)
+        return judge(self, shape)
 
-    def _gluon_decision(self, shape: DecodeShape) -> Decision:
-        outcome = self._ask_gluon(shape)
-        verdicts = {
-            "accepted": Verdict.NATIVE,
-            "rejected": Verdict.REJECTED,
-            "absent": Verdict.REJECTED,
-        }
-        verdict = verdicts.get(outcome.status, Verdict.UNKNOWN)
-        return Decision(
-            shape=shape,
-            verdict=verdict,
-            failure=outcome.failure,
-            stage=None if verdict is Verdict.NATIVE else "gluon",
-            message=outcome.message,
-            stages=(("gluon", outcome),),
-            notes=outcome.notes,
-        )
+    @property
+    def has_tables(self) -> bool:
+        """Whether the source has a kernel table."""
+        return bool(self.tables.modules)
 
-    def _asm_decision(self, shape: DecodeShape) -> Decision:
-        dispatched = self._dispatch(shape)
-        stages: list[tuple[str, StageOutcome]] = []
-        persistent = dispatched.outcome.persistent
-        if shape.persistent:
-            stages.append(("sizing", self._ask_sizing(shape)))
-            stages.append(("planner", self._ask_planner(shape)))
-        stages.append(("dispatcher", dispatched.outcome))
-        stages.extend(self._downstream(shape, dispatched, bool(persistent)))
-        return compose(
-            shape,
-            tuple(stages),
-            missing_entry=dispatched.missing,
-            notes=self._notes(shape, dispatched),
+    def takes(self, role: str) -> bool:
+        """Whether the dispatcher has a parameter of that meaning."""
+        return self.dispatcher is not None and self.dispatcher.takes(role)
+
+    def launch(self, shape: DecodeShape) -> Launch:
+        """What the dispatcher does, with the call that it makes."""
+        found = self._dispatch(shape)
+        after = found.fails_after
+        return Launch(
+            outcome=found.outcome,
+            entry=found.entry,
+            missing=found.missing,
+            fails_after=None if after is None else after.message,
+            call=found,
         )
 
     def _dispatch(self, shape: DecodeShape) -> Dispatched:
@@ -228,90 +212,18 @@ class Capability:
             return Dispatched(outcome=absent("dispatcher", self._missing["dispatcher"]))
         return self.dispatcher.decide(shape)
 
-    def _downstream(
-        self, shape: DecodeShape, dispatched: Dispatched, persistent: bool
-    ) -> Iterable[tuple[str, StageOutcome]]:
-        """Host, kernel table and reducer, with what the dispatcher passes them."""
-        outcome = dispatched.outcome
-        if outcome.entry not in (None, "asm"):
-            why = f"entry {outcome.entry}: its own checks are not evaluated"
-            yield "host", absent("host", why)
-            yield "kernel table", absent("kernel table", why)
-        elif outcome.entry == "asm":
-            host = self._host_called(shape, dispatched)
-            yield "host", host
-            yield "kernel table", self._table(shape, host)
-        else:
-            # nothing is launched; what would happen beyond is asked for the shape itself
-            host = self._ask_host(shape)
-            yield "host", host
-            yield "kernel table", self._table(shape, host)
-        if shape.persistent and (persistent or outcome.persistent is None):
-            yield "reducer", self._reduce(shape, dispatched)
-
-    def _host_called(self, shape: DecodeShape, dispatched: Dispatched) -> StageOutcome:
+    def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+        """The host, with what the dispatcher passes it."""
         if self.host is None:
             return absent("host", self._missing["host"])
-        return self.host.called(shape.arch, shape.env, dispatched.args)
+        assert isinstance(launch.call, Dispatched)
+        return self.host.called(shape.arch, shape.env, launch.call.args)
 
-    def _table(self, shape: DecodeShape, host: StageOutcome) -> StageOutcome:
-        """Whether exactly one kernel with that key ships."""
-        if not self.tables.modules and host.key is None:
-            outcome = absent("kernel table", "kernels are named in the host code")
-        elif host.status == "unknown":
-            return StageOutcome(stage="kernel table", status="unknown", message=host.message)
-        elif host.status != "kernel":
-            return StageOutcome(stage="kernel table", status="not reached", key=host.key)
-        else:
-            outcome = StageOutcome(stage="kernel table", status="kernel", key=host.key)
-        if len(host.kernels) > 1:
-            symbols = ", ".join(k.symbol for k in host.kernels)
-            return replace(
-                outcome,
-                status="ambiguous",
-                kernels=host.kernels,
-                message=f"{len(host.kernels)} rows have this key: {symbols}",
-            )
-        for kernel in host.kernels:
-            if kernel.co_present is False:
-                return replace(outcome, status="no_file", message=f"{kernel.co} is not shipped")
-            if kernel.has_symbol is False:
-                return replace(
-                    outcome,
-                    status="no_file",
-                    message=f"{kernel.co} does not define {kernel.symbol}",
-                )
-        return replace(outcome, kernels=host.kernels)
-
-    def _reduce(self, shape: DecodeShape, dispatched: Dispatched) -> StageOutcome:
+    def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+        """The reducer, with what the dispatcher passes it."""
         if self.reducer is None:
             return absent("reducer", self._missing["reducer"])
-        heads = dispatched.outcome.final_heads or shape.num_heads
-        if dispatched.reduce_args is not None:
-            partial = next((a for a in dispatched.reduce_args if isinstance(a, Tensor)), None)
-            if partial is not None and type(partial.shape[-2]) is int:
-                heads = partial.shape[-2]
-        return self.reducer.decide(heads)
-
-    def _notes(self, shape: DecodeShape, dispatched: Dispatched) -> tuple[str, ...]:
-        notes: list[str] = []
-        outcome = dispatched.outcome
-        if outcome.entry not in (None, "asm") and not dispatched.missing:
-            notes.append(
-                f"reaches {dispatched.entry} ({outcome.entry}), whose own checks were not evaluated"
-            )
-        if shape.persistent and outcome.persistent is False:
-            notes.append("runs the non-persistent path although work metadata is passed")
-        if not shape.causal and not self._takes("causal"):
-            notes.append("causal has no effect in this release: the kernels mask")
-        if shape.cp_round_robin and not self._takes("global_indptr"):
-            notes.append("round robin has no effect in this release")
-        if dispatched.fails_after is not None:
-            notes.append(f"fails after the launch: {dispatched.fails_after.message}")
-        return tuple(notes)
-
-    def _takes(self, role: str) -> bool:
-        return self.dispatcher is not None and self.dispatcher.takes(role)
+        return self.reducer.decide(reduced_heads(shape, launch))
 
     # --- one stage alone -------------------------------------------------------------------------
 
@@ -422,3 +334,14 @@ class Capability:
 
 def _told(value: Any, otherwise: Any) -> Any:
     return otherwise if value is SAME else value
+
+
+def reduced_heads(shape: DecodeShape, launch: Launch) -> int:
+    """The head count of the partial results that the dispatcher hands to the reducer."""
+    assert isinstance(launch.call, Dispatched)
+    tensors = (a for a in launch.call.reduce_args or () if isinstance(a, Tensor))
+    partial = next(tensors, None)
+    if partial is not None and type(partial.shape[-2]) is int:
+        heads: int = partial.shape[-2]
+        return heads
+    return launch.outcome.final_heads or shape.num_heads

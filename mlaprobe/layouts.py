@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -38,12 +38,16 @@ class Layouts:
     """The rule file, by section."""
 
     data: Mapping[str, Any]
+    _roles: dict[str, dict[str, str]] = field(default_factory=dict, compare=False)
 
-    def roles(self, stage: str) -> dict[str, str]:
+    def roles(self, stage: str) -> Mapping[str, str]:
         """Parameter name -> what it means, for the functions of a stage."""
-        return {
-            name: role for role, names in self.data["parameters"][stage].items() for name in names
-        }
+        found = self._roles.get(stage)
+        if found is None:
+            sections = self.data["parameters"][stage].items()
+            found = {name: role for role, names in sections for name in names}
+            self._roles[stage] = found
+        return found
 
     def places(self, stage: str) -> tuple[tuple[str, str], ...]:
         """(file or module, function) where a stage may be, the first that exists counts."""

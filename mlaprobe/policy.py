@@ -31,7 +31,7 @@ SCHEMA = Record(
                 "reference": REFERENCES,
             }
         ),
-        "rows": Record(required={"longest": whole(1), "reference": REFERENCES}),
+        "rows": Record(required={"lengths": _WHOLES, "reference": REFERENCES}),
         "cost": MODEL,
     }
 )
@@ -53,8 +53,8 @@ class Policy:
     gluon_kv_dtype: Dtype
     gluon_batches: tuple[int, ...]
     """Batch sizes that must be accepted where the caller names none."""
-    longest_ride: int
-    """The longest kernel that a shorter query may be padded to, where that is asked for."""
+    ride_lengths: tuple[int, ...]
+    """Kernel lengths that shorter queries may be padded to, where that is asked for; ascending."""
     cost: CostModel
 
     def unpadded(self, num_heads: int) -> int:
@@ -79,6 +79,6 @@ def policy() -> Policy:
         gluon_qlens=frozenset(gluon["qlens"]),
         gluon_kv_dtype=Dtype(gluon["kv_dtype"]),
         gluon_batches=tuple(gluon["batches"]),
-        longest_ride=rules["rows"]["longest"],
+        ride_lengths=tuple(sorted(rules["rows"]["lengths"])),
         cost=model_of(rules["cost"]),
     )

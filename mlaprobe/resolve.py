@@ -94,13 +94,13 @@ def plan(
         capability = default_capability()
     key = (
         *(num_heads, arch, q_dtype, kv_dtype, qlens, lse, mode, page_size, route, causal),
-        *(cp_round_robin, kv_len, batch, strategy, env, persistent, pad_qlen, profile),
+        *(cp_round_robin, kv_len, batch, env, persistent, pad_qlen, strategy, profile),
     )
     cache = _caches.get(id(capability)) or _cache_of(capability)
     try:
         found = cache.get(key)
     except TypeError:  # a list of lengths, a mapping of variables
-        key = (*key[:4], lengths(qlens), *key[5:14], knobs(env), *key[15:])
+        key = (*key[:4], lengths(qlens), *key[5:13], knobs(env), *key[14:])
         found = cache.get(key)
     if found is None:
         found = _answer(capability, *key)
@@ -112,10 +112,10 @@ def plan(
     return found
 
 
-def _answer(capability: Decider, num_heads: int, *rest: Any) -> PadPlan:
+def _answer(capability: Decider, *question: Any) -> PadPlan:
     """The plan for what ``plan`` remembers a question by."""
-    strategy, env, persistent, pad_qlen, profile = rest[12:]
-    request = request_of(num_heads, *rest[:12], env, persistent, pad_qlen)
+    *facts, strategy, profile = question
+    request = request_of(*facts)
     return make_plan(capability, request, choice(Strategy, strategy, "strategy"), profile)
 
 
@@ -154,7 +154,7 @@ def padded_num_heads(
         if cache:
             key = (
                 *(num_heads, arch, q_dtype, kv_dtype, qlens, lse, mode, page_size, route, causal),
-                *(cp_round_robin, kv_len, batch, strategy, env, persistent, pad_qlen, profile),
+                *(cp_round_robin, kv_len, batch, env, persistent, pad_qlen, strategy, profile),
             )
             with contextlib.suppress(TypeError):
                 found = cache.get(key)

@@ -125,7 +125,8 @@ def why_not(decision: Decision) -> str:
     text = f"{verdict} {at}"
     if decision.stage is not None:
         text += f" ({decision.stage})"
-    return f"{text}: {decision.message}" if decision.message else text
+    message = (decision.message or "").lstrip(": ")
+    return f"{text}: {message}" if message else text
 
 
 @dataclass(slots=True, kw_only=True)
@@ -165,7 +166,9 @@ class Chooser:
         request = self._request
         own = self._capability.decide(request.shape(num_heads, qlen))
         if request.pad_qlen and not native(own):
-            for longer in range(qlen + 1, self._policy.longest_ride + 1):
+            for longer in self._policy.ride_lengths:
+                if longer <= qlen:
+                    continue
                 ridden = self._capability.decide(request.shape(num_heads, longer))
                 if native(ridden):
                     return ridden

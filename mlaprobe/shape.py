@@ -6,7 +6,7 @@ Everything here is frozen data without logic beyond itself. The names are those 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -117,9 +117,9 @@ SAME = _Same()
 class PlannerCall:
     """What the caller tells the planner, where that differs from what it launches."""
 
-    q_dtype: Dtype | None | _Same = SAME
+    q_dtype: Dtype | _Same | None = SAME
     """Query dtype; ``None`` when the caller leaves it out."""
-    kv_dtype: Dtype | None | _Same = SAME
+    kv_dtype: Dtype | _Same | None = SAME
     """KV cache dtype; ``None`` when the caller leaves it out."""
     num_heads: int | _Same = SAME
     """Query heads given to sizing and planner."""
@@ -267,7 +267,8 @@ class StageOutcome:
     sizes: tuple[tuple[str, int], ...] | None = None
     """Sizing only: elements of the six buffers, where they are known."""
     notes: tuple[str, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
+    evidence: Sequence[Evidence] = ()
+    """The clauses that decided; a live source looks for them when they are asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

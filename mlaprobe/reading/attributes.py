@@ -8,6 +8,7 @@ from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed
 from mlaprobe.reading.methods import method
 from mlaprobe.reading.operators import equals
+from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import (
     Builtin,
     EnumMember,
@@ -18,7 +19,6 @@ from mlaprobe.reading.values import (
     StructType,
     Unknown,
 )
-
 
 _OPTIONAL = frozenset(("has_value", "value", "value_or"))
 
@@ -36,7 +36,7 @@ def optional_method(obj: Any, name: str) -> Builtin:
             return args[0]
         raise Failed("exception", "std::bad_optional_access", "bad optional access", span)
 
-    return Builtin(name, call)
+    return Builtin(name, call, symbolic=True)
 
 
 def attribute(
@@ -92,6 +92,8 @@ def subscript(obj: Any, key: Any, span: Span, *, python: bool) -> Any:
         return obj.index(key, span)
     if isinstance(key, Unknown):
         return _at_unknown(obj, key)
+    if type(key) is Sym and not isinstance(obj, dict):
+        key = key.pin()
     if isinstance(obj, dict):
         return _in_dict(obj, key, span, python=python)
     if isinstance(obj, (tuple, list, str, range)):
@@ -119,14 +121,20 @@ def _at_unknown(obj: Any, key: Unknown) -> Any:
 
 
 def _in_dict(obj: dict[Any, Any], key: Any, span: Span, *, python: bool) -> Any:
-    try:
-        if key in obj:
-            return obj[key]
-    except TypeError:
-        return Unknown("a key that cannot be hashed", span)
+    if type(key) is Sym:
+        for known in obj:
+            if equals(key, known, span) is True:
+                return obj[known]
+    else:
+        try:
+            if key in obj:
+                return obj[key]
+        except TypeError:
+            return Unknown("a key that cannot be hashed", span)
     unsure = any(isinstance(equals(k, key, span), Unknown) for k in obj)
     if unsure:
         return Unknown("a key that cannot be compared", span)
     if python:
-        raise Failed("exception", "KeyError", repr(key), span)
+        text = SymText((key,)) if type(key) is Sym else repr(key)
+        raise Failed("exception", "KeyError", text, span)
     return Unknown(f"no key {key!r}", span)

@@ -12,6 +12,7 @@ from mlaprobe.reading.displays import compile_items
 from mlaprobe.reading.machine import Failed, Halted
 from mlaprobe.reading.places import compile_pointer
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.symbols import plain
 from mlaprobe.reading.values import Builtin, Closure, Record, Unknown
 
 if TYPE_CHECKING:
@@ -30,12 +31,15 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     kwargs = _compile_kwargs(unit, node, scope)
     pointers = [compile_pointer(unit, a, scope) for a in node.args] if unit.lang == "cpp" else []
     name = callee_name(func)
+    callee: Eval
     if isinstance(func, ir.Attr):
         owner, attr, where = compile_expression(unit, func.obj, scope), func.name, func.span
         machine, module, python = unit.machine, unit.module, unit.lang == "py"
 
-        def callee(e: Frame) -> Any:
+        def method(e: Frame) -> Any:
             return attribute(machine, module, owner(e), attr, where, python=python)
+
+        callee = method
     elif isinstance(func, ir.Name) and scope.find(func.id) is None:
         callee = global_name(unit, func.id, func.span)
     else:
@@ -116,7 +120,7 @@ def _caller(
         values = args(e)
         named = kwargs(e) if kwargs is not None else {}
         if isinstance(values, Unknown) or isinstance(named, Unknown):
-            reason = values if isinstance(values, Unknown) else named
+            reason: Any = values if isinstance(values, Unknown) else named
             return result_of_unknown(machine.run, reason, name, (), {}, span)
         if isinstance(function, Closure):
             if writable:
@@ -131,6 +135,9 @@ def _caller(
         if isinstance(function, Builtin):
             if function.takes_template:
                 named = {"<>": tuple(t(e) for t in template)}
+            if not function.symbolic:
+                values = [plain(v) for v in values]
+                named = {k: plain(v) for k, v in named.items()}
             return function.call(machine.run, tuple(values), named, span)
         if isinstance(function, Unknown):
             returns = machine.assume_returns(name)

@@ -12,6 +12,7 @@ from typing import Any
 
 from mlaprobe.reading import calls, expressions, statements
 from mlaprobe.reading.cppbuiltins import message_of
+from mlaprobe.reading.cpptypes import zero_of
 from mlaprobe.reading.ir import CType, Function, Name, Node, Param, Span
 from mlaprobe.reading.machine import MAX_DEPTH, Abandon, Failed, Machine, memo_key
 from mlaprobe.reading.operators import convert
@@ -135,7 +136,8 @@ class Compiler:
         run = self.machine.run
         code = self.code(closure)
         key = None
-        if code.pure and run.trace is None and closure.frame is None and not types:
+        plainly = closure.frame is None and not types and not run.globals
+        if code.pure and plainly and run.trace is None:
             plain = memo_key(args, kwargs)
             if plain is not None:
                 key = ("call", id(closure.function), plain)
@@ -234,22 +236,6 @@ class Compiler:
             else:
                 fields[name] = zero_of(ctype, span)
         return Record(struct.name, fields)
-
-
-def zero_of(ctype: CType, span: Span) -> Any:
-    """What value-initialisation gives."""
-    if ctype.pointer:
-        return None
-    zeros: dict[str, Any] = {
-        "int": 0,
-        "unsigned": 0,
-        "bool": False,
-        "float": 0.0,
-        "string": "",
-    }
-    if ctype.kind in zeros:
-        return zeros[ctype.kind]
-    return Unknown(f"initial value of a {ctype.name}", span)
 
 
 def _reports(function: Function) -> bool:

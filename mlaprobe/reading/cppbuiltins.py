@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Failed
-from mlaprobe.reading.operators import compare, truth
+from mlaprobe.reading.machine import Failed, truth
+from mlaprobe.reading.operators import compare
+from mlaprobe.reading.symbols import Sym, SymText, joined
 from mlaprobe.reading.values import Builtin, EnumMember, Unknown
 
 _LEADING_INTEGER = re.compile(r"\s*([+-]?\d+)")
@@ -88,13 +90,15 @@ def _check(how: str, kind: str) -> Builtin:
     return Builtin(how, call)
 
 
-def message_of(args: tuple[Any, ...]) -> str:
+def message_of(args: tuple[Any, ...]) -> Any:
     """The text that a check writes, as far as it is known."""
-    return "".join(
-        a.name if isinstance(a, EnumMember) else str(a)
+    parts = [
+        a.name if isinstance(a, EnumMember) else a
         for a in args
-        if isinstance(a, (str, int, float, EnumMember))
-    ).strip()
+        if isinstance(a, (str, int, float, EnumMember, Sym, SymText))
+    ]
+    text = joined(parts)
+    return text.strip() if isinstance(text, str) else text
 
 
 def _tuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
@@ -135,18 +139,18 @@ def builtins() -> dict[str, Any]:
     for name, function in plain.items():
         values[name] = values["std::" + name] = _plain(name, function)
     for name, op in (("min", "<"), ("max", ">")):
-        values[name] = values["std::" + name] = _extreme(name, op)
+        values[name] = values["std::" + name] = replace(_extreme(name, op), symbolic=True)
     for name in ("getenv", "secure_getenv"):
         values[name] = values["std::" + name] = Builtin(name, _getenv)
     for name in ("move", "forward", "ref", "cref", "as_const", "make_optional"):
-        values["std::" + name] = Builtin(name, _identity)
+        values["std::" + name] = Builtin(name, _identity, symbolic=True)
     for name in ("abort", "terminate", "exit", "_exit", "quick_exit"):
         values[name] = values["std::" + name] = Builtin(name, _abort)
     for name in ("printf", "fprintf", "puts", "fputs", "fflush", "fwrite", "snprintf"):
-        values[name] = values["std::" + name] = Builtin(name, _nothing)
+        values[name] = values["std::" + name] = Builtin(name, _nothing, symbolic=True)
     for name in ("std::make_tuple", "std::make_pair", "std::tie"):
         values[name] = Builtin(name, _tuple)
-    values["std::size"] = Builtin("std::size", _size)
+    values["std::size"] = Builtin("std::size", _size, symbolic=True)
     values["assert"] = _check("assert", "abort")
     values.update(
         {

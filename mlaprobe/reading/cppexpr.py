@@ -234,7 +234,25 @@ def _call(tr: Translator, node: Any) -> Node:
         return _functional_cast(tr, node, name, args)
     if function.type == "template_function" or "<" in name.split("(")[0]:
         return _template_call(tr, node, function, args)
-    return ir.Call(span, expression(tr, function), args)
+    callee = expression(tr, function)
+    if isinstance(callee, ir.Attr) and callee.name in _TEXT_CHANGES and tr.is_text(callee.obj):
+        return _changed_text(tr, node, callee, args)
+    return ir.Call(span, callee, args)
+
+
+_TEXT_CHANGES = {"clear", "append", "push_back", "pop_back", "assign", "insert", "erase", "resize"}
+_TEXT_CHANGES |= {"replace", "swap"}
+"""Methods of ``std::string`` that change it."""
+
+
+def _changed_text(tr: Translator, node: Any, callee: ir.Attr, args: tuple[Node, ...]) -> Node:
+    """A method that changes a string: an assignment to it."""
+    span, name = tr.tree.span(node), callee.name
+    if name == "clear" and not args:
+        return ir.AssignExpr(span, callee.obj, ir.Const(span, ""))
+    if name in ("append", "push_back", "assign") and len(args) == 1:
+        return ir.AssignExpr(span, callee.obj, args[0], None if name == "assign" else "+")
+    return opaque(tr, node, f"{name} of a string is not followed")
 
 
 def _functional_cast(tr: Translator, node: Any, name: str, args: tuple[Node, ...]) -> Node:

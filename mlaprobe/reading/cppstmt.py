@@ -64,6 +64,13 @@ class Translator:
             self._unsigned(node.then) or self._unsigned(node.orelse)
         )
 
+    def is_text(self, node: Node) -> bool:
+        """Whether a variable of the current function is a string."""
+        if not isinstance(node, ir.Name):
+            return False
+        found = next((types[node.id] for types in reversed(self._types) if node.id in types), None)
+        return found is not None and found.kind == "string" and found.name != "char"
+
     # --- functions -------------------------------------------------------------------------------
 
     def function(self, node: Any, name: str, template: tuple[str, ...] = ()) -> ir.Function | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from mlaprobe.reading.ir import CType
+from mlaprobe.reading.ir import CType, Span
+from mlaprobe.reading.values import Unknown
 
 _INTS: dict[str, tuple[str, int]] = {
     "char": ("int", 8),
@@ -79,3 +81,19 @@ def _strip_declarator(text: str) -> str:
         return head.replace("*", " ").replace("&", " ")
     inner, _, after = tail.rpartition(">")
     return head + "<" + inner + ">" + after.replace("*", " ").replace("&", " ")
+
+
+def zero_of(ctype: CType, span: Span) -> Any:
+    """What value-initialisation gives."""
+    if ctype.pointer:
+        return None
+    zeros: dict[str, Any] = {
+        "int": 0,
+        "unsigned": 0,
+        "bool": False,
+        "float": 0.0,
+        "string": "",
+    }
+    if ctype.kind in zeros:
+        return zeros[ctype.kind]
+    return Unknown(f"initial value of a {ctype.name}", span)

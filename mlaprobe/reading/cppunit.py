@@ -17,11 +17,10 @@ from mlaprobe.reading.chunks import Chunk, ChunkIndex
 from mlaprobe.reading.cppexpr import expression
 from mlaprobe.reading.cppstmt import Translator, _find_declarator, _name_of
 from mlaprobe.reading.cpptree import Tree
-from mlaprobe.reading.cpptypes import parse_type
+from mlaprobe.reading.cpptypes import parse_type, zero_of
 from mlaprobe.reading.ir import CType, Span
 from mlaprobe.reading.macros import ExpansionError
 from mlaprobe.reading.preprocess import Included, TranslationUnit
-from mlaprobe.reading.walk import walk
 from mlaprobe.reading.values import (
     Builtin,
     Closure,
@@ -30,6 +29,7 @@ from mlaprobe.reading.values import (
     StructType,
     Unknown,
 )
+from mlaprobe.reading.walk import walk
 
 Foreign = Callable[[str], Any]
 MAX_CHUNK = 200_000
@@ -133,7 +133,7 @@ class CppModule:
             return self.lookup(run, last.value.split("<", 1)[0], span)
         ctype, init = last.value
         if init is None:
-            return Unknown(f"{last.name} has no value in the source", span)
+            return zero_of(ctype, span)  # what has static storage starts as zero
         value = run.machine.evaluate(run, init, self)
         return value if not isinstance(value, ir.Node) else Unknown("a value", span)
 
@@ -165,11 +165,15 @@ class CppModule:
         found = self._found.get(name)
         if found is None:
             self._found[name] = found = []
+            spellings = (name, *self.unit.spellings(name))
             for file in self.unit.files:
-                if name not in file.code:
-                    continue
-                for chunk in self._index(file).mentioning(name):
-                    found.extend(d for d in self._chunk(file, chunk) if d.name == name)
+                chunks: dict[int, Chunk] = {}
+                for spelling in spellings:
+                    if spelling in file.code:
+                        mentioning = self._index(file).mentioning(spelling)
+                        chunks.update((c.start, c) for c in mentioning)
+                for start in sorted(chunks):
+                    found.extend(d for d in self._chunk(file, chunks[start]) if d.name == name)
         return found
 
     def _index(self, file: Included) -> ChunkIndex:
@@ -319,6 +323,8 @@ class _Reader:
             value = child.child_by_field_name("value") if child.type == "init_declarator" else None
             head = self.tr.tree.text[node.start_byte : child.start_byte].decode("utf-8", "replace")
             ctype = parse_type(head, ref=ref, pointer=pointer)
+            if value is None and "extern" in head.split():
+                continue
             if name:
                 self._add("variable", name, (ctype, self._initial(value, ctype)))
 

@@ -9,6 +9,7 @@ from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Abandon, truth
 from mlaprobe.reading.places import compile_store
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.symbols import Sym, SymText, joined
 from mlaprobe.reading.values import EnumMember, Model, Unknown
 
 if TYPE_CHECKING:
@@ -209,14 +210,16 @@ def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
     parts = tuple(compile_expression(unit, p, scope) for p in node.parts)
     labels = node.labels
 
-    def run(e: Frame) -> str:
-        return "".join(text_of(part(e), label) for part, label in zip(parts, labels, strict=True))
+    def run(e: Frame) -> Any:
+        return joined([text_of(part(e), label) for part, label in zip(parts, labels, strict=True)])
 
     return run
 
 
-def text_of(value: Any, label: str) -> str:
-    """A value as text, or its expression in angle brackets."""
+def text_of(value: Any, label: str) -> Any:
+    """A value as text, or its expression in angle brackets; a symbol stays one."""
+    if type(value) in (Sym, SymText):
+        return value
     if isinstance(value, (str, int, float, bool)) or value is None:
         return str(value)
     if isinstance(value, EnumMember):

@@ -10,8 +10,8 @@ from mlaprobe.reading import callables, displays, ir, places
 from mlaprobe.reading.attributes import attribute, subscript
 from mlaprobe.reading.calls import Braced
 from mlaprobe.reading.ir import Node, Span
-from mlaprobe.reading.operators import ARITHMETIC, COMPARE, PLAIN, binary, convert, negate, unary
 from mlaprobe.reading.machine import Failed, truth
+from mlaprobe.reading.operators import ARITHMETIC, COMPARE, binary, convert, negate, unary
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Closure, EnumType, Pointer, Unknown
 
@@ -95,12 +95,12 @@ def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
 def global_name(unit: Unit, name: str, span: Span) -> Eval:
     """A name of the module; written globals first."""
     machine, module = unit.machine, unit.module
-    key = (id(module), name)
+    key, written = (id(module), name), (id(module), name.rpartition("::")[2])
 
     def load(e: Frame) -> Any:
         run = machine.run
-        if run.globals and key in run.globals:
-            return run.globals[key]
+        if run.globals and written in run.globals:
+            return run.globals[written]
         value = run.cache.get(key, run)
         if value is run:
             value = module.lookup(run, name, span)

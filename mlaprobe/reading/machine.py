@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlaprobe.reading.ir import NOWHERE, Function, Node, Span
+from mlaprobe.reading.symbols import Sym, SymbolMisuse, SymText
 from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Record, Unknown, identity
 
 MAX_PATHS = 64
@@ -26,11 +27,12 @@ PROBE = "probe"
 class Failed(Exception):
     """The program fails: ``kind`` is ``exception``, ``abort`` or ``unknown`` (it may fail)."""
 
-    def __init__(self, kind: str, how: str, message: str, span: Span) -> None:
-        super().__init__(message)
+    def __init__(self, kind: str, how: str, message: str | SymText, span: Span) -> None:
+        super().__init__(str(message))
         self.kind = kind
         self.how = how
-        self.message = message
+        self.message: Any = message
+        """The text; one with symbols in it until the answer is made for certain inputs."""
         self.span = span
 
 
@@ -156,6 +158,10 @@ def truth(value: Any) -> Any:
     if value is True or value is False:
         return value
     kind = type(value)
+    if kind is Sym:
+        return value.compare("!=", value, 0)
+    if kind is SymText:
+        return True
     if kind in (int, float, str, tuple, list, dict, set, frozenset, range):
         return bool(value)
     if value is None:
@@ -253,6 +259,12 @@ class Machine:
             outcome = Outcome("unknown", reason=stop.reason, span=stop.span)
         except RecursionError:
             outcome = Outcome("unknown", reason="the code is nested too deeply")
+        except SymbolMisuse:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # a fault of the evaluator must cost an answer, never make one up or end the program
+            reason = f"the evaluator failed: {type(error).__name__}: {error}"
+            outcome = Outcome("unknown", reason=reason)
         outcome.events = tuple(run.events)
         outcome.observations = tuple(run.observations)
         outcome.frame = run.frame

@@ -8,6 +8,7 @@ from typing import Any
 
 from mlaprobe.reading.ir import CType, Span
 from mlaprobe.reading.machine import Abandon, Failed, truth
+from mlaprobe.reading.symbols import Sym, plain
 from mlaprobe.reading.values import EnumMember, Model, Record, Unknown
 
 INT_MAX = 2**31 - 1
@@ -55,6 +56,8 @@ SEQUENCES = (tuple, list)
 
 def binary(op: str, left: Any, right: Any, span: Span, *, unsigned: bool = False) -> Any:
     """``left op right``, for any values; the compiler shortcuts the common cases."""
+    if type(left) is Sym or type(right) is Sym:
+        return _symbolic(op, left, right, span, unsigned)
     if op in COMPARE:
         return compare(op, left, right, span)
     if op in ("is", "is not"):
@@ -66,6 +69,44 @@ def binary(op: str, left: Any, right: Any, span: Span, *, unsigned: bool = False
     return _arithmetic(op, left, right, span, unsigned)
 
 
+def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any:
+    """An operation on a symbol. What does not depend on its number is left to the number."""
+    if op in COMPARE:
+        return compare(op, left, right, span)
+    if op in ("is", "is not", "in", "not in"):
+        if op in ("in", "not in"):
+            inside = contains(right, left, span)
+            return negate(inside) if op == "not in" else inside
+        return binary(op, _value(left), _value(right), span)
+    unknown = next((s for s in (left, right) if isinstance(s, Unknown)), None)
+    if unknown is not None:
+        return unknown.derive(op, left, right)
+    sides = [_number(_value(s)) for s in (left, right)]
+    if not all(type(s) in (int, bool, float) for s in sides):
+        return binary(op, plain(left), plain(right), span)
+    sym: Sym = left if type(left) is Sym else right
+    if op in ("/", "//", "%", "c/", "c%") and type(right) is Sym and right.compare("==", right, 0):
+        return _compute(op, sides[0], sides[1], span, unsigned)
+    if op in ("<<", ">>", "**"):
+        return _compute(op, plain(left), plain(right), span, unsigned)
+    value = _compute(op, sides[0], sides[1], span, False)
+    if isinstance(value, Unknown):
+        return _compute(op, plain(left), plain(right), span, unsigned)
+    result = sym.combine(
+        op,
+        left if type(left) is Sym else sides[0],
+        right if type(right) is Sym else sides[1],
+        value,
+    )
+    if unsigned and result.compare("<", result, 0):
+        return Unknown("an unsigned value wraps around", span)
+    return result
+
+
+def _value(value: Any) -> Any:
+    return value.value if type(value) is Sym else value
+
+
 def _arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any:
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         known = left if isinstance(left, Unknown) else right
@@ -74,7 +115,7 @@ def _arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> A
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return _compute(op, left, right, span, unsigned)
     if op == "+" and type(left) is type(right) and isinstance(left, (str, tuple, list)):
-        return left + right  # type: ignore[operator]
+        return left + right
     if op == "*" and isinstance(left, (str, tuple, list)) and type(right) is int:
         return left * min(right, 10_000)
     if op == "%" and isinstance(left, str):
@@ -115,6 +156,17 @@ def _compute(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any:
 
 def compare(op: str, left: Any, right: Any, span: Span) -> Any:
     """A comparison; unequal kinds that the language would convert are unknown, not unequal."""
+    if type(left) is Sym or type(right) is Sym:
+        sides = [_number(_value(s)) for s in (left, right)]
+        if all(type(s) in (int, bool, float) for s in sides):
+            sym: Sym = left if type(left) is Sym else right
+            return sym.compare(op, *(s if type(s) is Sym else _number(s) for s in (left, right)))
+        if any(isinstance(s, Unknown) for s in sides):
+            return _compare_unknown(op, left, right)
+        if op in ("==", "!=") and any(isinstance(s, Model) for s in sides):
+            same = equals(left, right, span)
+            return negate(same) if op == "!=" else same
+        return compare(op, _value(left), _value(right), span)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return _compare_unknown(op, left, right)
     if op == "==":
@@ -149,6 +201,11 @@ def _compare_unknown(op: str, left: Any, right: Any) -> Any:
 
 def equals(left: Any, right: Any, span: Span) -> Any:
     """``left == right``."""
+    if type(left) is Sym or type(right) is Sym:
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Model):
+                return _from_model(one.equals(other), span)
+        return compare("==", left, right, span)
     if left is right:
         return True
     if isinstance(left, Unknown) or isinstance(right, Unknown):
@@ -203,7 +260,7 @@ def _equal_sequences(left: Any, right: Any, span: Span) -> Any:
         if same is False:
             return False
         if isinstance(same, Unknown):
-            unknown = unknown or same
+            unknown = same if unknown is None else unknown
     return True if unknown is None else unknown
 
 
@@ -231,6 +288,8 @@ def contains(container: Any, item: Any, span: Span) -> Any:
         return item in container
     if isinstance(container, range) and type(item) in (int, bool):
         return item in container
+    if isinstance(container, range) and type(item) is Sym:
+        return _in_range(container, item, span)
     if isinstance(container, dict):
         container = tuple(container)
     elif isinstance(container, Model):
@@ -246,8 +305,19 @@ def contains(container: Any, item: Any, span: Span) -> Any:
         if same is True:
             return True
         if isinstance(same, Unknown):
-            unknown = unknown or same
+            unknown = same if unknown is None else unknown
     return False if unknown is None else unknown
+
+
+def _in_range(container: range, item: Sym, span: Span) -> bool:
+    """Membership of a symbol in a range, as the comparisons that make it."""
+    if not container:
+        return False
+    low, high = min(container[0], container[-1]), max(container[0], container[-1])
+    if not item.fits(low, high):
+        return False
+    offset = binary("-", item, low, span)
+    return bool(compare("==", binary("%", offset, abs(container.step), span), 0, span))
 
 
 def negate(value: Any) -> Any:
@@ -267,6 +337,10 @@ def unary(op: str, value: Any, span: Span) -> Any:
     """``- + ~ not``."""
     if op == "not":
         return negate(value)
+    if type(value) is Sym:
+        if op == "-":
+            return value.combine("-", 0, value, -value.value)
+        return value if op == "+" else unary(op, value.pin(), span)
     if isinstance(value, Unknown):
         return value.derive(op)
     value = _number(value)
@@ -288,6 +362,8 @@ def convert(value: Any, ctype: CType, span: Span) -> Any:
         return value if ctype.ref else value.copy()
     if isinstance(value, Unknown) or ctype.kind == "other":
         return value
+    if type(value) is Sym:
+        return _convert_symbol(value, ctype, span)
     if ctype.kind == "bool":
         return truth(value)
     value = _number(value)
@@ -302,6 +378,20 @@ def convert(value: Any, ctype: CType, span: Span) -> Any:
     if isinstance(value, int):
         return _fit(value, ctype, span)
     return value
+
+
+def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Any:
+    if ctype.kind == "bool":
+        return truth(value)
+    if ctype.kind == "float":
+        return value
+    if type(value.value) is not int:
+        return convert(value.pin(), ctype, span)
+    bits = ctype.bits
+    low, high = (0, (1 << bits) - 1)
+    if ctype.kind != "unsigned":
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return value if value.fits(low, high) else convert(value.value, ctype, span)
 
 
 def _fit(value: int, ctype: CType, span: Span) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced
 from mlaprobe.reading.ir import CType, Node
+from mlaprobe.reading.machine import Failed
 from mlaprobe.reading.operators import convert
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Model, Pointer, Record, Unknown
@@ -57,7 +58,7 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
     found = scope.find(target.id)
     machine, module, span = unit.machine, unit.module, target.span
     if found is None:
-        key = (id(module), target.id)
+        key = (id(module), target.id.rpartition("::")[2])
 
         def store_global(e: Frame, v: Any) -> None:
             machine.run.effects += 1
@@ -163,9 +164,9 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     def store(e: Frame, v: Any) -> None:
         owner, at = obj(e), key(e)
         machine.run.effects += 1
-        if isinstance(owner, dict) and not isinstance(at, Unknown):
-            owner[at] = v
-        elif isinstance(owner, list) and type(at) is int and -len(owner) <= at < len(owner):
+        if (isinstance(owner, dict) and not isinstance(at, Unknown)) or (
+            isinstance(owner, list) and type(at) is int and -len(owner) <= at < len(owner)
+        ):
             owner[at] = v
         elif isinstance(owner, list):
             owner[:] = [Unknown("an element at an unknown place was written", span) for _ in owner]
@@ -180,10 +181,13 @@ def _store_sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
     items = target.items
     star = next((i for i, t in enumerate(items) if isinstance(t, ir.Star)), None)
     stores = [compile_store(unit, t.value if isinstance(t, ir.Star) else t, scope) for t in items]
-    span = target.span
+    span, python = target.span, unit.lang == "py"
 
     def store(e: Frame, v: Any) -> None:
         values = _elements(v)
+        if values is not None and star is None and len(values) != len(stores) and python:
+            text = f"{len(values)} values for {len(stores)} names"
+            raise Failed("exception", "ValueError", text, span)
         if values is None or (star is None and len(values) != len(stores)):
             for each in stores:
                 each(e, Unknown("the parts of a value are not known", span))

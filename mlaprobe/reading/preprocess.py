@@ -10,8 +10,9 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from mlaprobe.reading.conditions import Condition, ConditionError
 from mlaprobe.reading.cpptokens import Token, blank, tokenize, without_comments
@@ -38,7 +39,7 @@ class Included:
     """and how many macro events had happened by then."""
     problems: list[tuple[int, str]] = field(default_factory=list)
     """(offset, what) of directives that could not be followed."""
-    includes: list[tuple[int, "Included"]] = field(default_factory=list)
+    includes: list[tuple[int, Included]] = field(default_factory=list)
     """(offset, file) of what it includes from the same source."""
 
 
@@ -116,6 +117,32 @@ class TranslationUnit:
             return None
         at = bisect_right(found[0], state) - 1
         return found[1][at] if at >= 0 else None
+
+    def spellings(self, name: str) -> tuple[str, ...]:
+        """Macros whose use may define a name that the text itself does not spell: their bodies,
+        or those of macros that they use, hold it or paste it together."""
+        holding, pasting = self._pieces
+        made = {*holding.get(name, ()), *(m for piece, m in pasting if _pastes(piece, name))}
+        todo = list(made)
+        while todo:
+            new = holding.get(todo.pop(), set()) - made
+            made |= new
+            todo.extend(new)
+        return tuple(sorted(made))
+
+    @cached_property
+    def _pieces(self) -> tuple[dict[str, set[str]], tuple[tuple[str, str], ...]]:
+        """By name, the macros whose bodies hold it; and the pieces that are pasted to something
+        else (marked on that side) with their macro."""
+        holding: dict[str, set[str]] = {}
+        pasting: dict[tuple[str, str], None] = {}
+        for name, (_, macros) in self._events.items():
+            for piece in (p for m in macros if m is not None for p in _pieces_of(m)):
+                if "##" in piece:
+                    pasting[piece, name] = None
+                else:
+                    holding.setdefault(piece, set()).add(name)
+        return holding, tuple(pasting)
 
     def state_at(self, unit: Included, offset: int) -> int:
         """How many macro events had happened at a place."""
@@ -265,6 +292,24 @@ class _Pass:
             out.append(token)
             at += 1
         return out
+
+
+def _pieces_of(macro: Macro) -> Iterator[str]:
+    body, params = macro.body, {*(macro.params or ()), macro.variadic}
+    for at, token in enumerate(body):
+        if token.kind == "name" and token.text not in params:
+            before = at > 0 and body[at - 1].text == "##"
+            behind = at + 1 < len(body) and body[at + 1].text == "##"
+            yield f"{'##' if before else ''}{token.text}{'##' if behind else ''}"
+
+
+def _pastes(piece: str, name: str) -> bool:
+    """Whether a name may be a pasted piece and something else."""
+    bare = piece.strip("#")
+    return name != bare and (
+        (piece.startswith("##") and name.endswith(bare))
+        or (piece.endswith("##") and name.startswith(bare))
+    )
 
 
 def _operand(tokens: list[Token], at: int) -> tuple[list[Token], int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir, loops
 from mlaprobe.reading.calls import Braced
+from mlaprobe.reading.cpptypes import zero_of
 from mlaprobe.reading.displays import text_of
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Abandon, Failed, truth
@@ -18,7 +19,8 @@ from mlaprobe.reading.operators import binary, equals
 from mlaprobe.reading.places import adapter, compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
-from mlaprobe.reading.values import Closure, Unknown
+from mlaprobe.reading.symbols import joined
+from mlaprobe.reading.values import CaughtError, Closure, Unknown
 from mlaprobe.reading.walk import assigned_names, declared_names, written_names
 
 if TYPE_CHECKING:
@@ -61,7 +63,6 @@ def compile_statement(unit: Unit, node: Node, scope: Scope) -> Exec:
 
 
 def _decl(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
-    from mlaprobe.reading.compiler import zero_of
     from mlaprobe.reading.expressions import compile_expression
 
     ctype, span = node.type, node.span
@@ -105,8 +106,6 @@ def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Exec:
     if ctype.kind != "other" or ctype.pointer:
         empty: Any = "" if ctype.kind == "string" else Unknown(f"{node.name} has no value", span)
         if node.static and ctype.kind != "string":
-            from mlaprobe.reading.compiler import zero_of
-
             empty = zero_of(ctype, span)
 
         def plain(e: Frame) -> Any:
@@ -317,7 +316,7 @@ def _throw(unit: Unit, node: ir.Throw, scope: Scope) -> Exec:
             if isinstance(current, Failed):
                 raise current
             raise Abandon("an exception is raised again", span)
-        text = " ".join(text_of(p(e), "value") for p in parts)
+        text = joined([text_of(p(e), "value") for p in parts], " ")
         raise Failed("exception", how, text, span)
 
     return run
@@ -346,8 +345,10 @@ def _try(unit: Unit, node: ir.Try, scope: Scope) -> Exec:
                 if name is not None:
                     found = inner.find(name)
                     if found is not None:
-                        e[found[1]] = Unknown("an exception object", span)
+                        e[found[1]] = CaughtError(failure)
                 machine.run.cache["handling"] = failure
+                seen = (failure.kind, failure.how, failure.message, failure.span)
+                machine.run.observations.append(("caught", seen))
                 return statements(e)
         raise failure
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading.ir import NOWHERE, Function, Span
+from mlaprobe.reading.symbols import Sym, key_of
 
 MAX_KEY_DEPTH = 6
 
@@ -71,6 +72,8 @@ class Unknown:
 def _key_of(value: Any) -> Hashable:
     if isinstance(value, Unknown):
         return value.key
+    if type(value) is Sym:
+        return key_of(value)
     try:
         hash(value)
     except TypeError:
@@ -178,6 +181,8 @@ class Builtin:
 
     name: str
     call: Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
+    symbolic: bool = False
+    """Whether it takes symbols (``reading.symbols``); others get plain numbers."""
     takes_template: bool = False
     """Whether C++ template arguments are handed over, as the keyword ``<>``."""
 
@@ -215,6 +220,21 @@ class Model:
     def identity(self) -> Hashable | None:
         """A hashable that stands for this value, or ``None`` where it has no fixed one."""
         return None
+
+
+class CaughtError(Model):
+    """An exception in the hands of a handler."""
+
+    __slots__ = ("failure",)
+
+    def __init__(self, failure: Any) -> None:
+        self.failure = failure
+
+    def get(self, name: str, span: Span) -> Any:
+        if name == "what":
+            message = self.failure.message
+            return Builtin(name, lambda run, args, kwargs, where: message, symbolic=True)
+        return Unknown(f"{name} of an exception", span, foreign=True)
 
 
 class Unordered(Model):

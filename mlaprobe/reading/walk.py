@@ -94,9 +94,7 @@ def assigned_names(body: Iterable[Node]) -> list[str]:
         if isinstance(node, ir.Assign):
             for target in node.targets:
                 names.update(dict.fromkeys(_bound(target)))
-        elif isinstance(node, ir.AssignExpr):
-            names.update(dict.fromkeys(_bound(node.target)))
-        elif isinstance(node, ir.ForEach):
+        elif isinstance(node, (ir.AssignExpr, ir.ForEach)):
             names.update(dict.fromkeys(_bound(node.target)))
         elif isinstance(node, ir.Define):
             names[node.function.name] = None

@@ -6,12 +6,13 @@ length. More tokens of fewer heads is a fold; a longer query a fold into the que
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Event, Failed, Outcome, Run
+from mlaprobe.reading.operators import binary
 from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import DecodeShape, Failure, StageOutcome
@@ -68,8 +69,30 @@ class Dispatcher:
 
     # --- asking ----------------------------------------------------------------------------------
 
+    def _solve(self, shape: DecodeShape) -> tuple[Outcome, ...]:
+        """Every path, through what is known of other head counts and query lengths."""
+        inputs = {"heads": shape.num_heads, "qlen": shape.qlen}
+
+        def start(run: Run, symbols: Mapping[str, Any]) -> Any:
+            return self._function.call(run, self._values(shape, symbols))
+
+        key = (
+            STAGE,
+            shape.q_dtype,
+            shape.kv_dtype,
+            shape.lse,
+            shape.persistent,
+            shape.causal,
+            shape.cp_round_robin,
+            shape.batch,
+            shape.page_size,
+        )
+        return self.world.solve(
+            key, inputs, start, (shape.arch, shape.env), on_entry=_Entry(self).called
+        )
+
     def _explore(self, shape: DecodeShape, *, trace: bool) -> tuple[Outcome, ...]:
-        values = self._values(shape)
+        values = self._values(shape, {"heads": shape.num_heads, "qlen": shape.qlen})
 
         def start(run: Run) -> Any:
             return self._function.call(run, values)
@@ -78,32 +101,33 @@ class Dispatcher:
             start, (shape.arch, shape.env), trace=trace, on_entry=_Entry(self).called
         )
 
-    def _values(self, shape: DecodeShape) -> dict[str, Any]:
+    def _values(self, shape: DecodeShape, inputs: Mapping[str, Any]) -> dict[str, Any]:
         batch: Any = shape.batch
         if batch is None:
             batch = Unknown("the batch size", key=("batch",), free="batch")
         requests = shape.batch or 2
-        tokens = requests * shape.qlen
+        heads, qlen = inputs["heads"], inputs["qlen"]
+        tokens = binary("*", requests, qlen, ir.NOWHERE)
         q_dtype = dtype_for(shape.q_dtype.value, shape.arch)
         kv_dtype = dtype_for(shape.kv_dtype.value, shape.arch)
         int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
         pages = -(-TOKENS_KV // shape.page_size) * requests
         persistent = shape.persistent
-        indptr = Tensor("qo_indptr", (_Plus(batch),), int32)
+        indptr = Tensor("qo_indptr", (_plus_one(batch),), int32)
         work = Tensor("work", (2,), DtypeToken("u64")) if persistent else None
         some = Tensor("metadata", (Unknown("metadata", free="data"),), int32)
         partial = Tensor("reduce_partial_map", (600,), int32) if persistent else None
         scale = Tensor("scale", (1,), fp32)
         round_robin = shape.cp_round_robin
         return {
-            "q": Tensor("q", (tokens, shape.num_heads, LATENT + ROPE), q_dtype),
+            "q": Tensor("q", (tokens, heads, LATENT + ROPE), q_dtype),
             "kv": Tensor("kv_buffer", (pages, shape.page_size, 1, LATENT + ROPE), kv_dtype),
-            "output": Tensor("o", (tokens, shape.num_heads, LATENT), DtypeToken("bf16")),
+            "output": Tensor("o", (tokens, heads, LATENT), DtypeToken("bf16")),
             "qo_indptr": indptr,
             "kv_indptr": indptr,
             "kv_indices": Tensor("kv_indices", (_total_pages(pages, shape),), int32),
             "last_page": Tensor("kv_last_page_lens", (batch,), int32),
-            "qlen": shape.qlen,
+            "qlen": qlen,
             "page_size": shape.page_size,
             "metadata": work,
             "work_indptr": some if persistent else None,
@@ -125,7 +149,7 @@ class Dispatcher:
     def _decide(self, shape: DecodeShape) -> Dispatched:
         if self._function.problem is not None:
             return Dispatched(outcome=self._function.unreadable())
-        outcomes = self._explore(shape, trace=False)
+        outcomes = self._solve(shape)
         answers = [self._read(shape, outcome) for outcome in outcomes]
         picked, notes = self._settle(shape, outcomes, answers)
         if picked is None:
@@ -350,7 +374,7 @@ def batch_condition(gate: Unknown) -> str:
     return "for some batch sizes"
 
 
-def _Plus(batch: Any) -> Any:  # noqa: N802
+def _plus_one(batch: Any) -> Any:
     """The length of an index pointer over a batch; subtracting 1 gives the batch back."""
     if type(batch) is int:
         return batch + 1
@@ -367,8 +391,10 @@ class _BatchPlusOne(Unknown):
         self.batch = batch
 
     def derive(self, op: str, *operands: Any) -> Unknown:
-        if op == "-" and len(operands) == 2 and operands[0] is self and operands[1] == 1:
-            return self.batch
+        if op == "-" and len(operands) == 2 and operands[0] is self:
+            one = operands[1]
+            if type(one) is int and one == 1:
+                return self.batch
         return super().derive(op, *operands)
 
 

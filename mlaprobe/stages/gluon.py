@@ -8,6 +8,7 @@ from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Outcome, Run
+from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import Dtype, StageOutcome
 from mlaprobe.stages.base import how_failed, place_evidence, proof, why_unknown
@@ -76,7 +77,14 @@ class Gluon:
         def start(run: Run) -> Any:
             return self._function.call(run, values)
 
-        return self.world.explore(start, (arch, question.env), trace=trace)
+        return self.world.explore(start, (arch, question.env), trace=trace, on_entry=self._launched)
+
+    def _launched(
+        self, entry: EntryPoint, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span
+    ) -> Any:
+        """A launch of a compiled kernel: it writes tensors and returns."""
+        self.world.machine.run.emit("launch", entry.name, (), {}, span)
+        return Unknown(f"the result of {entry.name}", span, free="data", foreign=True)
 
     def _decide(self, question: GluonQuestion) -> StageOutcome:
         if self._function.problem is not None:

@@ -7,11 +7,12 @@ Either way the answer is the kernel that is launched, or the check that fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Outcome, Run
+from mlaprobe.reading.machine import Failed, Outcome, Run
+from mlaprobe.reading.operators import binary
 from mlaprobe.reading.values import Closure, EnumMember, Unknown, identity
 from mlaprobe.shape import Dtype, Evidence, Kernel, StageOutcome
 from mlaprobe.stages.base import (
@@ -79,30 +80,53 @@ class Host:
         if known is None:
             if self.problem is not None:
                 return self._unreadable(self.problem)
-            args = arguments(
-                self._function.function, self.world.names.roles(STAGE), _values(question)
-            )
-            known = self._decide((question.arch, question.env), args)
-            self._known[question] = known
+            known = self._known[question] = self._ask(question)
         return known
 
+    def _ask(self, question: HostQuestion) -> StageOutcome:
+        function, roles = self._function.function, self.world.names.roles(STAGE)
+        inputs = {"heads": question.num_heads, "qlen": question.qlen}
+
+        def args(symbols: Mapping[str, Any]) -> tuple[Any, ...]:
+            return arguments(function, roles, _values(question, symbols))
+
+        def start(run: Run, symbols: Mapping[str, Any]) -> Any:
+            return run.machine.call(run, self._function, args(symbols), {}, ir.NOWHERE)
+
+        context = (question.arch, question.env)
+        key = (STAGE, replace(question, num_heads=1, qlen=1, env=()))
+        outcomes = self.world.solve(key, inputs, start, context)
+        return self._judge(context, outcomes, lambda: self._explore(context, args(inputs), True))
+
     def called(
-        self, arch: str, env: tuple[tuple[str, str], ...], args: tuple[Any, ...]
+        self,
+        arch: str,
+        env: tuple[tuple[str, str], ...],
+        args: tuple[Any, ...],
+        entry: str | None = None,
     ) -> StageOutcome:
-        """What the host answers to the dispatcher's own call, arguments by position."""
-        if self.problem is not None:
+        """What the host answers to the dispatcher's own call, arguments by position. ``entry`` is
+        the function that is called, by default the one of this stage."""
+        function = None if self.problem is not None else self._function
+        if entry is not None and (function is None or function.function.name != entry):
+            function = self.world.cpp_function(entry, self.world.names.places(STAGE))
+            if function is None:
+                message = f"no definition of {entry} that can be read was found in the source"
+                return StageOutcome(stage=STAGE, status="unknown", message=message)
+        if function is None:
+            assert self.problem is not None
             return self._unreadable(self.problem)
-        key = (arch, env, tuple(identity(a) for a in args))
+        key = (arch, env, function.function.name, tuple(identity(a) for a in args))
         known = self._known.get(key)
         if known is None:
-            params = self._function.function.params
+            params = function.function.params
             values = list(args[: len(params)])
             for param in params[len(values) :]:
                 if isinstance(param.default, ir.Const):
                     values.append(param.default.value)
                 else:
                     values.append(Unknown(f"the argument {param.name}", param.span, foreign=True))
-            known = self._known[key] = self._decide((arch, env), tuple(values))
+            known = self._known[key] = self._decide((arch, env), tuple(values), function)
         return known
 
     def _unreadable(self, problem: Unreadable) -> StageOutcome:
@@ -117,9 +141,13 @@ class Host:
     # --- judging ---------------------------------------------------------------------------------
 
     def _explore(
-        self, context: tuple[str, tuple[tuple[str, str], ...]], args: tuple[Any, ...], trace: bool
+        self,
+        context: tuple[str, tuple[tuple[str, str], ...]],
+        args: tuple[Any, ...],
+        trace: bool,
+        called: Closure | None = None,
     ) -> tuple[Outcome, ...]:
-        function = self._function
+        function = called or self._function
 
         def start(run: Run) -> Any:
             return run.machine.call(run, function, args, {}, ir.NOWHERE)
@@ -127,14 +155,23 @@ class Host:
         return self.world.explore(start, context, trace=trace)
 
     def _decide(
-        self, context: tuple[str, tuple[tuple[str, str], ...]], args: tuple[Any, ...]
+        self,
+        context: tuple[str, tuple[tuple[str, str], ...]],
+        args: tuple[Any, ...],
+        function: Closure,
+    ) -> StageOutcome:
+        outcomes = self._explore(context, args, False, function)
+        return self._judge(context, outcomes, lambda: self._explore(context, args, True, function))
+
+    def _judge(
+        self,
+        context: tuple[str, tuple[tuple[str, str], ...]],
+        outcomes: tuple[Outcome, ...],
+        traced: Callable[[], tuple[Outcome, ...]],
     ) -> StageOutcome:
         arch = context[0]
-        outcomes = self._explore(context, args, False)
         answers = [self._read(arch, o) for o in outcomes]
-        find = LazyEvidence(
-            proof(self.world, STAGE, lambda: self._explore(context, args, True), _places)
-        )
+        find = LazyEvidence(proof(self.world, STAGE, traced, _places))
         kernels = _agreed(outcomes, answers)
         if kernels:
             rows = self._rows(arch, tuple(k.symbol for k in kernels))
@@ -191,6 +228,7 @@ class Host:
         key = _key(outcome)
         if outcome.kind == "unknown":
             return StageOutcome(stage=STAGE, status="unknown", message=outcome.reason, key=key)
+        outcome = handed_on(outcome)
         if outcome.kind == "failed" and outcome.failure is not None:
             problem = self._table_problem(arch)
             if _missed(outcome) and problem is not None:
@@ -256,6 +294,16 @@ def _fails(body: tuple[ir.Node, ...]) -> bool:
     )
 
 
+def handed_on(outcome: Outcome) -> Outcome:
+    """An entry point that catches what fails inside and returns an error code, which its caller
+    turns into an exception, has failed."""
+    caught = [seen for kind, seen in outcome.observations if kind == "caught"]
+    code = outcome.value
+    if outcome.kind != "returned" or not caught or type(code) is not int or code == 0:
+        return outcome
+    return replace(outcome, kind="failed", failure=Failed(*caught[-1]))
+
+
 def _agreed(outcomes: tuple[Outcome, ...], answers: list[StageOutcome]) -> tuple[Kernel, ...]:
     """The kernels that can be launched, if that is known: whatever else is unknown, the same ones
     are, and only the order of a hash map chooses among them."""
@@ -292,10 +340,10 @@ def _key(outcome: Outcome) -> tuple[tuple[str, Any], ...] | None:
     return tuple(key.items()) or None
 
 
-def _values(question: HostQuestion) -> Mapping[str, Any]:
+def _values(question: HostQuestion, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Valid arguments by role: contiguous Q, a paged KV cache of one head, two KV splits."""
-    arch, qlen = question.arch, question.qlen
-    tokens, heads = BATCH * qlen, question.num_heads
+    arch, qlen, heads = question.arch, inputs["qlen"], inputs["heads"]
+    tokens = binary("*", BATCH, qlen, ir.NOWHERE)
     int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
     indptr = Tensor("indptr", (BATCH + 1,), int32)
     scale = Tensor("scale", (1,), fp32)
@@ -336,7 +384,7 @@ def _values(question: HostQuestion) -> Mapping[str, Any]:
 
 def _places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
     """The failed check, or the last branch that was taken on the way to the kernel."""
-    if outcome.kind == "failed":
+    if handed_on(outcome).kind == "failed":
         last = trace.last_check()
         return (last.span,) if last is not None else (outcome.span,)
     launches = [e.span for e in outcome.events if e.kind == "launch"]

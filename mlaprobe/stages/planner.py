@@ -9,7 +9,7 @@ shape is *native* or merely *accepted* is the flag that guards the fold.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.reading import ir
@@ -82,7 +82,7 @@ class Planner:
                 message=str(self.problem),
                 evidence=place_evidence(self.world, STAGE, span),
             )
-        outcomes = self._explore(question, trace=False)
+        outcomes = self._solve(question)
         answers = [self._read(question, outcome) for outcome in outcomes]
         first = answers[0]
         if len(answers) > 1 and any(a != first for a in answers):
@@ -121,6 +121,27 @@ class Planner:
             return run.machine.call(run, function, args, {}, ir.NOWHERE)
 
         return self.world.explore(start, (question.arch, question.env), trace=trace)
+
+    def _solve(self, question: PlannerQuestion) -> tuple[Outcome, ...]:
+        """Every path, through what is known of other head counts and query lengths."""
+        roles, function = self.world.names.roles(STAGE), self._function
+        fixed = self._values(question)
+        inputs = {"heads": question.num_heads, "qlen": question.qlen}
+        if question.uniform_qlen != question.qlen:
+            inputs["uniform"] = question.uniform_qlen
+
+        def start(run: Run, symbols: Mapping[str, Any]) -> Any:
+            values = {
+                **fixed,
+                "num_heads": symbols["heads"],
+                "qlen": symbols["qlen"],
+                "uniform_qlen": symbols.get("uniform", symbols["qlen"]),
+            }
+            args = arguments(function.function, roles, values)
+            return run.machine.call(run, function, args, {}, ir.NOWHERE)
+
+        key = (STAGE, len(inputs), replace(question, num_heads=1, qlen=1, uniform_qlen=1, env=()))
+        return self.world.solve(key, inputs, start, (question.arch, question.env))
 
     def _values(self, question: PlannerQuestion) -> Mapping[str, Any]:
         indptr = Tensor("indptr", (BATCH + 1,), DtypeToken("i32"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from mlaprobe.reading.displays import elements
@@ -10,6 +11,7 @@ from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed, truth
 from mlaprobe.reading.operators import binary, compare
 from mlaprobe.reading.pystdlib import plain
+from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import Builtin, Model, Unknown
 from mlaprobe.stages.tensors import DtypeToken, Tensor
 
@@ -34,7 +36,7 @@ def _range(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) 
 
 def _int(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
     value = args[0] if args else 0
-    if isinstance(value, Unknown):
+    if isinstance(value, Unknown) or (type(value) is Sym and type(value.value) is int):
         return value
     if isinstance(value, (int, float)):
         return int(value)
@@ -54,6 +56,8 @@ def _str(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) ->
     value = args[0] if args else ""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return str(value)
+    if type(value) in (Sym, SymText):
+        return SymText((value,)) if type(value) is Sym else value
     return Unknown("the text of this value", span)
 
 
@@ -61,6 +65,8 @@ def _repr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -
     value = args[0] if args else ""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return repr(value)
+    if type(value) is Sym:
+        return SymText((value,))
     return Unknown("the text of this value", span, foreign=True)
 
 
@@ -94,7 +100,7 @@ def _quantifier(stop: bool) -> Call:
             if known is stop:
                 return stop
             if isinstance(known, Unknown):
-                unknown = unknown or known
+                unknown = known if unknown is None else unknown
         return (not stop) if unknown is None else unknown
 
     return call
@@ -206,8 +212,8 @@ def _new_tensor(name: str) -> Call:
 
     def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         shape = args[0] if args else kwargs.get("size", ())
-        if type(shape) is int or (isinstance(shape, Unknown) and name != "like"):
-            dims = [a for a in args if type(a) is int or isinstance(a, Unknown)]
+        if type(shape) in (int, Sym) or (isinstance(shape, Unknown) and name != "like"):
+            dims = [a for a in args if type(a) in (int, Sym) or isinstance(a, Unknown)]
             shape = (dims[0],) if name == "full" else tuple(dims)
         if name == "like" and isinstance(args[0], Tensor):
             shape = args[0].shape
@@ -283,15 +289,17 @@ def python_externals() -> dict[str, Any]:
         "print": lambda run, a, k, s: None,
     }
     values: dict[str, Any] = {f"builtins.{n}": Builtin(n, c) for n, c in calls.items()}
+    for name in ("int", "bool", "min", "max", "repr", "str", "format", "len", "tuple", "list"):
+        values[f"builtins.{name}"] = replace(values[f"builtins.{name}"], symbolic=True)
     for name, function in (("abs", abs), ("round", round), ("float", float), ("divmod", divmod)):
         values[f"builtins.{name}"] = plain(name, function)
     for name in ("dict",):
         values[f"builtins.{name}"] = Builtin(name, lambda run, a, k, s: dict(k))
     for name in ("empty", "zeros", "ones", "full"):
-        values[f"torch.{name}"] = Builtin(f"torch.{name}", _new_tensor(name))
+        values[f"torch.{name}"] = Builtin(f"torch.{name}", _new_tensor(name), symbolic=True)
     for name in ("empty_like", "zeros_like", "ones_like", "full_like"):
-        values[f"torch.{name}"] = Builtin(f"torch.{name}", _new_tensor("like"))
-    values["torch.arange"] = Builtin("torch.arange", _arange)
+        values[f"torch.{name}"] = Builtin(f"torch.{name}", _new_tensor("like"), symbolic=True)
+    values["torch.arange"] = Builtin("torch.arange", _arange, symbolic=True)
     values["torch.Tensor"] = Builtin("Tensor", lambda run, a, k, s: Unknown("a tensor", s))
     values["triton.cdiv"] = plain("triton.cdiv", _cdiv)
     values["triton.next_power_of_2"] = plain("triton.next_power_of_2", _next_power_of_two)

@@ -14,6 +14,7 @@ from typing import Any
 from mlaprobe.layouts import layouts
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.operators import binary
+from mlaprobe.reading.symbols import Sym
 from mlaprobe.reading.values import Builtin, EnumMember, Model, Unknown
 
 _BYTES = {"fp8": 1, "byte": 1, "i8": 1, "bf16": 2, "fp16": 2, "i16": 2, "i64": 8, "u64": 8}
@@ -94,6 +95,8 @@ class Tensor(Model):
 
     @property
     def identity(self) -> Hashable | None:
+        if any(type(d) is Sym for d in self.shape):
+            return None
         dims = tuple(("?", d.key) if isinstance(d, Unknown) else d for d in self.shape)
         return ("tensor", dims, self.dtype.identity, self.contiguous)
 
@@ -112,7 +115,9 @@ class Tensor(Model):
             return simple[name]
         method = _METHODS.get(name)
         if method is not None:
-            return Builtin(name, lambda run, args, kwargs, s: method(self, args, kwargs, s))
+            return Builtin(
+                name, lambda run, args, kwargs, s: method(self, args, kwargs, s), symbolic=True
+            )
         key = ("tensor", self.name, name)
         return Unknown(f"{self.name}.{name} is data", span, key=key, foreign=True, free="data")
 
@@ -170,7 +175,7 @@ def _viewed(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span:
     known: list[Any] = list(dims)
     if any(isinstance(d, DtypeToken) for d in known):
         return Unknown(f"a view of {tensor.name}", span, foreign=True, free="data")
-    if -1 in [d for d in known if type(d) is int]:
+    if any(type(d) is int and d == -1 for d in known):
         at = next(i for i, d in enumerate(known) if type(d) is int and d == -1)
         rest: Any = 1
         for i, dim in enumerate(known):
@@ -181,8 +186,10 @@ def _viewed(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span:
 
 
 def _divide(total: Any, rest: Any, tensor: Tensor, span: Span) -> Any:
-    if type(total) is int and type(rest) is int and rest > 0 and total % rest == 0:
-        return total // rest
+    if all(type(n) in (int, Sym) for n in (total, rest)):
+        whole = binary(">", rest, 0, span) is True
+        if whole and binary("==", binary("%", total, rest, span), 0, span) is True:
+            return binary("//", total, rest, span)
     return Unknown(f"a dimension of a view of {tensor.name}", span, free="data", foreign=True)
 
 

@@ -6,7 +6,7 @@ architecture and the environment; values that depend on them are cached per such
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,10 @@ from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import Failed, Machine, Outcome, Run
 from mlaprobe.reading.preprocess import TranslationUnit
 from mlaprobe.reading.pymodule import PyProject
+from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse, Tree
 from mlaprobe.reading.values import Builtin, EnumMember, Model, Unknown
 from mlaprobe.sources import Source
+from mlaprobe.stages.instantiate import Template
 from mlaprobe.stages.pybuiltins import python_externals
 from mlaprobe.stages.tensors import named_dtypes
 
@@ -74,6 +76,7 @@ class World:
         self.machine.watch = self._watched
         self._texts: dict[str, str | None] = {}
         self._modules: dict[str, CppModule] = {}
+        self._trees: dict[Hashable, Tree] = {}
         self._caches: dict[Context, dict[Any, Any]] = {}
         self.generated: dict[str, Any] = {}
         """Variables that AITER's build generates (kernel tables), by name."""
@@ -121,7 +124,9 @@ class World:
         """What C++ code finds outside the source; a stage may add to it."""
         values = builtins()
         values.update({n: t for n, t in named_dtypes().items() if "::" in n})
-        values["torch_check_failed"] = Builtin("torch_check_failed", _torch_check_failed)
+        values["torch_check_failed"] = Builtin(
+            "torch_check_failed", _torch_check_failed, symbolic=True
+        )
         values["AT_ASSERT"] = check("RuntimeError", "exception")
         values["TORCH_WARN"] = Builtin("TORCH_WARN", lambda run, a, k, span: None)
         values["hipSuccess"] = SUCCESS
@@ -186,6 +191,39 @@ class World:
             return run
 
         return self.machine.explore(start, make, limit=limit, enough=enough)
+
+    def solve(
+        self,
+        key: Hashable,
+        inputs: Mapping[str, int],
+        start: Callable[[Run, Mapping[str, Any]], Any],
+        context: Context,
+        *,
+        on_entry: Callable[..., Any] | None = None,
+    ) -> tuple[Outcome, ...]:
+        """Every path for certain inputs, from an earlier answer where one covers them.
+
+        ``key`` stands for everything of the question but the inputs and the context. ``start``
+        gets the inputs as symbols; where it or the code cannot work with symbols, the question is
+        answered with plain numbers, for itself alone.
+        """
+        names = tuple(inputs)
+        tree = self._trees.get((key, context))
+        if tree is None:
+            tree = self._trees[key, context] = Tree(names)
+        numbers = tuple(inputs.values())
+        found = tree.find(numbers)
+        if found is None:
+            recorder = Recorder()
+            symbols = {n: Sym(v, n, recorder) for n, v in inputs.items()}
+            try:
+                paths = self.explore(lambda run: start(run, symbols), context, on_entry=on_entry)
+                found = Template(paths, names)
+            except SymbolMisuse:
+                return self.explore(lambda run: start(run, inputs), context, on_entry=on_entry)
+            tree.add(recorder.conditions, found)
+        answer: tuple[Outcome, ...] = found.outcomes(numbers)
+        return answer
 
     @property
     def knobs(self) -> tuple[str, ...]:

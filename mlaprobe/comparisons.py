@@ -1,0 +1,100 @@
+"""What to compare: the shapes that engines launch at large, or those that a team serves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from mlaprobe.axes import OMITTED, cell_of
+from mlaprobe.boxes import Cell
+from mlaprobe.compare import (
+    Change,
+    Comparing,
+    Comparison,
+    PadChange,
+    asked_of,
+    comparison,
+    pad_target,
+)
+from mlaprobe.grid import Grid
+from mlaprobe.interface import Answers
+from mlaprobe.serving import Serving
+from mlaprobe.shape import PlannerCall, Route
+
+QLENS = tuple(range(1, 9))
+HEADS = (*range(1, 129), *range(144, 257, 16))
+"""What a rank can have, and what it can have after a context-parallel gather."""
+GLUON_HEADS = tuple(range(1, 17))
+
+
+def standard_grids(answers: Iterable[Answers]) -> tuple[Grid, ...]:
+    """The shapes that engines launch: causal, without round robin, KV pages of one token, with
+    and without work metadata and the LSE; the planner told both dtypes, and told none; and small
+    counts by the gluon route."""
+    archs = tuple(dict.fromkeys(arch for each in answers for arch in each.archs))
+    asm = Grid(archs=archs, heads=HEADS, qlens=QLENS, lse=(False, True), persistent=(True, False))
+    return (
+        asm,
+        replace(asm, persistent=(True,), planner=OMITTED),
+        replace(asm, heads=GLUON_HEADS, persistent=(True,), route=Route.GLUON),
+    )
+
+
+def compare_served(
+    old: Answers,
+    new: Answers,
+    served: Iterable[Serving],
+    *,
+    step: Callable[[], None] = lambda: None,
+) -> Comparison:
+    """What differs for deployments: in the shapes that they launch as they are, and in those
+    that the resolver pads them to in the old source.
+
+    Raises:
+        SourceError: a file cannot be read.
+    """
+    comparing, served = Comparing(old, new), tuple(served)
+    users: dict[Cell, dict[str, None]] = {}
+    pads: list[tuple[str, PadChange]] = []
+    grids: list[Grid] = []
+    for each in served:
+        grids.append(each.grid)
+        shapes = dict.fromkeys(each.shapes)
+        for pad in _pads(old, new, each):
+            grids.append(replace(each.grid, heads=(pad.old,)))
+            shapes.update(dict.fromkeys(each.padded(pad.old)))
+            if pad.old != pad.new:
+                pads.append((each.name, pad))
+        for shape in shapes:
+            cell = cell_of(shape)
+            if cell not in users:
+                comparing.ask(shape)
+                step()
+            users.setdefault(cell, {})[each.name] = None
+    changes = (_with_users(change, users) for change in comparing.changes(asked_of(grids)))
+    return comparison(
+        comparing,
+        tuple(changes),
+        deployments=tuple(each.name for each in served),
+        pads=tuple(dict.fromkeys(pads)),
+    )
+
+
+def _pads(old: Answers, new: Answers, each: Serving) -> Iterable[PadChange]:
+    """What the resolver launches a deployment with, for each arch and pair of dtypes."""
+    grid = each.grid
+    for shape in replace(grid, qlens=grid.qlens[:1], planner=PlannerCall()).shapes():
+        if shape.arch in old.archs:
+            before, after = (pad_target(answers, shape, grid.qlens) for answers in (old, new))
+            yield PadChange(num_heads=each.num_heads, old=before, new=after)
+
+
+def _with_users(change: Change, users: dict[Cell, dict[str, None]]) -> Change:
+    names = dict.fromkeys(
+        name for cell, found in users.items() if _holds(change, cell) for name in found
+    )
+    return replace(change, deployments=tuple(names))
+
+
+def _holds(change: Change, cell: Cell) -> bool:
+    return all(value in values for value, values in zip(cell, change.region.values, strict=True))

@@ -1,0 +1,174 @@
+"""What a team serves: the deployments file, and the shapes that each deployment launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mlaprobe.axes import OMITTED
+from mlaprobe.errors import RuleError
+from mlaprobe.grid import Grid
+from mlaprobe.models import find
+from mlaprobe.rulebook import Place, RuleList, RuleMap, load_yaml
+from mlaprobe.schema import Either, Flag, ListOf, MapOf, Record, Schema, Text, whole
+from mlaprobe.shape import DecodeShape, Dtype, PlannerCall
+
+_DTYPE = "(?:bf16|fp16|fp8|byte)"
+_ARCH = Text(pattern="gfx[0-9a-f]+", form="an arch like gfx950")
+_PAIR = Text(pattern=f"{_DTYPE}/{_DTYPE}", form="a dtype pair like fp8/fp8")
+GIVEN, LEFT_OUT = "given", "omitted"
+
+
+class _OneModel(Schema):
+    """A deployment, which has a model or a number of heads."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    @property
+    def expects(self) -> str:
+        return self._record.expects
+
+    def fits(self, value: Any) -> bool:
+        return self._record.fits(value)
+
+    def check_inside(self, value: Any, place: Place, where: str) -> None:
+        self._record.check_inside(value, place, where)
+        if ("model" in value) is ("num_heads" in value):
+            raise place.error(
+                f"{where}: a deployment has a model or num_heads, and not both",
+                hint="model: an id that mlaprobe models lists; num_heads: those of the whole model",
+            )
+
+
+def _some(item: Schema) -> Schema:
+    return Either(item, ListOf(item, at_least=1, unique=True))
+
+
+SCHEMA = Record(
+    required={
+        "deployments": ListOf(
+            _OneModel(
+                Record(
+                    required={"name": Text(), "arch": _some(_ARCH), "dtype": _some(_PAIR)},
+                    optional={
+                        "model": Text(),
+                        "num_heads": whole(1),
+                        "tp": whole(1),
+                        "dcp": whole(1),
+                        "qlens": ListOf(whole(1), at_least=1, unique=True),
+                        "lse": Flag(),
+                        "persistent": Flag(),
+                        "causal": Flag(),
+                        "cp_round_robin": Flag(),
+                        "batch": whole(1),
+                        "page_size": whole(1),
+                        "planner_dtypes": Text(choices=(GIVEN, LEFT_OUT)),
+                        "env": MapOf(Text()),
+                    },
+                )
+            ),
+            at_least=1,
+        )
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """One deployment of a team."""
+
+    name: str
+    num_heads: int
+    """Query heads that a rank decodes, after any context-parallel gather."""
+    grid: Grid
+    """The shapes that it launches."""
+
+    @property
+    def shapes(self) -> Iterator[DecodeShape]:
+        """Every shape that it launches unless heads are padded."""
+        return self.grid.shapes()
+
+    def padded(self, num_heads: int) -> Iterator[DecodeShape]:
+        """The shapes that it launches with heads padded to another count."""
+        return replace(self.grid, heads=(num_heads,)).shapes()
+
+
+def load_deployments(file: Path | str) -> tuple[Serving, ...]:
+    """The deployments of a file.
+
+    Raises:
+        RuleError: it cannot be read, or something in it is wrong.
+        UsageError: it names a model that is not known.
+    """
+    loaded = load_yaml(Path(file))
+    if not isinstance(loaded, RuleMap):
+        raise RuleError("the deployments are not a mapping", file=str(file), line=1)
+    SCHEMA.check(loaded, loaded.place)
+    entries: RuleList = loaded["deployments"]
+    seen: dict[str, int] = {}
+    for entry in entries:
+        place, name = entry.places["name"], entry["name"]
+        if name in seen:
+            hint = f"it stands in line {seen[name]} already"
+            raise place.error(f"the deployment {name!r} is there twice", hint=hint)
+        seen[name] = place.line
+    return tuple(map(_serving, entries))
+
+
+def _heads(entry: RuleMap) -> int:
+    """Heads per rank.
+
+    Raises:
+        RuleError: the sizes do not divide.
+        UsageError: the model is not known.
+    """
+    tp, dcp = entry.get("tp", 1), entry.get("dcp", 1)
+    total = entry.get("num_heads")
+    if total is None:
+        found = find(entry["model"])
+        if len({model.heads for model in found}) > 1:
+            raise entry.places["model"].error(
+                f"{entry['model']!r} names models of several head counts",
+                hint="name one of " + ", ".join(model.id for model in found),
+            )
+        total = found[0].heads
+    if total % tp:
+        raise entry.places["tp"].error(f"{total} heads do not split evenly over tp {tp}")
+    if tp % dcp:
+        raise entry.places["dcp"].error(f"dcp {dcp} does not divide tp {tp}")
+    heads: int = total // tp * dcp
+    return heads
+
+
+def _list(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _pair(text: str) -> tuple[Dtype, Dtype]:
+    q_dtype, kv_dtype = text.split("/")
+    return Dtype.of(q_dtype), Dtype.of(kv_dtype)
+
+
+def _serving(entry: RuleMap) -> Serving:
+    heads = _heads(entry)
+    environment: Mapping[str, str] = entry.get("env", {})
+    omitted = entry.get("planner_dtypes", GIVEN) == LEFT_OUT
+    grid = Grid(
+        archs=_list(entry["arch"]),
+        dtypes=tuple(map(_pair, _list(entry["dtype"]))),
+        heads=(heads,),
+        qlens=tuple(sorted(entry.get("qlens", (1,)))),
+        # Ranks that share a context merge their results by the log-sum-exp.
+        lse=(entry.get("lse", entry.get("dcp", 1) > 1),),
+        persistent=(entry.get("persistent", True),),
+        causal=(entry.get("causal", True),),
+        cp_round_robin=(entry.get("cp_round_robin", False),),
+        batches=(entry.get("batch"),),
+        page_sizes=(entry.get("page_size", 1),),
+        env=tuple(sorted(environment.items())),
+        planner=OMITTED if omitted else PlannerCall(),
+    )
+    return Serving(name=entry["name"], num_heads=heads, grid=grid)
