@@ -119,8 +119,9 @@ class Region:
         for name, say in _SAYING.items():
             at = AXES.index(name)
             values, asked = self.values[at], self.asked[at]
-            usual = values == (_USUAL[name],) and len(asked) == 1
-            if not usual and (len(values) < len(asked) or len(asked) == 1):
+            usual = values == (_USUAL[name],)
+            silent = usual and (len(asked) == 1 or name in _QUIET)
+            if not silent and (len(values) < len(asked) or len(asked) == 1 or name in _QUIET):
                 parts.append(say(values))
         return ", ".join(filter(None, parts))
 
@@ -228,6 +229,8 @@ _USUAL: Mapping[str, Any] = {
     "route": Route.ASM,
     "env": (),
 }
+_QUIET = frozenset({"batch", "page_size", "planner", "route", "env"})
+"""Nobody expects these to be anything but usual: they are said exactly where they are not."""
 OMITTED = PlannerCall(q_dtype=None, kv_dtype=None)
 """A planner call of an engine that leaves the dtypes out."""
 DtypePair = tuple[Dtype, Dtype]

@@ -156,6 +156,14 @@ class Capability:
                 return tuple((n.row.text, n.row.file, n.row.line, n.differs) for n in near)
         return ()
 
+    def forget(self) -> None:
+        """Lets go of remembered answers: whoever asks everything once needs none of them twice."""
+        self._decisions.clear()
+        stages = (self.planner, self.sizing, self.dispatcher, self.host, self.gluon)
+        for stage in stages:
+            if stage is not None:
+                stage._known.clear()
+
     def close(self) -> None:
         """Let go of the source."""
         self.source.close()
@@ -217,7 +225,7 @@ class Capability:
         if self.host is None:
             return absent("host", self._missing["host"])
         assert isinstance(launch.call, Dispatched)
-        return self.host.called(shape.arch, shape.env, launch.call.args)
+        return self.host.called(shape.arch, shape.env, launch.call.args, launch.entry)
 
     def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""

@@ -19,6 +19,8 @@ SCHEMA = Record(
         "foreign": Record(required={"succeeding": _NAMES, "prefixes": _NAMES}),
         "arch_functions": _NAMES,
         "unknown_device_functions": _NAMES,
+        "assumed_device_functions": MapOf(Anything()),
+        "bindings": _STAGE,
         "planner": _STAGE,
         "host": _STAGE,
         "reducer": _STAGE,

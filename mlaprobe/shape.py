@@ -179,6 +179,11 @@ class DecodeShape:
     env: tuple[tuple[str, str], ...] = ()
     """Environment variables that are set, sorted by name."""
     planner: PlannerCall = field(default_factory=PlannerCall)
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+    """Computed once: shapes are looked up far more often than they are made."""
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -203,6 +208,8 @@ class DecodeShape:
                 raise UsageError(f"{name} must be a positive integer, got {value!r}")
         if self.batch is not None and (not isinstance(self.batch, int) or self.batch < 1):
             raise UsageError(f"batch must be a positive integer, got {self.batch!r}")
+        fields = self.__dataclass_fields__
+        put(self, "_hash", hash(tuple(getattr(self, n) for n in fields if n != "_hash")))
 
     @property
     def dtype(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed
 from mlaprobe.reading.methods import method
-from mlaprobe.reading.operators import equals
+from mlaprobe.reading.operators import entry_of, equals
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import (
     Builtin,
@@ -121,18 +121,10 @@ def _at_unknown(obj: Any, key: Unknown) -> Any:
 
 
 def _in_dict(obj: dict[Any, Any], key: Any, span: Span, *, python: bool) -> Any:
-    if type(key) is Sym:
-        for known in obj:
-            if equals(key, known, span) is True:
-                return obj[known]
-    else:
-        try:
-            if key in obj:
-                return obj[key]
-        except TypeError:
-            return Unknown("a key that cannot be hashed", span)
-    unsure = any(isinstance(equals(k, key, span), Unknown) for k in obj)
-    if unsure:
+    found, value = entry_of(obj, key, span)
+    if found is True:
+        return value
+    if isinstance(found, Unknown):
         return Unknown("a key that cannot be compared", span)
     if python:
         text = SymText((key,)) if type(key) is Sym else repr(key)

@@ -98,6 +98,7 @@ def _caller(
     machine, compiler, span = unit.machine, unit.compiler, node.span
     template = tuple(compile_expression(unit, t, scope) for t in node.template)
     writable = any(p is not None for p in pointers)
+    braced = any(isinstance(a, ir.Sequence) and a.kind == "braced" for a in node.args)
 
     def missing(e: Frame, failure: Failed) -> None:
         """A method that certainly does not exist: the program gets no further, but what it was
@@ -123,6 +124,8 @@ def _caller(
             reason: Any = values if isinstance(values, Unknown) else named
             return result_of_unknown(machine.run, reason, name, (), {}, span)
         if isinstance(function, Closure):
+            if braced:
+                values = compiler.unbraced(function, values, span)
             if writable:
                 values = _with_places(compiler, function, e, values, pointers)
             if not template:

@@ -88,6 +88,7 @@ class ChunkIndex:
         self.code = code
         self.chunks = split(code)
         self._starts = [c.start for c in self.chunks]
+        self._names: dict[str, list[Chunk]] | None = None
 
     def at(self, offset: int) -> Chunk | None:
         """The piece that a position is in."""
@@ -98,14 +99,37 @@ class ChunkIndex:
         return chunk if offset < chunk.end else None
 
     def mentioning(self, name: str) -> list[Chunk]:
-        """Pieces that may define a name: it stands before their first brace, or they hold
-        enumerators or members."""
-        found: dict[int, Chunk] = {}
-        for match in re.finditer(rf"\b{re.escape(name)}\b", self.code):
-            chunk = self.at(match.start())
-            if chunk is None or chunk.start in found:
-                continue
-            inside = match.start() > chunk.brace
-            if not inside or re.search(r"\benum\b", self.code[chunk.start : chunk.brace]):
-                found[chunk.start] = chunk
-        return list(found.values())
+        """Pieces that may define a name."""
+        if self._names is None:
+            self._names = {}
+            for chunk in self.chunks:
+                for found in _defined(self.code, chunk):
+                    self._names.setdefault(found, []).append(chunk)
+        return self._names.get(name, [])
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_DEFINED = re.compile(r"([A-Za-z_]\w*)\s*(?=[(=;\[{]|:(?!:)|\Z)")
+_AFTER_KEYWORD = re.compile(r"\b(?:struct|class|union|enum|using|typedef)\s+([A-Za-z_]\w*)")
+_DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=,)")
+_MACRO_CALL = re.compile(r"\b[A-Z_][A-Z0-9_]{2,}\s*\(")
+
+
+def _defined(code: str, chunk: Chunk) -> set[str]:
+    """The names that a piece may define, and few others: a name in front of a parenthesis, an
+    initialiser or a body; enumerators; what stands behind a body (``typedef enum {...} Name;``).
+    A piece that looks like a macro call may define whatever it names."""
+    head = code[chunk.start : chunk.brace]
+    if _MACRO_CALL.search(head):
+        return set(_NAME.findall(head))
+    names = set(_DEFINED.findall(head)) | set(_AFTER_KEYWORD.findall(head))
+    if "(" not in head:
+        names.update(_DECLARED.findall(head))
+    if chunk.brace < chunk.end:
+        if re.search(r"\benum\b", head):
+            names.update(_NAME.findall(code, chunk.brace, chunk.end))
+        elif _TYPE_HEAD.search(head):
+            names.update(_NAME.findall(code, code.rfind("}", chunk.brace, chunk.end), chunk.end))
+            if "enum" in code[chunk.brace : chunk.end]:
+                names.update(_NAME.findall(code, chunk.brace, chunk.end))
+    return names

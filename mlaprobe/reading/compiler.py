@@ -196,6 +196,16 @@ class Compiler:
             value = self._as_result(value, code.result, closure, span)
         return value
 
+    def unbraced(self, closure: Closure, args: list[Any], span: Span) -> list[Any]:
+        """Arguments of which a braced list takes the type of its parameter."""
+        params = closure.function.params
+        return [
+            self.construct_named(params[at].type or CType("auto"), a.items, closure.module, span)
+            if isinstance(a, calls.Braced) and at < len(params)
+            else a
+            for at, a in enumerate(args)
+        ]
+
     def _as_result(self, value: Any, ctype: CType, closure: Closure, span: Span) -> Any:
         """A braced list returned from a function takes the function's return type."""
         if isinstance(value, calls.Braced):

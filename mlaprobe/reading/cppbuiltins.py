@@ -97,6 +97,10 @@ def message_of(args: tuple[Any, ...]) -> Any:
         for a in args
         if isinstance(a, (str, int, float, EnumMember, Sym, SymText))
     ]
+    while parts and isinstance(parts[0], str) and not parts[0].strip(" :"):
+        parts.pop(0)
+    if parts and isinstance(parts[0], str):
+        parts[0] = parts[0].lstrip(" :")
     text = joined(parts)
     return text.strip() if isinstance(text, str) else text
 

@@ -387,11 +387,12 @@ class _Reader:
                 result.append((name, parse_type(head, ref=ref, pointer=pointer), value))
         return result
 
-    def _enum(self, node: Any) -> None:
+    def _enum(self, node: Any, name: str = "") -> None:
+        """An enum; ``name`` is what a typedef calls one without a name of its own."""
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if body is None:
             return
-        name = self.tr.tree.source(name_node) if name_node is not None else ""
+        name = self.tr.tree.source(name_node) if name_node is not None else name
         head = self.tr.tree.source(node).split("{")[0]
         scoped = "class" in head.split() or "struct" in head.split()
         members: list[EnumMember] = []
@@ -422,8 +423,10 @@ class _Reader:
             return
         name = _name_of(declarator, self.tr.tree)[0]
         if kind.type in ("struct_specifier", "class_specifier", "enum_specifier"):
-            handler = self._enum if kind.type == "enum_specifier" else self._struct
-            handler(kind)
+            if kind.type == "enum_specifier":
+                self._enum(kind, name)
+            else:
+                self._struct(kind)
             inner = kind.child_by_field_name("name")
             if inner is not None and name != self.tr.tree.source(inner):
                 self._add("alias", name, self.tr.tree.source(inner))

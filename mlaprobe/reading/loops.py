@@ -3,12 +3,13 @@
 A loop over known elements or with a known test simply runs. One that depends on an unknown is
 run for an arbitrary round: what the body may write is unknown before and after it, and a path
 that skips the loop is taken as well. The order of a hash map is arbitrary: if several elements
-make the body leave the loop, each of them is a path.
+make the body leave the loop, each of them is a path, and what rounds before it may have written
+is unknown unless they write nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,14 @@ from mlaprobe.reading.machine import MAX_STEPS, Abandon, Failed, truth
 from mlaprobe.reading.places import compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
-from mlaprobe.reading.values import Unknown, Unordered
+from mlaprobe.reading.values import IMMUTABLE, Unknown, Unordered
 from mlaprobe.reading.walk import written_names
 
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
 
+LOOKUP = "a look-up in a hash map"
+"""What a traced run calls the start of a loop over a hash map."""
 Frame = dict[str, Any]
 Exec = Callable[[Frame], Any]
 
@@ -107,7 +110,7 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Exec:
     body = compile_block(unit, node.body, inner)
     orelse = compile_block(unit, node.orelse, scope)
     spoil = _spoiler(unit, node.body, scope, "written in a loop that cannot be followed")
-    disordered = _spoiler(unit, node.body, scope, "written in the order of a hash map")
+    written = _Written(unit, node.body, scope, "written in the order of a hash map")
     span, machine = node.span, unit.machine
 
     def run(e: Frame) -> Any:
@@ -128,32 +131,98 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Exec:
         return orelse(e)
 
     def any_order(e: Frame, container: Unordered, values: list[Any]) -> Any:
-        leaving: list[tuple[Any, Any]] = []
+        if unit.traced:
+            machine.run.trace.append((ir.Launch(span, LOOKUP, ()), None))
         if container.probe is not None:
+            before = written.save(e)
             store(e, container.probe)
             with suppress(Failed):
                 body(e)
-        for value in values:
-            store(e, value)
-            signal = body(e)
-            if signal is not None and signal is not CONTINUE:
-                leaving.append((signal, value))
+            written.restore(e, before)
+        start = written.save(e)
+        leaving, steady = rounds(e, values, start)
+        if not steady and len(values) > 1:
+            start = None
+            leaving, _ = rounds(e, values, start)
         if not leaving:
             if len(values) > 1:
-                disordered(e)
+                written.restore(e, start)
             return orelse(e)
         at = 0
         machine.run.observations.append(("matched", len(leaving)))
         if len(leaving) > 1:
             why = Unknown("the order of a hash map", span, free="hash order")
             at = machine.run.choose(len(leaving), why)
-        if len(values) > 1:
-            disordered(e)
         signal, value = leaving[at]
+        written.restore(e, start)
         store(e, value)
+        if written.names:
+            signal = body(e)
+        elif isinstance(signal, Failed):
+            raise signal
         return None if signal is BREAK else signal
 
+    def rounds(e: Frame, values: list[Any], start: Any) -> tuple[list[tuple[Any, Any]], bool]:
+        """The elements that leave the loop, each tried as the first of its rounds, and whether
+        all others leave the variables as they are: then any order has the same outcome."""
+        leaving: list[tuple[Any, Any]] = []
+        steady = True
+        for value in values:
+            written.restore(e, start)
+            store(e, value)
+            try:
+                signal = body(e)
+            except Failed as failure:
+                signal = failure
+            if signal is not None and signal is not CONTINUE:
+                leaving.append((signal, value))
+            elif not written.unchanged(e, start):
+                steady = False
+        return leaving, steady
+
     return run
+
+
+class _Written:
+    """The variables that a loop may write, to be saved and put back."""
+
+    def __init__(self, unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> None:
+        found = [(n, scope.find(n)) for n in sorted(written_names(nodes))]
+        self.names = [(n, f[0], f[1]) for n, f in found if f is not None]
+        self._spoil = _spoiler(unit, nodes, scope, reason)
+
+    def _frames(self, e: Frame) -> Iterator[tuple[Frame, str]]:
+        for _, depth, slot in self.names:
+            frame = e
+            for _ in range(depth):
+                frame = frame["^"]
+            yield frame, slot
+
+    def save(self, e: Frame) -> tuple[Any, ...] | None:
+        """The values; ``None`` where one can be changed in place."""
+        values = tuple(frame.get(slot, self) for frame, slot in self._frames(e))
+        kept = (*IMMUTABLE, Unknown, _Written)
+        return values if all(isinstance(v, kept) for v in values) else None
+
+    def restore(self, e: Frame, saved: tuple[Any, ...] | None) -> None:
+        """Put saved values back; without any, the variables are unknown."""
+        if saved is None:
+            self._spoil(e)
+            return
+        for (frame, slot), value in zip(self._frames(e), saved, strict=True):
+            if value is self:
+                frame.pop(slot, None)
+            else:
+                frame[slot] = value
+
+    def unchanged(self, e: Frame, saved: tuple[Any, ...] | None) -> bool:
+        """Whether the variables have their saved values."""
+        if saved is None:
+            return not self.names
+        return all(
+            frame.get(slot, self) is value
+            for (frame, slot), value in zip(self._frames(e), saved, strict=True)
+        )
 
 
 def _names(target: ir.Node) -> list[str]:

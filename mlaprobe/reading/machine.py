@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlaprobe.reading.ir import NOWHERE, Function, Node, Span
+from mlaprobe.reading.ir import NOWHERE, Function, Launch, Node, Span
 from mlaprobe.reading.symbols import Sym, SymbolMisuse, SymText
 from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Record, Unknown, identity
 
@@ -150,7 +150,10 @@ class Run:
     def emit(self, kind: str, name: str, args: Any, kwargs: Mapping[str, Any], span: Span) -> None:
         """Record something the program does to the outside world."""
         self.effects += 1
-        self.events.append(Event(kind, name, tuple(args), tuple(kwargs.items()), span))
+        event = Event(kind, name, tuple(args), tuple(kwargs.items()), span)
+        self.events.append(event)
+        if self.trace is not None:
+            self.trace.append((Launch(span, name, ()), event))
 
 
 def truth(value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.operators import contains
+from mlaprobe.reading.operators import entry_of
 from mlaprobe.reading.values import Builtin, Unknown
 
 NPOS = 2**64 - 1
@@ -106,10 +106,10 @@ def _dict_method(obj: dict[Any, Any], name: str, span: Span) -> Any:
         def get(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
             if not args or isinstance(args[0], Unknown):
                 return _first_unknown(args, "get", where)
-            inside = contains(obj, args[0], where)
-            if inside is True:
-                return obj[args[0]]
-            return inside if isinstance(inside, Unknown) else (args[1] if len(args) > 1 else None)
+            found, value = entry_of(obj, args[0], where)
+            if found is True:
+                return value
+            return found if isinstance(found, Unknown) else (args[1] if len(args) > 1 else None)
 
         return Builtin("get", get)
     if name in ("keys", "values", "items"):

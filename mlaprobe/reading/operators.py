@@ -186,6 +186,8 @@ def compare(op: str, left: Any, right: Any, span: Span) -> Any:
 
 def _compare_unknown(op: str, left: Any, right: Any) -> Any:
     known = left if isinstance(left, Unknown) else right
+    if known.present and (left is None or right is None) and op in ("==", "!="):
+        return op == "!="
     if isinstance(left, Unknown) and isinstance(right, Unknown) and left.key == right.key:
         return op in ("==", "<=", ">=")
     if op == "!=":
@@ -318,6 +320,23 @@ def _in_range(container: range, item: Sym, span: Span) -> bool:
         return False
     offset = binary("-", item, low, span)
     return bool(compare("==", binary("%", offset, abs(container.step), span), 0, span))
+
+
+def entry_of(mapping: dict[Any, Any], key: Any, span: Span) -> tuple[Any, Any]:
+    """Whether a dict has a key (maybe unknown), and the value at it."""
+    if type(key) in PLAIN:
+        try:
+            return True, mapping[key]
+        except KeyError:
+            pass
+    unknown: Unknown | None = None
+    for known, value in mapping.items():
+        same = equals(key, known, span)
+        if same is True:
+            return True, value
+        if isinstance(same, Unknown):
+            unknown = unknown or same
+    return (False if unknown is None else unknown), None
 
 
 def negate(value: Any) -> Any:

@@ -38,6 +38,7 @@ __all__ = [
     "EntryPoint",
     "External",
     "ExternalModule",
+    "Later",
     "MissingName",
     "ModuleRef",
     "Parameter",
@@ -70,6 +71,18 @@ def opaque_decorator(name: str) -> bool:
     return name not in TRANSPARENT_DECORATORS
 
 
+class Later:
+    """A value for something of the source that is made when it is first asked for."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    @cached_property
+    def value(self) -> Any:
+        """The value."""
+        return self._make()
+
+
 class PyProject:
     """The Python modules of one source, by their dotted names."""
 
@@ -82,6 +95,7 @@ class PyProject:
         overrides: Mapping[str, Any] | None = None,
         opaque_decorator: Callable[[str], bool] = opaque_decorator,
         foreign: Callable[[str], bool] = foreign,
+        entry_packages: Iterable[str] = (),
         roots: Iterable[str] = ("aiter",),
     ) -> None:
         self.read = read
@@ -93,6 +107,8 @@ class PyProject:
         """Values for functions of the source, by name or by dotted name."""
         self.opaque_decorator = opaque_decorator
         self.foreign = foreign
+        self.entry_packages = tuple(entry_packages)
+        """Packages whose functions make and launch kernels: calls of them are entry points."""
         self.roots = tuple(roots)
         """Packages that are taken as importable."""
         self._modules: dict[str, PyModule | None] = {}
@@ -211,6 +227,9 @@ class PyProject:
             Failed: ``ModuleNotFoundError`` or ``ImportError`` where it certainly fails.
         """
         found = self.locate(module, importer)
+        entry = self._kernel(found, name)
+        if entry is not None:
+            return entry
         if found is None and name is not None and self.module(f"{module}.{name}") is not None:
             return ModuleRef(self, f"{module}.{name}")
         missing = module if found is None else None
@@ -230,6 +249,15 @@ class PyProject:
         except MissingName:
             message = f"cannot import name {name!r} from {module!r}"
             raise Failed("exception", "ImportError", message, span) from None
+
+    def _kernel(self, module: Any, name: str | None) -> EntryPoint | None:
+        """A function of a package that makes kernels."""
+        if not isinstance(module, PyModule) or name not in module.functions:
+            return None
+        if not any(f"{module.dotted}.".startswith(f"{p}.") for p in self.entry_packages):
+            return None
+        function = module.function_ir(module.functions[name])
+        return EntryPoint(name, module, function, ())
 
     def _from_outside(self, run: Run, found: Any, module: str, name: str, span: Span) -> Any:
         dotted = f"{module}.{name}"

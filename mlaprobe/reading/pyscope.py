@@ -116,7 +116,7 @@ class PyModule:
         """A name as the statements before ``limit`` bind it, or ``MISSING``."""
         override = self.project.overrides.get(f"{self.dotted}.{name}", MISSING)
         if override is not MISSING:
-            return override
+            return getattr(override, "value", override)
         problem = self.index.tree
         if isinstance(problem, SyntaxProblem):
             return Unknown(f"{self.path} has a {problem.message}", problem.span)
@@ -166,7 +166,8 @@ class PyModule:
         if not any(self.project.opaque_decorator(name) for name in decorators):
             return Closure(function, self)
         names = (n.id for d in node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name))
-        return EntryPoint(node.name, self.view(names, position), function, decorators)
+        gives = not (node.returns is None or getattr(node.returns, "value", self) is None)
+        return EntryPoint(node.name, self.view(names, position), function, decorators, gives)
 
     def function_ir(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Function:
         """The function of a statement; always the same object."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -58,7 +59,43 @@ def _namedtuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: S
     return RecordClass(args[0], tuple((name, None) for name in names))
 
 
+class Match(Model):
+    """A match of a regular expression."""
+
+    __slots__ = ("_match",)
+
+    def __init__(self, match: re.Match[str]) -> None:
+        self._match = match
+
+    def get(self, name: str, span: Span) -> Any:
+        if name in ("group", "groups", "start", "end", "span"):
+            return plain(f"match.{name}", getattr(self._match, name))
+        return Unknown(f"{name} of a match is not followed", span)
+
+    def index(self, key: Any, span: Span) -> Any:
+        return plain("match[]", self._match.__getitem__).call(None, (key,), {}, span)
+
+
+def _matching(function: Callable[[str, str], re.Match[str] | None]) -> Builtin:
+    """``re.match`` and its kin on short texts."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        known = len(args) == 2 and not kwargs and all(isinstance(a, str) for a in args)
+        if not known or len(args[0]) + len(args[1]) > 200:
+            return Unknown("this regular expression is not followed", span)
+        try:
+            found = function(*args)
+        except re.error as error:
+            return Unknown(f"a regular expression: {error}", span)
+        return None if found is None else Match(found)
+
+    return Builtin("re", call)
+
+
 STANDARD: dict[str, Any] = {
+    "re.match": _matching(re.match),
+    "re.search": _matching(re.search),
+    "re.fullmatch": _matching(re.fullmatch),
     "collections.namedtuple": Builtin("collections.namedtuple", _namedtuple),
     "math.ceil": plain("math.ceil", math.ceil),
     "math.floor": plain("math.floor", math.floor),

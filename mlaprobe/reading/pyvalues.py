@@ -122,6 +122,8 @@ class EntryPoint(Model):
     function: ir.Function
     decorators: tuple[str, ...]
     """The decorators' dotted names, imports resolved."""
+    gives: bool = False
+    """Whether it is annotated to return something."""
 
     @property
     def identity(self) -> Hashable:
@@ -130,7 +132,9 @@ class EntryPoint(Model):
     def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         handler = getattr(run, "on_entry", None)
         if handler is not None:
-            return handler(self, args, kwargs, span)
+            found = handler(self, args, kwargs, span)
+            if found is not NotImplemented:
+                return found
         why = Unknown(f"{self.name} is decorated with {', '.join(self.decorators)}", span)
         return _unfollowed(run, why, self.name, args, kwargs, span)
 

@@ -316,7 +316,8 @@ def _throw(unit: Unit, node: ir.Throw, scope: Scope) -> Exec:
             if isinstance(current, Failed):
                 raise current
             raise Abandon("an exception is raised again", span)
-        text = joined([text_of(p(e), "value") for p in parts], " ")
+        texts = [text_of(p(e), "") for p in parts]
+        text = joined([t for t in texts if t != "<>"], " ")
         raise Failed("exception", how, text, span)
 
     return run

@@ -26,6 +26,9 @@ class Unknown:
 
     __slots__ = ("depth", "foreign", "free", "key", "reason", "span")
 
+    present = False
+    """Whether the value is something, not ``None``."""
+
     def __init__(
         self,
         reason: str,
@@ -79,6 +82,14 @@ def _key_of(value: Any) -> Hashable:
     except TypeError:
         return ("id", id(value))
     return (type(value).__name__, value)
+
+
+class Something(Unknown):
+    """An unknown value that is not ``None``."""
+
+    __slots__ = ()
+
+    present = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,27 +40,14 @@ def find_cpp_function(world: World, stage: str) -> Closure:
         if found is not None:
             return found
         problem = problem or Unreadable(f"{path} defines no {name} that can be read", path)
-    other = _elsewhere(world, stage)
-    if other is not None:
-        return other
+    for _, name in world.names.places(stage):
+        other = world.cpp_function(name)
+        if other is not None:
+            return other
     if problem is not None:
         raise problem
     path = world.names.places(stage)[0][0]
     raise Absent(f"there is no {path}")
-
-
-def _elsewhere(world: World, stage: str) -> Closure | None:
-    """The function in a file that nobody has told us of."""
-    for _, name in world.names.places(stage):
-        for path in world.source.list("csrc"):
-            if not path.endswith((".cu", ".cpp", ".cuh", ".hip", ".h", ".hpp")):
-                continue
-            text = world.text(path)
-            if text is not None and name in text and f"{name}" in text:
-                found = world.cpp(path).function(name)
-                if found is not None:
-                    return found
-    return None
 
 
 def arguments(

@@ -6,7 +6,7 @@ length. More tokens of fewer heads is a fold; a longer query a fold into the que
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,15 +17,18 @@ from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import DecodeShape, Failure, StageOutcome
 from mlaprobe.stages.base import how_failed, place_evidence, proof, why_unknown
+from mlaprobe.stages.bindings import bound
 from mlaprobe.stages.evidence import LazyEvidence, Trace
 from mlaprobe.stages.pyfunction import PythonFunction
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.world import World
+from mlaprobe.stages.world import World, assumptions
 
 STAGE = "dispatcher"
 TOKENS_KV = 4096
 """KV tokens per request in the asked batch."""
 LATENT, ROPE = 512, 64
+WORKERS = 256
+"""Work groups that the metadata is for: any number above 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +133,7 @@ class Dispatcher:
             "qlen": qlen,
             "page_size": shape.page_size,
             "metadata": work,
-            "work_indptr": some if persistent else None,
+            "work_indptr": Tensor("work_indptr", (WORKERS + 1,), int32) if persistent else None,
             "work_info": some if persistent else None,
             "reduce_indptr": some if persistent else None,
             "reduce_final_map": some if persistent else None,
@@ -163,10 +166,19 @@ class Dispatcher:
                 )
             )
         script = outcomes[answers.index(picked)]
-        find = proof(self.world, STAGE, lambda: self._again(shape, script), _decisive_places)
+        find = proof(
+            self.world,
+            STAGE,
+            lambda: self._again(shape, script),
+            _decisive_places(shape.num_heads, picked.outcome.final_heads),
+        )
         return replace(
             picked,
-            outcome=replace(picked.outcome, evidence=LazyEvidence(find), notes=notes),
+            outcome=replace(
+                picked.outcome,
+                evidence=LazyEvidence(find),
+                notes=(*notes, *assumptions(script)),
+            ),
         )
 
     def _again(self, shape: DecodeShape, wanted: Outcome) -> tuple[Outcome, ...]:
@@ -263,9 +275,9 @@ class Dispatcher:
 
     def short_name(self, name: str) -> str:
         """``asm``, ``hk``, ``opus``, ...; an entry nobody has named is called by its own name."""
-        if name in self._names["asm"]:
-            return "asm"
         words = set(name.split("_"))
+        if name in self._names["asm"] or "asm" in words:
+            return "asm"
         for short, marks in self.world.names.data["entries"].items():
             if words & set(marks):
                 return str(short)
@@ -286,6 +298,9 @@ class _Entry:
         self, entry: EntryPoint, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span
     ) -> Any:
         """A call of a function that is compiled elsewhere."""
+        computed = self._dispatcher.world.bindings.called(entry, args, kwargs, span)
+        if computed is not NotImplemented:
+            return computed
         run = self._dispatcher.world.machine.run
         values, named = bound(entry.function, args, kwargs)
         run.emit("entry", entry.name, values, named, span)
@@ -296,24 +311,6 @@ class _Entry:
             free="data",
             foreign=True,
         )
-
-
-def bound(
-    function: ir.Function, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments by position and by name, with simple defaults filled in."""
-    values: list[Any] = list(args)
-    for at, param in enumerate(function.params):
-        if at < len(values):
-            continue
-        if param.name in kwargs:
-            values.append(kwargs[param.name])
-        elif isinstance(param.default, ir.Const):
-            values.append(param.default.value)
-        else:
-            values.append(Unknown(f"the argument {param.name} is not known", param.span))
-    names = [p.name for p in function.params]
-    return tuple(values), dict(zip(names, values, strict=False))
 
 
 def entry_of(outcome: Outcome) -> Event | None:
@@ -407,21 +404,19 @@ def _total_pages(pages: int, shape: DecodeShape) -> Any:
 _NO_PLANNER = DecodeShape(arch="", q_dtype="bf16", kv_dtype="bf16", num_heads=1).planner  # type: ignore[arg-type]
 
 
-def _decisive_places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+def _decisive_places(
+    heads: int, launched: int | None
+) -> Callable[[Trace, Outcome], tuple[ir.Span, ...]]:
     """The clause that accepted or folded, and the call of the entry point."""
-    spans: list[ir.Span] = []
-    taken = [(node, value) for node, value in trace.conditions()]
-    heads = [(n, v) for n, v in taken if v is True and isinstance(n.test, (ir.Bool, ir.Binary))]
-    if outcome.kind == "failed" and not outcome.events:
-        last = trace.last_check()
-        return (last.span if last is not None and not _constant(last) else outcome.span,)
-    if heads:
-        spans.append(trace.decisive(heads[-1][0].test).span)
-    entry = entry_of(outcome)
-    if entry is not None:
-        spans.append(entry.span)
-    return tuple(spans)
 
+    def pick(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+        entry = entry_of(outcome)
+        if outcome.kind == "failed" and entry is None:
+            last = trace.last_check()
+            constant = last is None or isinstance(last, ir.Const)
+            return (outcome.span if constant or last is None else last.span,)
+        clause = trace.branch(heads, entry) or trace.branch(launched or heads, entry)
+        spans = [clause.span] if clause is not None else []
+        return (*spans, *([entry.span] if entry is not None else ()))
 
-def _constant(node: ir.Node) -> bool:
-    return isinstance(node, ir.Const)
+    return pick

@@ -7,7 +7,8 @@ from typing import Any, overload
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.ir import Node, Span
-from mlaprobe.reading.machine import Outcome, truth
+from mlaprobe.reading.machine import Event, Outcome, truth
+from mlaprobe.reading.walk import walk
 from mlaprobe.shape import Evidence
 
 
@@ -78,20 +79,47 @@ class Trace:
         return node
 
     def last_check(self) -> Node | None:
-        """The last condition that was tested: what a failing run failed at. A check that always
-        fails is decided by the branch before it."""
+        """The last condition that was tested: what a failing run failed at."""
         for node, _ in reversed(self.items):
             if isinstance(node, (ir.Check, ir.If)):
-                decided = self.decisive(node.test)
-                if not isinstance(decided, ir.Const):
-                    return decided
+                return self.decisive(node.test)
         return None
+
+    def branch(self, number: int, before: Event | str | None = None) -> Node | None:
+        """The last branch taken that asked for a certain number (the head count), of those before
+        an event, or before the first one of a name."""
+        found: Node | None = None
+        for node, value in self.items:
+            if isinstance(node, ir.Launch) and before in (value, node.name):
+                break
+            if isinstance(node, ir.If) and value is True and self._asks(node.test, number):
+                found = node.test
+        return self.decisive(found) if found is not None else None
+
+    def _asks(self, test: Node, number: int) -> bool:
+        return any(
+            isinstance(n, ir.Name) and _is_number(self.values.get(n), number) for n in walk((test,))
+        )
 
     def conditions(self) -> Iterator[tuple[ir.If, Any]]:
         """Every branch that was taken, in order."""
         for node, value in self.items:
             if isinstance(node, ir.If):
                 yield node, value
+
+
+def _is_number(value: Any, number: int) -> bool:
+    return type(value) is int and value == number
+
+
+def line_of(span: Span, text_of: Callable[[str], str | None]) -> Span:
+    """The whole line that a place is in, without its indentation and line continuation."""
+    lines = (text_of(span.file) or "").split("\n")
+    if not 1 <= span.line <= len(lines):
+        return span
+    text = lines[span.line - 1].rstrip(" \\")
+    start = len(text) - len(text.lstrip())
+    return Span(span.file, span.line, start + 1, span.line, len(text) + 1)
 
 
 def evidence(stage: str, span: Span, text_of: Callable[[str], str | None]) -> Evidence | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.reading import ir
+from mlaprobe.reading.loops import LOOKUP
 from mlaprobe.reading.machine import Failed, Outcome, Run
 from mlaprobe.reading.operators import binary
 from mlaprobe.reading.values import Closure, EnumMember, Unknown, identity
@@ -24,6 +25,7 @@ from mlaprobe.stages.base import (
     proof,
     why_unknown,
 )
+from mlaprobe.stages.lifting import Lifted
 from mlaprobe.stages.evidence import LazyEvidence, Trace, evidence
 from mlaprobe.stages.kernels import AsmKernel, Tables, kernel_externals
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
@@ -160,8 +162,18 @@ class Host:
         args: tuple[Any, ...],
         function: Closure,
     ) -> StageOutcome:
-        outcomes = self._explore(context, args, False, function)
-        return self._judge(context, outcomes, lambda: self._explore(context, args, True, function))
+        """The answer to certain arguments; all their numbers are inputs, so that calls that differ
+        in numbers only share their runs."""
+        lifted = Lifted(args)
+
+        def start(run: Run, symbols: Mapping[str, Any]) -> Any:
+            return run.machine.call(run, function, lifted.args(symbols), {}, ir.NOWHERE)
+
+        key = (STAGE, function.function.name, lifted.key)
+        outcomes = self.world.solve(key, lifted.inputs, start, context)
+        return self._judge(
+            context, outcomes, lambda: self._explore(context, args, True, function)
+        )
 
     def _judge(
         self,
@@ -383,16 +395,17 @@ def _values(question: HostQuestion, inputs: Mapping[str, Any]) -> Mapping[str, A
 
 
 def _places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
-    """The failed check, or the last branch that was taken on the way to the kernel."""
-    if handed_on(outcome).kind == "failed":
-        last = trace.last_check()
-        return (last.span,) if last is not None else (outcome.span,)
-    launches = [e.span for e in outcome.events if e.kind == "launch"]
-    taken = [node for node, value in trace.conditions() if value is True and _picks(node)]
-    spans = [trace.decisive(node.test).span for node in taken[-1:]]
-    return (*spans, *launches[-1:])
+    """The branch that the head count took, and the check that failed or the launch."""
+    heads = next((v for n, v in outcome.trace if _divides(n) and type(v) is int), None)
+    launch = next((e for e in outcome.events if e.kind == "launch"), None)
+    branch = trace.branch(heads, LOOKUP) if heads is not None else None
+    spans = [branch.span] if branch is not None else []
+    if launch is not None:
+        return (*spans, launch.span)
+    last = trace.last_check()
+    return (*spans, last.span if last is not None else outcome.span)
 
 
-def _picks(node: ir.If) -> bool:
-    """Whether a branch assigns something: what remaps or picks a kernel."""
-    return any(isinstance(s, ir.ExprStmt) and isinstance(s.value, ir.AssignExpr) for s in node.then)
+def _divides(node: ir.Node) -> bool:
+    """Whether a node is the ratio of query heads to KV heads, which is what branches ask for."""
+    return isinstance(node, ir.Binary) and node.op == "c/"

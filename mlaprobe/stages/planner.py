@@ -66,6 +66,13 @@ class Planner:
         except Unreadable as problem:
             self.problem = problem
 
+    def takes(self, role: str) -> bool:
+        """Whether the planner has a parameter of that meaning."""
+        if self.problem is not None:
+            return False
+        roles = self.world.names.roles(STAGE)
+        return any(roles.get(p.name) == role for p in self._function.function.params)
+
     def decide(self, question: PlannerQuestion) -> StageOutcome:
         """What the planner answers."""
         known = self._known.get(question)

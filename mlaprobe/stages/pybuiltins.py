@@ -12,7 +12,7 @@ from mlaprobe.reading.machine import Failed, truth
 from mlaprobe.reading.operators import binary, compare
 from mlaprobe.reading.pystdlib import plain
 from mlaprobe.reading.symbols import Sym, SymText
-from mlaprobe.reading.values import Builtin, Model, Unknown
+from mlaprobe.reading.values import Builtin, Model, Something, Unknown
 from mlaprobe.stages.tensors import DtypeToken, Tensor
 
 Call = Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
@@ -249,7 +249,8 @@ class Library(Model):
         return Library(f"{self.name}[]")
 
     def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        return Unknown(f"{self.name}() is known at run time only", span, foreign=True, free="data")
+        made = Something if self.name.startswith("torch.nn.functional.") else Unknown
+        return made(f"{self.name}() is known at run time only", span, foreign=True, free="data")
 
 
 def _cdiv(a: int, b: int) -> int:

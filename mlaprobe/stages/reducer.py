@@ -6,7 +6,7 @@ combination of the router's other arguments reaches the merge.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +24,7 @@ from mlaprobe.stages.base import (
     proof,
     why_unknown,
 )
-from mlaprobe.stages.evidence import LazyEvidence, Trace
+from mlaprobe.stages.evidence import LazyEvidence, Trace, line_of
 from mlaprobe.stages.tensors import DtypeToken, Tensor
 from mlaprobe.stages.world import World
 
@@ -73,21 +73,20 @@ class Reducer:
                 found |= _constants(node, names)
         return tuple(sorted(found)) or (self.head_dim,)
 
+    def _start(self, run: Run, inputs: Mapping[str, Any]) -> Any:
+        function, roles = self._function, self.world.names.roles(STAGE)
+        args = arguments(function.function, roles, _values(inputs["heads"], inputs["dim"]))
+        return run.machine.call(run, function, args, {}, ir.NOWHERE)
+
+    def _solve(self, heads: int, dim: int) -> tuple[Outcome, ...]:
+        """Paths up to one that certainly merges, through what is known of other pairs."""
+        inputs = {"heads": heads, "dim": dim}
+        return self.world.solve(STAGE, inputs, self._start, ("", ()), **_ROUTER)
+
     def _explore(self, heads: int, dim: int, *, trace: bool) -> tuple[Outcome, ...]:
-        function = self._function
-        values = _values(heads, dim)
-        args = arguments(function.function, self.world.names.roles(STAGE), values)
-
-        def start(run: Run) -> Any:
-            return run.machine.call(run, function, args, {}, ir.NOWHERE)
-
+        inputs = {"heads": heads, "dim": dim}
         return self.world.explore(
-            start,
-            ("", ()),
-            trace=trace,
-            limit=PATHS,
-            facts={"stop_at_template": True},
-            enough=lambda outcome: outcome.certain and _reaches(outcome),
+            lambda run: self._start(run, inputs), ("", ()), trace=trace, **_ROUTER
         )
 
     def _decide(self, heads: int, dim: int) -> StageOutcome:
@@ -99,14 +98,14 @@ class Reducer:
                 message=str(self.problem),
                 evidence=place_evidence(self.world, STAGE, span),
             )
-        outcomes = self._explore(heads, dim, trace=False)
+        outcomes = self._solve(heads, dim)
         reaching = [o for o in outcomes if _reaches(o)]
         find = LazyEvidence(
             proof(
                 self.world,
                 STAGE,
                 lambda: _preferred(self._explore(heads, dim, trace=True)),
-                _places,
+                _case(heads, self.world),
             )
         )
         if any(o.certain for o in reaching):
@@ -142,7 +141,7 @@ def _constants(node: ir.Binary, names: set[str]) -> set[int]:
     return set()
 
 
-def _values(heads: int, dim: int) -> dict[str, Any]:
+def _values(heads: Any, dim: Any) -> dict[str, Any]:
     fp32 = DtypeToken("fp32")
     lse = Tensor("final_lse", (2, heads), fp32)
     return {
@@ -167,19 +166,33 @@ def _reaches(outcome: Outcome) -> bool:
     return any(_merge(e) for e in outcome.events)
 
 
+_ROUTER: dict[str, Any] = {
+    "limit": PATHS,
+    "facts": {"stop_at_template": True},
+    "enough": lambda outcome: outcome.certain and _reaches(outcome),
+}
+"""How the router is explored: until the merge is certainly reached, and no further."""
+
+
 def _preferred(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
     """The path to show: one that reaches the merge, else one that fails."""
     return tuple(sorted(outcomes, key=lambda o: (not _reaches(o), o.kind != "failed")))
 
 
-def _places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+def _case(heads: int, world: World) -> Callable[[Trace, Outcome], tuple[ir.Span, ...]]:
     """The case of the router that was taken, or the check that fails."""
-    if _reaches(outcome):
-        taken = [n for n, v in trace.conditions() if v is True and _has_constant(n.test)]
-        return tuple(n.test.span for n in taken[-1:])
-    last = trace.last_check()
-    return (last.span,) if last is not None else (outcome.span,)
+
+    def pick(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+        if _reaches(outcome):
+            for node, value in trace.conditions():
+                if value is True and (number := _number(node.test, heads)) is not None:
+                    return (line_of(number.span, world.text),)
+        last = trace.last_check()
+        return (last.span if last is not None else outcome.span,)
+
+    return pick
 
 
-def _has_constant(test: ir.Node) -> bool:
-    return any(isinstance(n, ir.Const) and type(n.value) is int for n in walk((test,)))
+def _number(test: ir.Node, number: int) -> ir.Node | None:
+    """Where a test names a number: for a macro's argument that is where it is spelled."""
+    return next((n for n in walk((test,)) if isinstance(n, ir.Const) and n.value == number), None)

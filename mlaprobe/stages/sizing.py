@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,20 +58,33 @@ class Sizing:
             known = self._known[question] = self._decide(question)
         return known
 
-    def _explore(self, question: SizingQuestion, *, trace: bool) -> tuple[Outcome, ...]:
+    def _values(self, question: SizingQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
         batch: Any = question.batch
         if batch is None:
             batch = Unknown("the batch size", key=("batch",), free="batch")
-        values = {
+        return {
             "batch": batch,
-            "qlen": question.qlen,
-            "num_heads": question.num_heads,
+            "qlen": inputs["qlen"],
+            "num_heads": inputs["heads"],
             "q_dtype": dtype_for(question.q_dtype.value, question.arch),
             "kv_dtype": dtype_for(question.kv_dtype.value, question.arch),
             "sparse": False,
             "fast": True,
             "intra_batch": False,
         }
+
+    def _solve(self, question: SizingQuestion) -> tuple[Outcome, ...]:
+        """Every path, through what is known of other head counts and query lengths."""
+        inputs = {"heads": question.num_heads, "qlen": question.qlen}
+
+        def start(run: Run, symbols: Mapping[str, Any]) -> Any:
+            return self._function.call(run, self._values(question, symbols))
+
+        key = (STAGE, question.q_dtype, question.kv_dtype, question.batch)
+        return self.world.solve(key, inputs, start, (question.arch, question.env))
+
+    def _explore(self, question: SizingQuestion, *, trace: bool) -> tuple[Outcome, ...]:
+        values = self._values(question, {"heads": question.num_heads, "qlen": question.qlen})
 
         def start(run: Run) -> Any:
             return self._function.call(run, values)
@@ -81,7 +94,7 @@ class Sizing:
     def _decide(self, question: SizingQuestion) -> StageOutcome:
         if self._function.problem is not None:
             return self._function.unreadable()
-        outcomes = self._explore(question, trace=False)
+        outcomes = self._solve(question)
         kinds = {o.kind for o in outcomes}
         if kinds == {"returned"}:
             return StageOutcome(

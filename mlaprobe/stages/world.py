@@ -7,7 +7,7 @@ architecture and the environment; values that depend on them are cached per such
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from mlaprobe.errors import SourceError
@@ -17,15 +17,17 @@ from mlaprobe.reading.cppunit import CppModule
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import Failed, Machine, Outcome, Run
 from mlaprobe.reading.preprocess import TranslationUnit
-from mlaprobe.reading.pymodule import PyProject
+from mlaprobe.reading.pymodule import Later, PyProject
 from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse, Tree
-from mlaprobe.reading.values import Builtin, EnumMember, Model, Unknown
+from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Unknown
 from mlaprobe.sources import Source
+from mlaprobe.stages.bindings import Bindings, enum_ids
 from mlaprobe.stages.instantiate import Template
 from mlaprobe.stages.pybuiltins import python_externals
 from mlaprobe.stages.tensors import named_dtypes
 
 Context = tuple[str, tuple[tuple[str, str], ...]]
+_CPP = (".cu", ".cpp", ".hip", ".cuh", ".h", ".hpp")
 SUCCESS = EnumMember("hipError_t", "hipSuccess", 0, scoped=False)
 
 
@@ -76,8 +78,12 @@ class World:
         self.machine.watch = self._watched
         self._texts: dict[str, str | None] = {}
         self._modules: dict[str, CppModule] = {}
+        self._functions: dict[str, Closure | None] = {}
         self._trees: dict[Hashable, Tree] = {}
         self._caches: dict[Context, dict[Any, Any]] = {}
+        self.leaf: object = None
+        """What stands for the paths that the last question took: questions with one leaf are
+        decided by the same clauses. ``None`` where nothing is known."""
         self.generated: dict[str, Any] = {}
         """Variables that AITER's build generates (kernel tables), by name."""
 
@@ -119,6 +125,20 @@ class World:
             self._modules[path] = module
         return module
 
+    def cpp_function(self, name: str, places: tuple[tuple[str, str], ...] = ()) -> Closure | None:
+        """The C++ function of that name, in the files of ``places`` or anywhere in the source."""
+        if name not in self._functions:
+            near = [path for path, _ in places]
+            paths = (p for p in self.source.list("csrc") if p.endswith(_CPP) and p not in near)
+            self._functions[name] = next(
+                (f for p in (*near, *paths) if (f := self._defined(p, name)) is not None), None
+            )
+        return self._functions[name]
+
+    def _defined(self, path: str, name: str) -> Closure | None:
+        text = self.text(path)
+        return self.cpp(path).function(name) if text is not None and name in text else None
+
     @cached_property
     def cpp_externals(self) -> dict[str, Any]:
         """What C++ code finds outside the source; a stage may add to it."""
@@ -139,6 +159,8 @@ class World:
             found[name] = Builtin(name, lambda run, a, k, span: run.facts["arch"])
         for name in self.names.data["unknown_device_functions"]:
             found[name] = Builtin(name, _device_property(name))
+        for name, rule in self.names.data["assumed_device_functions"].items():
+            found[name] = Builtin(name, _assumed(rule["value"], rule["note"]))
         return found
 
     def _foreign(self, name: str) -> Any:
@@ -156,7 +178,15 @@ class World:
         """The Python modules of the source."""
         externals: dict[str, Any] = python_externals()
         externals.update({n: t for n, t in named_dtypes().items() if n.startswith("torch.")})
-        return PyProject(self.text, externals=externals, overrides=self._device_functions())
+        overrides = self._device_functions()
+        for dotted, rule in self.names.data["bindings"]["enums"].items():
+            overrides[dotted] = Later(partial(enum_ids, self, rule))
+        return PyProject(
+            self.text,
+            externals=externals,
+            overrides=overrides,
+            entry_packages=self.names.data["dispatcher"]["packages"],
+        )
 
     # --- running ---------------------------------------------------------------------------------
 
@@ -187,7 +217,7 @@ class World:
                 facts=known,
                 trace=trace,
             )
-            run.on_entry = on_entry
+            run.on_entry = on_entry or self.bindings.called
             return run
 
         return self.machine.explore(start, make, limit=limit, enough=enough)
@@ -200,12 +230,13 @@ class World:
         context: Context,
         *,
         on_entry: Callable[..., Any] | None = None,
+        **options: Any,
     ) -> tuple[Outcome, ...]:
         """Every path for certain inputs, from an earlier answer where one covers them.
 
         ``key`` stands for everything of the question but the inputs and the context. ``start``
         gets the inputs as symbols; where it or the code cannot work with symbols, the question is
-        answered with plain numbers, for itself alone.
+        answered with plain numbers, for itself alone. ``options`` are those of ``explore``.
         """
         names = tuple(inputs)
         tree = self._trees.get((key, context))
@@ -217,13 +248,24 @@ class World:
             recorder = Recorder()
             symbols = {n: Sym(v, n, recorder) for n, v in inputs.items()}
             try:
-                paths = self.explore(lambda run: start(run, symbols), context, on_entry=on_entry)
+                paths = self.explore(
+                    lambda run: start(run, symbols), context, on_entry=on_entry, **options
+                )
                 found = Template(paths, names)
             except SymbolMisuse:
-                return self.explore(lambda run: start(run, inputs), context, on_entry=on_entry)
+                self.leaf = None
+                return self.explore(
+                    lambda run: start(run, inputs), context, on_entry=on_entry, **options
+                )
             tree.add(recorder.conditions, found)
+        self.leaf = found
         answer: tuple[Outcome, ...] = found.outcomes(numbers)
         return answer
+
+    @cached_property
+    def bindings(self) -> Bindings:
+        """The compiled functions that Python code asks."""
+        return Bindings(self)
 
     @property
     def knobs(self) -> tuple[str, ...]:
@@ -236,6 +278,22 @@ class World:
 
 def _torch_check_failed(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
     raise Failed("exception", "RuntimeError", message_of(args), span)
+
+
+def _assumed(value: Any, note: str) -> Callable[..., Any]:
+    """A property of the device that is taken for granted, and noted."""
+
+    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        run.observations.append(("assumed", note))
+        return value
+
+    return call
+
+
+def assumptions(outcome: Outcome) -> tuple[str, ...]:
+    """What a path took for granted of the device."""
+    found = (note for kind, note in outcome.observations if kind == "assumed")
+    return tuple(dict.fromkeys(found))
 
 
 def _device_property(name: str) -> Callable[..., Any]:

@@ -1,0 +1,123 @@
+"""Facts about how much memory AITER asks for: the partial results of a split KV cache.
+
+What the dispatcher allocates for them grows with the entries that sizing plans for. Both are read
+from the source, for one device and one large batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from mlaprobe.axes import cell_of
+from mlaprobe.capability import Capability
+from mlaprobe.facts import Fact
+from mlaprobe.facts.shapes import shape_values
+from mlaprobe.reading.values import Builtin
+from mlaprobe.shape import DecodeShape, Evidence
+from mlaprobe.sources import Source
+from mlaprobe.stages.base import Absent
+from mlaprobe.stages.sizing import Sizing, SizingQuestion
+from mlaprobe.stages.tensors import Tensor
+from mlaprobe.stages.world import World
+
+PARTIALS = "reduce_partial_map"
+_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
+_GIB = 2**30
+
+
+class DeviceWorld(World):
+    """A source on a device whose properties are known."""
+
+    def __init__(self, source: Source, device: Mapping[str, int]) -> None:
+        super().__init__(source)
+        self._device = device
+
+    def _device_functions(self) -> dict[str, Any]:
+        found = super()._device_functions()
+        for name, value in self._device.items():
+            found[name] = Builtin(name, lambda run, a, k, span, value=value: value)
+        return found
+
+
+class _LimitedSizing(Sizing):
+    """Sizing for callers that limit the splits of each request."""
+
+    def __init__(self, world: World, splits: int) -> None:
+        super().__init__(world)
+        self._splits = splits
+
+    def _values(self, question: SizingQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        return {**super()._values(question, inputs), "split_limit": self._splits}
+
+
+def buffer_facts(
+    capability: Capability, shapes: Iterable[DecodeShape], settings: Mapping[str, Any]
+) -> Iterator[Fact]:
+    """How many bytes of partial results a large batch of each shape asks for, where that is
+    known."""
+    batch, splits = settings["batch"], settings["splits_per_batch"]
+    devices: Mapping[str, Mapping[str, int]] = settings["devices"]
+    sizings: dict[str, _LimitedSizing | None] = {}
+    for arch, device in devices.items():
+        try:
+            sizings[arch] = _LimitedSizing(DeviceWorld(capability.source, device), splits)
+        except Absent:
+            sizings[arch] = None
+    for shape in shapes:
+        sizing = sizings.get(shape.arch)
+        if sizing is None:
+            continue
+        asked = replace(shape, batch=batch)
+        entries, places = _entries(sizing, asked)
+        each = _bytes_per_entry(capability, shape)
+        if entries is None or each is None:
+            continue
+        yield Fact(
+            about="buffer",
+            values={
+                **shape_values(shape),
+                "past": entries * each >= settings["bound_bytes"],
+                "gib": f"{entries * each / _GIB:g}",
+                "entries": entries,
+                "batch": batch,
+                "splits": splits,
+                "device": ", ".join(f"{name}() {n}" for name, n in devices[shape.arch].items()),
+            },
+            cell=cell_of(shape),
+            proof=lambda places=places: places,  # type: ignore[misc]
+        )
+
+
+def _entries(sizing: Sizing, shape: DecodeShape) -> tuple[int | None, tuple[Evidence, ...]]:
+    outcome = sizing.decide(
+        SizingQuestion(
+            arch=shape.arch,
+            q_dtype=shape.q_dtype,
+            kv_dtype=shape.kv_dtype,
+            num_heads=shape.num_heads,
+            qlen=shape.qlen,
+            batch=shape.batch,
+        )
+    )
+    return dict(outcome.sizes or ()).get(PARTIALS), tuple(outcome.evidence)
+
+
+def _bytes_per_entry(capability: Capability, shape: DecodeShape) -> int | None:
+    """Bytes that the dispatcher allocates for each planned entry, where that is known."""
+    dispatcher = capability.dispatcher
+    if dispatcher is None:
+        return None
+    found = dispatcher.decide(shape)
+    tensors = [arg for arg in found.reduce_args or () if isinstance(arg, Tensor)]
+    if not tensors or not all(type(n) is int for n in tensors[0].shape):
+        return None
+    width = _BYTES.get(getattr(tensors[0].dtype, "kind", ""))
+    inputs = {"heads": shape.num_heads, "qlen": shape.qlen}
+    planned = dispatcher._values(shape, inputs)[PARTIALS].shape[0]
+    total = prod(tensors[0].shape)
+    if width is None or total % planned:
+        return None
+    return total // planned * width

@@ -1,0 +1,86 @@
+"""Facts about the kernel tables: rows that are lost, alike, without a file, or out of reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mlaprobe.capability import Capability
+from mlaprobe.facts import Fact
+from mlaprobe.facts.reach import Reach
+from mlaprobe.reading.table import TableRow
+from mlaprobe.shape import Evidence
+
+STAGE = "kernel table"
+
+
+def place(row: TableRow) -> Evidence:
+    """Where a row stands."""
+    return Evidence(stage=STAGE, file=row.file, line=row.line, text=" ".join(row.text.split()))
+
+
+def key_words(row: TableRow) -> str:
+    """The key of a row in one line."""
+    return " ".join(f"{name}={value}" for name, value in row.fields.items())
+
+
+def row_facts(capability: Capability, reach: Reach) -> Iterator[Fact]:
+    """Every row of every table; ``reach`` knows which of them a call can reach."""
+    for module, table in capability.tables.modules.items():
+        alike: dict[tuple[Any, ...], list[TableRow]] = {}
+        for row in table.rows:
+            key = (row.group, row.arch, *row.fields.items())
+            alike.setdefault(key, []).append(row)
+            yield _row(capability, module, row, reach)
+        for rows in alike.values():
+            if len(rows) > 1:
+                yield _alike(module, rows)
+        for lost in table.lost:
+            yield _fact(module, lost.row, (lost.row, lost.winner), winner=lost.winner.line)
+
+
+def _fact(module: str, row: TableRow, places: tuple[TableRow, ...], **values: Any) -> Fact:
+    found = tuple(map(place, places))
+    return Fact(
+        about="row",
+        values={
+            "module": module,
+            "arch": row.arch,
+            "kernel": row.name,
+            "file": row.file,
+            "line": row.line,
+            "co": row.co,
+            "key": key_words(row),
+            "columns": dict(row.fields),
+            "problem": row.problem,
+            **{"alike": None, "winner": None, "present": None, "defined": None, "reached": None},
+            **values,
+        },
+        proof=lambda: found,
+        identity=f"{module} {row.arch} {row.name} {key_words(row)}",
+    )
+
+
+def _row(capability: Capability, module: str, row: TableRow, reach: Reach) -> Fact:
+    below = row.co.split("/", 2)[2]
+    kernel = capability.tables.kernel(row.arch, row.name, below)
+    return _fact(
+        module,
+        row,
+        (row,),
+        present=kernel.co_present,
+        defined=kernel.has_symbol,
+        reached=reach.of(module, row),
+    )
+
+
+def _alike(module: str, rows: list[TableRow]) -> Fact:
+    """Rows of one lookup key: which of them a call gets depends on the order of a hash map."""
+    names = ", ".join(row.name for row in rows)
+    fact = _fact(module, rows[0], tuple(rows), alike=names)
+    return Fact(
+        about="row",
+        values=fact.values,
+        proof=fact.proof,
+        identity=f"{module} {rows[0].arch} {key_words(rows[0])}",
+    )

@@ -1,0 +1,287 @@
+"""Facts about shapes: what every stage says of them, and where the stages contradict each other.
+
+``chain`` facts are about the stages that accept or refuse (sizing, planner, dispatcher), which
+all look at the same few fields. ``shape`` facts are about the composed decision, for shapes that
+planner or dispatcher take, with every flag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from mlaprobe.axes import OMITTED, cell_of
+from mlaprobe.compose import TAKEN
+from mlaprobe.facts import Fact
+from mlaprobe.grid import DEFAULT_DTYPES, DtypePair
+from mlaprobe.interface import Answers, LiveAnswers
+from mlaprobe.replies import reply_of
+from mlaprobe.shape import (
+    Decision,
+    DecodeShape,
+    Evidence,
+    PlannerCall,
+    StageOutcome,
+    Verdict,
+)
+from mlaprobe.survey import TRIED_PAGE_SIZE, deciding_clause
+
+KNOB_VALUE = "1"
+CHAIN = ("sizing", "planner", "dispatcher")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Which shapes are asked."""
+
+    archs: tuple[str, ...]
+    dtypes: tuple[DtypePair, ...] = DEFAULT_DTYPES
+    heads: tuple[int, ...] = tuple(range(1, 129))
+    beyond: tuple[int, ...] = tuple(range(144, 257, 16))
+    """Counts above those that there are kernels for: only whether the stages agree is asked."""
+    qlens: tuple[int, ...] = tuple(range(1, 9))
+    plain_heads: tuple[int, ...] = (1, 2, 4, *range(8, 129, 8))
+    """The counts that are asked without work metadata, and with knobs set."""
+
+
+@dataclass(slots=True)
+class Chain:
+    """What sizing, planner and dispatcher say of one shape."""
+
+    shape: DecodeShape
+    outcomes: dict[str, StageOutcome] = field(default_factory=dict)
+
+    @property
+    def taken(self) -> bool:
+        """Whether planner or dispatcher take it, or may."""
+        return any(
+            self.outcomes[stage].status in (*TAKEN, "unknown")
+            for stage in ("planner", "dispatcher")
+        )
+
+    @property
+    def clash(self) -> str | None:
+        """How planner and dispatcher contradict each other, in words."""
+        planner, dispatcher = self.outcomes["planner"], self.outcomes["dispatcher"]
+        takes = planner.status in TAKEN, dispatcher.status in TAKEN
+        refuses = planner.status == "rejected", dispatcher.status == "rejected"
+        if takes[0] and refuses[1]:
+            return "the planner takes it, the dispatcher refuses it"
+        if refuses[0] and takes[1]:
+            return "the planner refuses it, the dispatcher takes it"
+        planned, launched = _fold(planner), _fold(dispatcher)
+        if all(takes) and planned != launched:
+            return f"the planner {planned}, the dispatcher {launched}"
+        return None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The fields of its fact."""
+        planner, dispatcher = self.outcomes["planner"], self.outcomes["dispatcher"]
+        accepted = [stage.status in TAKEN for stage in (planner, dispatcher)]
+        kinds = {(True, True): "fold", (True, False): "accepts", (False, True): "refuses"}
+        return {
+            **shape_values(self.shape),
+            **{stage: outcome.status for stage, outcome in self.outcomes.items()},
+            "clash": self.clash,
+            "clash_kind": kinds.get((accepted[0], accepted[1])) if self.clash else None,
+            "sizing_message": self.outcomes["sizing"].message,
+        }
+
+    def fact(self) -> Fact:
+        """As a fact."""
+        stages = ("planner", "dispatcher", "sizing")
+        if self.outcomes["sizing"].status == "rejected" and self.clash is None:
+            stages = ("sizing", "planner", "dispatcher")
+
+        def proof() -> tuple[Evidence, ...]:
+            return tuple(e for stage in stages for e in self.outcomes[stage].evidence)
+
+        return Fact(about="chain", values=self.values, cell=cell_of(self.shape), proof=proof)
+
+
+def _fold(outcome: StageOutcome) -> str:
+    parts = [f"folds the batch by {outcome.fold}"] * (outcome.fold > 1)
+    parts += [f"folds the query length by {outcome.qlen_fold}"] * (outcome.qlen_fold > 1)
+    return f"{' and '.join(parts) or 'does not fold'} (to {outcome.final_heads} heads)"
+
+
+def shape_values(shape: DecodeShape) -> dict[str, Any]:
+    """The fields that every fact about a shape has."""
+    return {
+        "arch": shape.arch,
+        "dtype": shape.dtype,
+        "heads": shape.num_heads,
+        "qlen": shape.qlen,
+        "lse": shape.lse,
+        "persistent": shape.persistent,
+        "causal": shape.causal,
+        "cp_round_robin": shape.cp_round_robin,
+        "page_size": shape.page_size,
+        "told": "given" if shape.planner == PlannerCall() else "omitted",
+        "knob": ", ".join(f"{name}={value}" for name, value in shape.env) or None,
+    }
+
+
+def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
+    """A composed decision as a fact. ``given`` is the verdict of the same shape where the planner
+    is told the dtypes."""
+    dispatcher = decision.outcome("dispatcher")
+    undefined = dispatcher is not None and dispatcher.status in TAKEN and dispatcher.failure
+    values = {
+        **shape_values(decision.shape),
+        **{stage.replace(" ", "_"): outcome.status for stage, outcome in decision.stages},
+        "verdict": decision.verdict.value,
+        "given": None if given is None else given.value,
+        "stage": decision.stage,
+        "folded": decision_folds(decision),
+        "failure": None if decision.failure is None else decision.failure.value,
+        "message": decision.message or "",
+        "reply": reply_of(decision).words,
+        "entry": None if dispatcher is None else dispatcher.entry,
+        "undefined": (dispatcher.message if dispatcher and undefined else None),
+        "place": _place(decision),
+    }
+    return Fact(
+        about="shape",
+        values=values,
+        cell=cell_of(decision.shape),
+        proof=lambda: _evidence(decision),
+    )
+
+
+def decision_folds(decision: Decision) -> bool:
+    """Whether the dispatcher folds, whatever comes of it."""
+    dispatcher = decision.outcome("dispatcher")
+    return dispatcher is not None and (dispatcher.fold > 1 or dispatcher.qlen_fold > 1)
+
+
+def _place(decision: Decision) -> str | None:
+    """Where an unknown came from: what tells one from another."""
+    if decision.verdict is not Verdict.UNKNOWN:
+        return None
+    clause = deciding_clause(decision)
+    return None if clause is None else f"{clause.file}:{clause.line}"
+
+
+def _evidence(decision: Decision) -> tuple[Evidence, ...]:
+    """All places, the one that decided first."""
+    first = deciding_clause(decision)
+    found = (*([first] if first else []), *decision.evidence)
+    return tuple(dict.fromkeys(found))
+
+
+class Asker:
+    """Asks a source about a scope."""
+
+    def __init__(
+        self, answers: LiveAnswers, scope: Scope, step: Callable[[], None] = lambda: None
+    ) -> None:
+        self.answers = answers
+        self.scope = scope
+        self.step = step
+        self.pages = {arch: usual_page(answers, arch, scope) for arch in scope.archs}
+        self.taken: list[DecodeShape] = []
+        """Persistent shapes that planner or dispatcher take."""
+        self.other_entries: list[DecodeShape] = []
+        """Shapes that reach another entry point than the assembly one."""
+
+    def facts(self) -> Iterator[Fact]:
+        """Everything about the scope's shapes."""
+        yield from self._chains()
+        yield from self._flags()
+        yield from self._without_metadata()
+        yield from self._knobs()
+
+    def _shapes(self, heads: tuple[int, ...], **fields: Any) -> Iterator[DecodeShape]:
+        scope = self.scope
+        for arch, pair, count, qlen in product(scope.archs, scope.dtypes, heads, scope.qlens):
+            yield DecodeShape(
+                arch=arch,
+                q_dtype=pair[0],
+                kv_dtype=pair[1],
+                num_heads=count,
+                qlen=qlen,
+                page_size=self.pages[arch],
+                **fields,
+            )
+
+    def chain(self, shape: DecodeShape) -> Chain:
+        """What the accepting stages say of a shape."""
+        return Chain(shape, {stage: self.answers.ask(stage, shape) for stage in CHAIN})
+
+    def _chains(self) -> Iterator[Fact]:
+        within = set(self.scope.heads)
+        for shape in self._shapes((*self.scope.heads, *self.scope.beyond)):
+            chain = self.chain(shape)
+            if chain.taken:
+                yield chain.fact()
+                if shape.num_heads in within:
+                    self.taken.append(shape)
+            self.step()
+
+    def _flags(self) -> Iterator[Fact]:
+        """Every flag for what is taken, and the planner left without the dtypes."""
+        for shape in self.taken:
+            for lse, causal, cprr in product((False, True), (True, False), (False, True)):
+                asked = replace(shape, lse=lse, causal=causal, cp_round_robin=cprr)
+                decision = self.answers.decide(asked)
+                yield decision_fact(decision)
+                if causal and not cprr:
+                    without = self.answers.decide(replace(asked, planner=OMITTED))
+                    yield decision_fact(without, decision.verdict)
+            self.step()
+
+    def _without_metadata(self) -> Iterator[Fact]:
+        for shape in self._shapes(self.scope.plain_heads, persistent=False):
+            if self.answers.ask("dispatcher", shape).status in (*TAKEN, "unknown"):
+                yield decision_fact(self.answers.decide(shape))
+            self.step()
+
+    def _knobs(self) -> Iterator[Fact]:
+        """Each knob alone, where it makes planner or dispatcher say something else."""
+        for knob in self.answers.knobs:
+            env = ((knob, KNOB_VALUE),)
+            for shape in self._shapes(self.scope.plain_heads):
+                before, after = self.chain(shape), self.chain(replace(shape, env=env))
+                if _differ(before, after):
+                    yield after.fact()
+                    if after.taken:
+                        if after.outcomes["dispatcher"].entry not in (None, "asm"):
+                            self.other_entries.append(after.shape)
+                        yield decision_fact(self.answers.decide(after.shape))
+                self.step()
+
+
+def _differ(one: Chain, other: Chain) -> bool:
+    def said(chain: Chain) -> list[tuple[Any, ...]]:
+        return [
+            (o.status, o.fold, o.qlen_fold, o.final_heads, o.entry, o.failure)
+            for o in chain.outcomes.values()
+        ]
+
+    return said(one) != said(other)
+
+
+def usual_page(answers: Answers, arch: str, scope: Scope) -> int:
+    """The page size to ask an arch with: 1, unless nothing runs with it."""
+    heads = tuple(count for count in (16, 128, 64, 32, 8) if count in scope.heads) or scope.heads
+    for page in (1, TRIED_PAGE_SIZE):
+        for pair, count, persistent in product(scope.dtypes, heads[:8], (True, False)):
+            shape = DecodeShape(
+                arch=arch,
+                q_dtype=pair[0],
+                kv_dtype=pair[1],
+                num_heads=count,
+                page_size=page,
+                persistent=persistent,
+            )
+            if answers.decide(shape).verdict is not Verdict.REJECTED and _launches(answers, shape):
+                return page
+    return 1
+
+
+def _launches(answers: Answers, shape: DecodeShape) -> bool:
+    return bool(answers.decide(shape).kernels)

@@ -1,0 +1,130 @@
+"""What one AITER contradicts itself in, or cannot do although it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mlaprobe.axes import AXES, Region, asked_values, regions, shape_of
+from mlaprobe.boxes import Cell
+from mlaprobe.facts import Fact
+from mlaprobe.finding import Finding, Level
+from mlaprobe.findingrules import Otherwise, FindingRule, finding_rules
+from mlaprobe.interface import SourceInfo
+
+Asked = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Everything that was found in one source."""
+
+    source: SourceInfo
+    findings: tuple[Finding, ...]
+    """The worst first."""
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Rules that could not be checked, and why."""
+    unknown: int = 0
+    """How many of the findings are about source that could not be followed."""
+
+    def at_least(self, level: Level) -> tuple[Finding, ...]:
+        """Those that are so bad, or worse."""
+        return tuple(each for each in self.findings if each.level.rank <= level.rank)
+
+
+def apply(
+    facts: Iterable[Fact],
+    *,
+    rules: Iterable[FindingRule] | None = None,
+    step: Callable[[], None] = lambda: None,
+) -> tuple[Finding, ...]:
+    """What the rules make of some facts, the worst first.
+
+    Raises:
+        RuleError: a rule is wrong.
+    """
+    chosen = finding_rules() if rules is None else tuple(rules)
+    meant: dict[str, list[Fact]] = {rule.rule.id: [] for rule in chosen}
+    cells: dict[str, dict[Cell, None]] = {}
+    for fact in facts:
+        if fact.cell is not None:
+            cells.setdefault(fact.about, {})[fact.cell] = None
+        for rule in chosen:
+            if rule.means(fact):
+                meant[rule.rule.id].append(fact)
+        step()
+    asked = {about: asked_values(found) for about, found in cells.items()}
+    found = [
+        finding
+        for rule in chosen
+        for finding in _findings(rule, meant[rule.rule.id], asked.get(rule.about, ()))
+    ]
+    return tuple(sorted(found, key=lambda each: (each.level.rank, each.rule.id)))
+
+
+def _findings(rule: FindingRule, facts: list[Fact], asked: Asked) -> Iterator[Finding]:
+    for fact in facts:
+        if fact.cell is None:
+            yield _single(rule, fact)
+    groups: dict[tuple[Any, ...], tuple[Otherwise | None, dict[Cell, Fact]]] = {}
+    for fact in facts:
+        if fact.cell is not None:
+            other = rule.otherwise_for(fact)
+            at = rule.otherwise.index(other) if other is not None else -1
+            together = other is not None and other.together
+            key = (at, () if together else rule.key(fact))
+            groups.setdefault(key, (other, {}))[1][fact.cell] = fact
+    for other, by_cell in groups.values():
+        yield from _regions(rule, other, by_cell, asked)
+
+
+def _single(rule: FindingRule, fact: Fact) -> Finding:
+    other = rule.otherwise_for(fact)
+    return Finding(
+        rule=rule.rule,
+        level=other.level if other is not None else rule.rule.level,
+        message=rule.tell(fact.values),
+        evidence=fact.proof(),
+        identity=fact.identity,
+    )
+
+
+def _regions(
+    rule: FindingRule, other: Otherwise | None, by_cell: dict[Cell, Fact], asked: Asked
+) -> Iterator[Finding]:
+    found = regions(by_cell, asked)
+    if other is not None and other.together:
+        found = (_bounds(found),)
+    for region in found:
+        cell = _plainest(by_cell, region)
+        fact = by_cell[cell]
+        yield Finding(
+            rule=rule.rule,
+            level=other.level if other is not None else rule.rule.level,
+            message=rule.tell({**fact.values, "region": region.words}),
+            shape=shape_of(cell),
+            region=region,
+            evidence=fact.proof(),
+            identity=" ".join(map(str, (*rule.key(fact), *cell))),
+        )
+
+
+def _plainest(cells: Iterable[Cell], region: Region) -> Cell:
+    """The cell of a region that comes first along every axis."""
+    order = [{value: at for at, value in enumerate(values)} for values in region.values]
+    inside = (cell for cell in cells if _inside(cell, region))
+    return min(inside, key=lambda cell: [o[v] for o, v in zip(order, cell, strict=True)])
+
+
+def _inside(cell: Cell, region: Region) -> bool:
+    return all(value in values for value, values in zip(cell, region.values, strict=True))
+
+
+def _bounds(found: Sequence[Region]) -> Region:
+    """The smallest region that holds some others."""
+    values = [
+        tuple(v for v in found[0].asked[at] if any(v in each.values[at] for each in found))
+        for at in range(len(AXES))
+    ]
+    return replace(found[0], values=tuple(values))

@@ -1,0 +1,114 @@
+"""Numbers that follow the question: ``nhead=77`` at 77 heads and ``nhead=78`` at 78 are one record.
+
+A record's numbers (in its message, its key, its head counts) may be written as variables, which
+the reader fills in. Which ones are is found from all records of a stage that differ in numbers
+only: where the numbers vary, the variable that most of them equal is written, and a record that
+it does not give exactly keeps its own number. So what is read back is exact in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+Fields = tuple[Any, ...]
+"""A record as values, in the order of ``records.FIELDS``."""
+Values = Sequence[int | None]
+"""What each variable is in all cells of a record; ``None`` where it is not the same in all."""
+
+VARIABLES = (
+    *("heads", "qlen", "rows"),
+    *("lse", "causal", "cp_round_robin", "persistent", "page_size"),
+)
+"""``rows`` is heads times qlen."""
+_NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9][0-9]*)(?![\w.])")
+Phrase = list[Any]
+"""Text and names of variables, in turn."""
+
+
+class Slot:
+    """Stands for a number in a skeleton."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "#"
+
+
+SLOT = Slot()
+
+
+def skeleton(fields: Fields, texts: Iterable[int], numbers: Iterable[int], key: int) -> Any:
+    """A record without its numbers, hashable, and the numbers.
+
+    Args:
+        fields: the record.
+        texts: which fields are texts with numbers in them.
+        numbers: which fields are numbers.
+        key: which field is the key: pairs of column and value.
+    """
+    found: list[int] = []
+    bare = list(fields)
+    for at in texts:
+        if bare[at] is not None:
+            found += map(int, _NUMBER.findall(bare[at]))
+            bare[at] = _NUMBER.sub("\0", bare[at])
+    for at in numbers:
+        if bare[at] is not None:
+            found.append(bare[at])
+            bare[at] = SLOT
+    if bare[key] is not None:
+        found += [value for _, value in bare[key] if type(value) is int]
+        bare[key] = tuple((n, SLOT if type(v) is int else v) for n, v in bare[key])
+    return tuple(bare), tuple(found)
+
+
+def choose(family: Sequence[tuple[Sequence[int], Values]]) -> list[int | None]:
+    """For each number of a family the variable to write it as, by its place; or none."""
+    chosen: list[int | None] = []
+    for at in range(len(family[0][0])):
+        column = [numbers[at] for numbers, _ in family]
+        hits: Counter[int] = Counter()
+        for number, (_, values) in zip(column, family, strict=True):
+            hits.update(v for v, value in enumerate(values) if value == number)
+        best = min(hits, key=lambda v: (-hits[v], v), default=None)
+        varies = len(set(column)) > 1 and best is not None and hits[best] > 1
+        chosen.append(best if varies else None)
+    return chosen
+
+
+def written(
+    numbers: Sequence[int], values: Values, chosen: Sequence[int | None]
+) -> Iterator[int | str]:
+    """The numbers of a record, those that a variable gives as its name."""
+    for number, variable in zip(numbers, chosen, strict=True):
+        fits = variable is not None and values[variable] == number
+        yield VARIABLES[variable] if fits and variable is not None else number
+
+
+def phrase(text: str, numbers: Iterator[int | str]) -> str | Phrase:
+    """A text with its numbers filled in, as a phrase where one of them is a variable."""
+    parts: Phrase = [""]
+    for at, piece in enumerate(text.split("\0")):
+        if at:
+            number = next(numbers)
+            if isinstance(number, str):
+                parts += [number, ""]
+            else:
+                parts[-1] += str(number)
+        parts[-1] += piece
+    return parts if len(parts) > 1 else str(parts[0])
+
+
+def said(text: str | Phrase, values: Mapping[str, int]) -> str:
+    """The text of a phrase."""
+    if isinstance(text, str):
+        return text
+    return "".join(str(values[p]) if at % 2 else p for at, p in enumerate(text))
+
+
+def number(written: int | str, values: Mapping[str, int]) -> int:
+    """A number that may be a variable."""
+    return values[written] if isinstance(written, str) else written

@@ -1,0 +1,155 @@
+"""Outcomes of stages as records: small JSON objects that leave out what is as usual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.chain import Launch
+from mlaprobe.shape import Evidence, Failure, Kernel, StageOutcome
+from mlaprobe.snapshot.phrases import Fields, Values, choose, phrase, said, skeleton, written
+from mlaprobe.snapshot.phrases import number as number_of
+
+FIELDS = (
+    *("status", "fold", "qlen_fold", "final_heads", "persistent", "entry", "failure", "message"),
+    *("key", "kernels", "notes", "evidence", "calls", "missing", "fails_after", "reduces"),
+)
+"""What a record holds. The last four are the dispatcher's: the entry point's own name, whether the
+package lacks it, what fails after the launch, and the head count that the reducer gets."""
+_USUAL: dict[str, Any] = {"fold": 1, "qlen_fold": 1, "notes": (), "evidence": (), "missing": False}
+_AT = {name: at for at, name in enumerate(FIELDS)}
+_TEXTS = (_AT["message"], _AT["fails_after"])
+_NUMBERS = (_AT["final_heads"], _AT["reduces"])
+_KEY = _AT["key"]
+Record = dict[str, Any]
+
+
+def fields_of(
+    outcome: StageOutcome,
+    evidence: tuple[int, ...],
+    kernels: tuple[int, ...],
+    launch: Launch | None = None,
+    reduces: int | None = None,
+) -> Fields:
+    """An outcome as values, its evidence and kernels by their places in the notebook."""
+    return (
+        outcome.status,
+        outcome.fold,
+        outcome.qlen_fold,
+        outcome.final_heads,
+        outcome.persistent,
+        outcome.entry,
+        None if outcome.failure is None else outcome.failure.value,
+        _clean(outcome.message),
+        outcome.key,
+        kernels,
+        outcome.notes,
+        evidence,
+        None if launch is None else launch.entry,
+        launch is not None and launch.missing,
+        None if launch is None else _clean(launch.fails_after),
+        reduces,
+    )
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else text.replace("\0", "\\x00")
+
+
+def write_records(
+    records: Sequence[tuple[Fields, Values]], names: Mapping[str, Sequence[str]]
+) -> list[Record]:
+    """Records of one stage as JSON objects, numbers that follow the question as variables.
+
+    Args:
+        records: each with what the variables are in all of its cells.
+        names: of evidence and kernels, by their places.
+    """
+    bare = [skeleton(fields, _TEXTS, _NUMBERS, _KEY) for fields, _ in records]
+    families: dict[Any, list[int]] = {}
+    for at, (mask, _) in enumerate(bare):
+        families.setdefault(mask, []).append(at)
+    found: list[Record] = [{}] * len(records)
+    for mask, members in families.items():
+        chosen = choose([(bare[at][1], records[at][1]) for at in members])
+        for at in members:
+            numbers = written(bare[at][1], records[at][1], chosen)
+            found[at] = _record(mask, numbers, names)
+    return found
+
+
+def _record(mask: Fields, numbers: Iterator[int | str], names: Mapping[str, Sequence[str]]) -> Record:
+    # In the order in which the numbers were taken out: texts, numbers, the key.
+    filled = list(mask)
+    for at in _TEXTS:
+        if mask[at] is not None:
+            filled[at] = phrase(mask[at], numbers)
+    for at in _NUMBERS:
+        if mask[at] is not None:
+            filled[at] = next(numbers)
+    if mask[_KEY] is not None:
+        filled[_KEY] = [[n, _key_value(v, numbers)] for n, v in mask[_KEY]]
+    record: Record = {}
+    for name, value in zip(FIELDS, filled, strict=True):
+        if value is None or value == _USUAL.get(name, ()):
+            continue
+        record[name] = [names[name][at] for at in value] if name in names else value
+    return record
+
+
+def _key_value(value: Any, numbers: Iterator[int | str]) -> Any:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    number = next(numbers)
+    return [number] if isinstance(number, str) else number
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Turns the records of one stage into outcomes."""
+
+    stage: str
+    evidence: Mapping[str, Evidence]
+    kernels: Mapping[str, Kernel]
+
+    def outcome(self, record: Record, values: Mapping[str, int]) -> StageOutcome:
+        """The outcome for a question.
+
+        Raises:
+            KeyError: the record names something that is not there.
+        """
+        get = record.get
+        message, final, failure, key = (
+            *(get("message"), get("final_heads"), get("failure"), get("key")),
+        )
+        return StageOutcome(
+            stage=self.stage,
+            status=record["status"],
+            fold=get("fold", 1),
+            qlen_fold=get("qlen_fold", 1),
+            final_heads=None if final is None else number_of(final, values),
+            persistent=get("persistent"),
+            entry=get("entry"),
+            failure=None if failure is None else Failure(failure),
+            message=None if message is None else said(message, values),
+            key=None if key is None else tuple((n, _filled(v, values)) for n, v in key),
+            kernels=tuple(self.kernels[name] for name in get("kernels", ())),
+            notes=tuple(get("notes", ())),
+            evidence=tuple(self.evidence[name] for name in get("evidence", ())),
+        )
+
+    def launch(self, record: Record, values: Mapping[str, int]) -> Launch:
+        """The dispatcher's outcome with what it means for the stages after it."""
+        after, reduces = record.get("fails_after"), record.get("reduces")
+        return Launch(
+            outcome=self.outcome(record, values),
+            entry=record.get("calls"),
+            missing=record.get("missing", False),
+            fails_after=None if after is None else said(after, values),
+            call=None if reduces is None else number_of(reduces, values),
+        )
+
+
+def _filled(value: Any, values: Mapping[str, int]) -> Any:
+    return values[value[0]] if isinstance(value, list) else value

@@ -1,0 +1,111 @@
+"""The grid that a snapshot answers on, and what lies outside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from mlaprobe.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair
+from mlaprobe.shape import SAME, DecodeShape, Dtype, Route
+
+STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
+STANDARD_QLENS = tuple(range(1, 9))
+STANDARD_PAGES = (1, 64)
+Told = tuple[Dtype | None, Dtype | None]
+"""The dtypes that the planner is told."""
+OMITTED: Told = (None, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What is asked for every combination of lse, mode, causal and round robin as well."""
+
+    archs: tuple[str, ...]
+    dtypes: tuple[DtypePair, ...] = DEFAULT_DTYPES
+    heads: tuple[int, ...] = STANDARD_HEADS
+    qlens: tuple[int, ...] = STANDARD_QLENS
+    page_sizes: tuple[int, ...] = STANDARD_PAGES
+
+    @cached_property
+    def head_at(self) -> dict[int, int]:
+        """The place of each head count."""
+        return {heads: at for at, heads in enumerate(self.heads)}
+
+    @cached_property
+    def qlen_at(self) -> dict[int, int]:
+        """The place of each query length."""
+        return {qlen: at for at, qlen in enumerate(self.qlens)}
+
+    def cells(self) -> product[tuple[int, int]]:
+        """Head counts and query lengths, the head count slowest."""
+        return product(self.heads, self.qlens)
+
+    def outside(self, shape: DecodeShape, knobs: frozenset[str]) -> str | None:
+        """What of a shape is not on the grid, in words; ``None`` where all of it is.
+
+        A variable that no deciding code reads changes nothing; one of ``knobs`` may.
+        """
+        if shape.arch not in self.archs:
+            return f"{shape.arch} (it holds {', '.join(self.archs) or 'no arch'})"
+        pair = (shape.q_dtype, shape.kv_dtype)
+        if pair not in self.dtypes:
+            return f"{shape.dtype} (it holds {', '.join(f'{q}/{kv}' for q, kv in self.dtypes)})"
+        if shape.num_heads not in self.head_at:
+            return f"{shape.num_heads} heads (it holds {spans(self.heads)})"
+        if shape.qlen not in self.qlen_at:
+            return f"qlen {shape.qlen} (it holds {spans(self.qlens)})"
+        knob = next((name for name, _ in shape.env if name in knobs), None)
+        if knob is not None:
+            return f"{knob} set (it holds every knob unset)"
+        if shape.route is Route.GLUON:
+            return None
+        if shape.page_size not in self.page_sizes:
+            return f"page size {shape.page_size} (it holds {spans(self.page_sizes)})"
+        return self._planner_outside(shape) if shape.persistent else None
+
+    def _planner_outside(self, shape: DecodeShape) -> str | None:
+        dtypes, heads, qlen = told(shape)
+        if dtypes != OMITTED and dtypes not in self.dtypes:
+            words = "/".join("nothing" if d is None else str(d) for d in dtypes)
+            return f"a planner told the dtypes {words}"
+        if heads not in self.head_at or qlen not in self.qlen_at:
+            return f"a planner told {heads} heads and qlen {qlen}"
+        uniform = shape.planner.uniform_qlen
+        if uniform is not SAME and uniform != qlen:
+            return f"a planner told the uniform qlen {uniform} besides qlen {qlen}"
+        return None
+
+
+def told(shape: DecodeShape) -> tuple[Told, int, int]:
+    """The dtypes, the head count and the query length that the planner is told."""
+    call = shape.planner
+    q_dtype = shape.q_dtype if call.q_dtype is SAME else call.q_dtype
+    kv_dtype = shape.kv_dtype if call.kv_dtype is SAME else call.kv_dtype
+    heads = shape.num_heads if call.num_heads is SAME else call.num_heads
+    qlen = shape.qlen if call.qlen is SAME else call.qlen
+    return (q_dtype, kv_dtype), heads, qlen  # type: ignore[return-value]
+
+
+def spans(numbers: tuple[int, ...]) -> str:
+    """Ascending numbers as ranges: ``1-128,144``."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(str(p[0]) if len(p) == 1 else f"{p[0]}-{p[-1]}" for p in parts)
+
+
+def numbers_of(text: str) -> tuple[int, ...]:
+    """What ``spans`` wrote.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.extend(range(int(first), int(last or first) + 1))
+    return tuple(found)
