@@ -1,1 +1,111 @@
-"""What AMD's AITER does with an MLA decode shape, read from AITER's own source."""
+"""What AMD's AITER does with an MLA decode shape, read from AITER's own source.
+
+    import mlaprobe
+
+    capability = mlaprobe.probe("path/to/aiter@v0.1.20")  # by default the installed AITER
+    shape = mlaprobe.DecodeShape(arch="gfx950", q_dtype="fp8", kv_dtype="fp8", num_heads=48)
+    decision = capability.decide(shape)
+    decision.verdict, decision.fold, decision.evidence
+
+    plan = mlaprobe.plan(
+        48, capability=capability, arch="gfx950", q_dtype="fp8", kv_dtype="fp8", qlens=(1, 2)
+    )
+    plan.padded_num_heads, plan.reason, plan.pad_q, plan.unpad_o
+
+Everything here is loaded when it is first used: importing mlaprobe costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlaprobe.capability import Capability, probe
+    from mlaprobe.errors import (
+        MlaprobeError,
+        NotAiterError,
+        OutOfRangeError,
+        RuleError,
+        SourceError,
+        UsageError,
+    )
+    from mlaprobe.padding import Strategy
+    from mlaprobe.padplan import Mode, PadPlan, Rejected
+    from mlaprobe.resolve import CannotRunError, padded_num_heads, plan
+    from mlaprobe.shape import (
+        Decision,
+        DecodeShape,
+        Dtype,
+        Evidence,
+        Failure,
+        Kernel,
+        PlannerCall,
+        Route,
+        StageOutcome,
+        Verdict,
+    )
+
+    __version__: str
+
+__all__ = [
+    "CannotRunError",
+    "Capability",
+    "Decision",
+    "DecodeShape",
+    "Dtype",
+    "Evidence",
+    "Failure",
+    "Kernel",
+    "MlaprobeError",
+    "Mode",
+    "NotAiterError",
+    "OutOfRangeError",
+    "PadPlan",
+    "PlannerCall",
+    "Rejected",
+    "Route",
+    "RuleError",
+    "SourceError",
+    "StageOutcome",
+    "Strategy",
+    "UsageError",
+    "Verdict",
+    "__version__",
+    "padded_num_heads",
+    "plan",
+    "probe",
+]
+
+_HOMES = {
+    "capability": ("Capability", "probe"),
+    "errors": (
+        *("MlaprobeError", "NotAiterError", "OutOfRangeError", "RuleError"),
+        *("SourceError", "UsageError"),
+    ),
+    "padding": ("Strategy",),
+    "padplan": ("Mode", "PadPlan", "Rejected"),
+    "resolve": ("CannotRunError", "padded_num_heads", "plan"),
+    "shape": (
+        *("Decision", "DecodeShape", "Dtype", "Evidence", "Failure", "Kernel"),
+        *("PlannerCall", "Route", "StageOutcome", "Verdict"),
+    ),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("mlaprobe")
+    elif name in _HOME:
+        value = getattr(import_module(f"mlaprobe.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'mlaprobe' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -65,7 +65,24 @@ def ranges(numbers: Sequence[int]) -> str:
             parts[-1].append(number)
         else:
             parts.append([number])
+    if len(parts) > _MOST_PARTS and (pattern := _pattern(numbers)):
+        return pattern
     return ", ".join(str(p[0]) if len(p) == 1 else f"{p[0]}-{p[-1]}" for p in parts)
+
+
+def _pattern(numbers: Sequence[int]) -> str | None:
+    """Numbers that are all multiples of something in a range, or all that are not."""
+    span = range(numbers[0], numbers[-1] + 1)
+    for base in (16, 8, 4, 2):
+        if list(numbers) == [n for n in span if n % base == 0]:
+            return f"{span[0]}-{span[-1]} (multiples of {base})"
+        if list(numbers) == [n for n in span if n % base]:
+            return f"{span[0]}-{span[-1]} (no multiple of {base})"
+    return None
+
+
+_MOST_PARTS = 6
+"""More ranges are said by their pattern, where they have one."""
 
 
 def told(call: PlannerCall) -> str:
@@ -171,8 +188,11 @@ def order_values(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _sortable(value: Any) -> tuple[int, str]:
-    # By length first: gfx942 before gfx1250.
-    return (int(value), "") if isinstance(value, int) else (len(str(value)), str(value))
+    if isinstance(value, int):
+        return int(value), ""
+    if isinstance(value, tuple):
+        return 0, "/".join(map(str, value))
+    return len(str(value)), str(value)  # gfx942 before gfx1250
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -229,7 +249,7 @@ _USUAL: Mapping[str, Any] = {
     "route": Route.ASM,
     "env": (),
 }
-_QUIET = frozenset({"batch", "page_size", "planner", "route", "env"})
+_QUIET = frozenset(_USUAL) - {"lse"}
 """Nobody expects these to be anything but usual: they are said exactly where they are not."""
 OMITTED = PlannerCall(q_dtype=None, kv_dtype=None)
 """A planner call of an engine that leaves the dtypes out."""

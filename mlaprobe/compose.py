@@ -51,6 +51,8 @@ def compose(
 def _doubtful(base: Decision, doubt: tuple[str, StageOutcome], failed: Decision) -> Decision:
     """An earlier stage is unknown and a later one fails. The unknown stage may fail itself, with
     another verdict: only where its own failure would be the same verdict does that stand."""
+    if doubt[0] in ("sizing", "planner") and failed.verdict is Verdict.REJECTED:
+        return failed
     return _unknown(base, *doubt)
 
 

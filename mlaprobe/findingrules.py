@@ -72,6 +72,7 @@ _NAMED = ListOf(MapOf(Text()), at_least=1)
 SETTINGS_SCHEMA = Record(
     required={
         "rows": Record(required={"module": Text(), "columns": MapOf(ListOf(whole(0)))}),
+        "knobs": Record(required={"ignored": ListOf(Text(), unique=True)}),
         "arguments": _NAMED,
         "functions": _NAMED,
         "buffers": Record(

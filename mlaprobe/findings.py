@@ -13,7 +13,29 @@ from mlaprobe.finding import Finding, Level
 from mlaprobe.findingrules import Otherwise, FindingRule, finding_rules
 from mlaprobe.interface import SourceInfo
 
-Asked = Sequence[Sequence[Any]]
+_SETTING = tuple(map(AXES.index, ("persistent", "planner", "env")))
+
+
+class Asked:
+    """What was asked: for each axis every value, and those that were asked in one setting (mode,
+    planner call and knobs), because flags are not varied in all of them."""
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        settings: dict[Cell, list[Cell]] = {}
+        every = list(cells)
+        for cell in every:
+            settings.setdefault(self._setting(cell), []).append(cell)
+        self.values = asked_values(every)
+        self._settings = {key: asked_values(found) for key, found in settings.items()}
+
+    @staticmethod
+    def _setting(cell: Sequence[Any]) -> Cell:
+        return tuple(cell[at] for at in _SETTING)
+
+    def around(self, region: Region) -> Region:
+        """The same region, told against what was asked in its setting."""
+        first = [values[0] for values in region.values]
+        return replace(region, asked=self._settings[self._setting(first)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +76,11 @@ def apply(
             if rule.means(fact):
                 meant[rule.rule.id].append(fact)
         step()
-    asked = {about: asked_values(found) for about, found in cells.items()}
+    asked = {about: Asked(found) for about, found in cells.items()}
     found = [
         finding
         for rule in chosen
-        for finding in _findings(rule, meant[rule.rule.id], asked.get(rule.about, ()))
+        for finding in _findings(rule, meant[rule.rule.id], asked.get(rule.about, Asked(())))
     ]
     return tuple(sorted(found, key=lambda each: (each.level.rank, each.rule.id)))
 
@@ -93,16 +115,17 @@ def _single(rule: FindingRule, fact: Fact) -> Finding:
 def _regions(
     rule: FindingRule, other: Otherwise | None, by_cell: dict[Cell, Fact], asked: Asked
 ) -> Iterator[Finding]:
-    found = regions(by_cell, asked)
+    found = regions(by_cell, asked.values)
     if other is not None and other.together:
         found = (_bounds(found),)
     for region in found:
         cell = _plainest(by_cell, region)
         fact = by_cell[cell]
+        words = asked.around(region).words
         yield Finding(
             rule=rule.rule,
             level=other.level if other is not None else rule.rule.level,
-            message=rule.tell({**fact.values, "region": region.words}),
+            message=rule.tell({**fact.values, "region": words}),
             shape=shape_of(cell),
             region=region,
             evidence=fact.proof(),

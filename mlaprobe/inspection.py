@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.facts import Fact
@@ -31,6 +32,7 @@ def inspect(
         SourceError: a file cannot be read.
     """
     scope = scope or Scope(archs=answers.archs)
+    scope = replace(scope, ignored_knobs=frozenset(settings()["knobs"]["ignored"]))
     able = set(_STAGES if hasattr(answers, "ask") else ())
     able.update(_FILES if hasattr(answers, "tables") else ())
     rules = tuple(rule for rule in finding_rules() if rule.about in able)

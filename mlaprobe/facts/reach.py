@@ -9,13 +9,14 @@ every row was reached.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 
 from mlaprobe.capability import Capability
 from mlaprobe.compose import TAKEN
 from mlaprobe.reading.table import TableRow
 from mlaprobe.shape import DecodeShape, Dtype
-from mlaprobe.stages.host import HostQuestion
+from mlaprobe.stages.host import Host, HostQuestion
 
 HEADS = tuple(range(1, 257))
 QLENS = tuple(range(1, 17))
@@ -23,7 +24,8 @@ HOST, DISPATCHER, NOTHING, UNKNOWN = "dispatcher refuses", "yes", "no", "unknown
 """How far a row is from a caller."""
 _ORDER = (DISPATCHER, HOST, UNKNOWN, NOTHING)
 Pair = tuple[Dtype, Dtype]
-_FLAGS = ("persistent", "lse", "causal", "round_robin")
+Input = tuple[int, int, bool]
+"""Head count, query length, whether work metadata is passed."""
 
 
 class Reach:
@@ -80,28 +82,26 @@ class Reach:
             for row in self._capability.tables.modules[self._module].of_arch(arch)
             if self._wanted(row) and pair in _pairs(row)
         ]
-        self._by_dispatcher(arch, pair, rows)
+        # First what rows say of themselves leads to most of them; then everything, but the
+        # dispatcher only where the host reaches what no dispatched call did.
+        self._by_dispatcher(arch, pair, rows, _named(rows))
         self._by_host(arch, pair, rows)
+        if any(self._near(row) is HOST for row in rows):
+            self._by_dispatcher(arch, pair, rows, _inputs(rows))
 
-    def _missing(self, rows: list[TableRow], than: str) -> bool:
-        """Whether some row is not known to be as near as this."""
-        worst = _ORDER.index(than)
-        return any(
-            _ORDER.index(self._known.get((row.arch, row.name), NOTHING)) > worst for row in rows
-        )
+    def _near(self, row: TableRow) -> str:
+        return self._known.get((row.arch, row.name), NOTHING)
 
-    def _note(self, arch: str, symbols: Iterable[str], how: str) -> bool:
-        new = False
+    def _note(self, arch: str, symbols: Iterable[str], how: str) -> None:
         for symbol in symbols:
             before = self._known.get((arch, symbol), NOTHING)
-            if _ORDER.index(how) < _ORDER.index(before):
-                self._known[arch, symbol] = how
-                new = True
-        return new
+            self._known[arch, symbol] = min(how, before, key=_ORDER.index)
 
-    def _by_dispatcher(self, arch: str, pair: Pair, rows: list[TableRow]) -> None:
-        ask, pages = self._capability.ask, self._pages[arch]
-        for heads, qlen, persistent in _inputs(rows):
+    def _by_dispatcher(
+        self, arch: str, pair: Pair, rows: list[TableRow], inputs: Iterable[Input]
+    ) -> None:
+        unknown = False
+        for heads, qlen, persistent in inputs:
             shape = DecodeShape(
                 arch=arch,
                 q_dtype=pair[0],
@@ -109,56 +109,76 @@ class Reach:
                 num_heads=heads,
                 qlen=qlen,
                 persistent=persistent,
-                page_size=pages,
+                page_size=self._pages[arch],
             )
-            if ask("dispatcher", shape).status not in (*TAKEN, "unknown"):
-                continue
-            self._launches(shape)
+            status = self._capability.ask("dispatcher", shape).status
+            unknown = unknown or status == "unknown"
+            if status in TAKEN and not self._launches(shape):
+                unknown = True
             self._step()
-            if not self._missing(rows, DISPATCHER):
+            if all(self._near(row) is DISPATCHER for row in rows):
                 return
+        if unknown:
+            # What was not reached may be, by what could not be followed.
+            names = (row.name for row in rows if self._near(row) is HOST)
+            self._known.update(((arch, name), UNKNOWN) for name in names)
 
-    def _launches(self, shape: DecodeShape) -> None:
-        """What a dispatched shape launches, with every flag."""
-        from dataclasses import replace
-
-        for lse, causal, cprr in product((False, True), (True, False), (False, True)):
+    def _launches(self, shape: DecodeShape) -> bool:
+        """Notes what a dispatched shape launches, with every flag that the dispatcher takes;
+        says whether all of it is known."""
+        known, takes = True, self._capability.takes
+        for lse, causal, cprr in product(
+            (False, True),
+            (True, False) if takes("causal") else (True,),
+            (False, True) if takes("global_indptr") else (False,),
+        ):
             asked = replace(shape, lse=lse, causal=causal, cp_round_robin=cprr)
             launch = self._capability.launch(asked)
-            if launch.outcome.entry != "asm":
-                continue
-            found = self._capability.called(asked, launch)
-            self._note(shape.arch, (kernel.symbol for kernel in found.kernels), DISPATCHER)
+            if launch.outcome.entry == "asm":
+                found = self._capability.called(asked, launch)
+                known = known and found.status != "unknown"
+                self._note(shape.arch, (kernel.symbol for kernel in found.kernels), DISPATCHER)
+        return known
 
     def _by_host(self, arch: str, pair: Pair, rows: list[TableRow]) -> None:
         host = self._capability.host
         assert host is not None
-        taken = [host.takes(name) for name in ("lse", "causal", "global_indptr")]
-        choices = [(False, True) if takes else (False,) for takes in taken]
-        unknown = False
-        for heads, qlen, persistent in _inputs(rows):
-            for lse, causal, cprr in product(*choices):
-                outcome = host.decide(
-                    HostQuestion(
-                        arch=arch,
-                        q_dtype=pair[0],
-                        kv_dtype=pair[1],
-                        num_heads=heads,
-                        qlen=qlen,
-                        persistent=persistent,
-                        lse=lse,
-                        causal=causal or not taken[1],
-                        cp_round_robin=cprr,
-                        page_size=self._pages[arch],
-                    )
-                )
-                unknown = unknown or outcome.status == "unknown"
-                self._note(arch, (kernel.symbol for kernel in outcome.kernels), HOST)
+        unknown, seen = False, set[int]()
+        for question in self._questions(host, arch, pair, rows):
+            run = host.covering(question)
+            if run is not None and id(run) in seen:
+                continue
+            outcome = host.decide(question)
+            seen.add(id(host.covering(question) or question))
+            unknown = unknown or outcome.status == "unknown"
+            self._note(arch, (kernel.symbol for kernel in outcome.kernels), HOST)
             self._step()
-            if not self._missing(rows, HOST):
+            if all(self._near(row) in (HOST, DISPATCHER) for row in rows):
                 return
         if unknown:
             self._note(arch, (row.name for row in rows), UNKNOWN)
+
+    def _questions(
+        self, host: Host, arch: str, pair: Pair, rows: list[TableRow]
+    ) -> Iterator[HostQuestion]:
+        for lse, causal, cprr in product(
+            (False, True) if host.takes("lse") else (False,),
+            (True, False) if host.takes("causal") else (True,),
+            (False, True) if host.takes("global_indptr") else (False,),
+        ):
+            for heads, qlen, persistent in _inputs(rows):
+                yield HostQuestion(
+                    arch=arch,
+                    q_dtype=pair[0],
+                    kv_dtype=pair[1],
+                    num_heads=heads,
+                    qlen=qlen,
+                    persistent=persistent,
+                    lse=lse,
+                    causal=causal,
+                    cp_round_robin=cprr,
+                    page_size=self._pages[arch],
+                )
 
 
 def _pairs(row: TableRow) -> tuple[Pair, ...]:
@@ -172,13 +192,20 @@ def _pairs(row: TableRow) -> tuple[Pair, ...]:
     return tuple(dict.fromkeys((first, *product(dict.fromkeys(named), repeat=2))))
 
 
-def _inputs(rows: list[TableRow]) -> Iterator[tuple[int, int, bool]]:
-    """Head count, query length and mode, those that the rows name in their columns first."""
-    numbers = {v for row in rows for v in row.fields.values() if isinstance(v, int) and v > 0}
-    named = sorted(numbers)
-    heads = dict.fromkeys((*named, *range(8, 129, 8), *HEADS))
-    qlens = dict.fromkeys((*(n for n in named if n in QLENS), *QLENS))
-    likely = [n for n in heads if n in numbers or n % 16 == 0]
-    rest = [n for n in heads if n not in set(likely)]
-    for some in (likely, rest):
-        yield from product(some, qlens, (True, False))
+def _numbers(rows: list[TableRow]) -> list[int]:
+    """The numbers that rows have in their columns."""
+    return sorted({v for row in rows for v in row.fields.values() if type(v) is int and v > 0})
+
+
+def _named(rows: list[TableRow]) -> Iterator[Input]:
+    """Head count, query length and mode as the rows name them, or close to it."""
+    numbers = _numbers(rows)
+    qlens = dict.fromkeys((*(n for n in numbers if n in QLENS), *range(1, 9)))
+    return product(dict.fromkeys((*numbers, *range(8, 129, 8))), qlens, (True, False))
+
+
+def _inputs(rows: list[TableRow]) -> Iterator[Input]:
+    """Every head count, query length and mode, those that the rows name first."""
+    numbers = _numbers(rows)
+    qlens = tuple(dict.fromkeys((*(n for n in numbers if n in QLENS), *QLENS)))
+    return product(dict.fromkeys((*(n for n in numbers if n in HEADS), *HEADS)), qlens, (True, False))

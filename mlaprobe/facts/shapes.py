@@ -17,7 +17,6 @@ from mlaprobe.compose import TAKEN
 from mlaprobe.facts import Fact
 from mlaprobe.grid import DEFAULT_DTYPES, DtypePair
 from mlaprobe.interface import Answers, LiveAnswers
-from mlaprobe.replies import reply_of
 from mlaprobe.shape import (
     Decision,
     DecodeShape,
@@ -44,6 +43,7 @@ class Scope:
     qlens: tuple[int, ...] = tuple(range(1, 9))
     plain_heads: tuple[int, ...] = (1, 2, 4, *range(8, 129, 8))
     """The counts that are asked without work metadata, and with knobs set."""
+    ignored_knobs: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -52,6 +52,11 @@ class Chain:
 
     shape: DecodeShape
     outcomes: dict[str, StageOutcome] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> bool:
+        """Whether none of the three refuses it."""
+        return all(outcome.status != "rejected" for outcome in self.outcomes.values())
 
     @property
     def taken(self) -> bool:
@@ -139,7 +144,7 @@ def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
         "folded": decision_folds(decision),
         "failure": None if decision.failure is None else decision.failure.value,
         "message": decision.message or "",
-        "reply": reply_of(decision).words,
+        "lack": _LACKS.get(decision.verdict),
         "entry": None if dispatcher is None else dispatcher.entry,
         "undefined": (dispatcher.message if dispatcher and undefined else None),
         "place": _place(decision),
@@ -150,6 +155,13 @@ def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
         cell=cell_of(decision.shape),
         proof=lambda: _evidence(decision),
     )
+
+
+_LACKS = {
+    Verdict.NO_KERNEL: "finds no kernel for it",
+    Verdict.REJECTED: "refuses it",
+    Verdict.AMBIGUOUS: "finds several kernels for it",
+}
 
 
 def decision_folds(decision: Decision) -> bool:
@@ -182,9 +194,13 @@ class Asker:
         self.answers = answers
         self.scope = scope
         self.step = step
+        takes: Callable[[str], bool] = getattr(answers, "takes", lambda role: True)
+        # A flag that the release does not take changes nothing.
+        self.causal = (True, False) if takes("causal") else (True,)
+        self.round_robin = (False, True) if takes("global_indptr") else (False,)
         self.pages = {arch: usual_page(answers, arch, scope) for arch in scope.archs}
         self.taken: list[DecodeShape] = []
-        """Persistent shapes that planner or dispatcher take."""
+        """Persistent shapes that sizing, planner and dispatcher take, or may."""
         self.other_entries: list[DecodeShape] = []
         """Shapes that reach another entry point than the assembly one."""
 
@@ -218,14 +234,14 @@ class Asker:
             chain = self.chain(shape)
             if chain.taken:
                 yield chain.fact()
-                if shape.num_heads in within:
+                if shape.num_heads in within and chain.runs:
                     self.taken.append(shape)
             self.step()
 
     def _flags(self) -> Iterator[Fact]:
         """Every flag for what is taken, and the planner left without the dtypes."""
         for shape in self.taken:
-            for lse, causal, cprr in product((False, True), (True, False), (False, True)):
+            for lse, causal, cprr in product((False, True), self.causal, self.round_robin):
                 asked = replace(shape, lse=lse, causal=causal, cp_round_robin=cprr)
                 decision = self.answers.decide(asked)
                 yield decision_fact(decision)
@@ -243,6 +259,8 @@ class Asker:
     def _knobs(self) -> Iterator[Fact]:
         """Each knob alone, where it makes planner or dispatcher say something else."""
         for knob in self.answers.knobs:
+            if knob in self.scope.ignored_knobs:
+                continue
             env = ((knob, KNOB_VALUE),)
             for shape in self._shapes(self.scope.plain_heads):
                 before, after = self.chain(shape), self.chain(replace(shape, env=env))
@@ -265,23 +283,22 @@ def _differ(one: Chain, other: Chain) -> bool:
     return said(one) != said(other)
 
 
-def usual_page(answers: Answers, arch: str, scope: Scope) -> int:
-    """The page size to ask an arch with: 1, unless nothing runs with it."""
-    heads = tuple(count for count in (16, 128, 64, 32, 8) if count in scope.heads) or scope.heads
-    for page in (1, TRIED_PAGE_SIZE):
-        for pair, count, persistent in product(scope.dtypes, heads[:8], (True, False)):
-            shape = DecodeShape(
-                arch=arch,
-                q_dtype=pair[0],
-                kv_dtype=pair[1],
-                num_heads=count,
-                page_size=page,
-                persistent=persistent,
-            )
-            if answers.decide(shape).verdict is not Verdict.REJECTED and _launches(answers, shape):
-                return page
+def usual_page(answers: LiveAnswers, arch: str, scope: Scope) -> int:
+    """The page size to ask an arch with: 1, unless the host finds kernels for others only."""
+    for page, pair, count, persistent in product(
+        (1, TRIED_PAGE_SIZE), scope.dtypes, _TRIED_HEADS, (True, False)
+    ):
+        shape = DecodeShape(
+            arch=arch,
+            q_dtype=pair[0],
+            kv_dtype=pair[1],
+            num_heads=count,
+            page_size=page,
+            persistent=persistent,
+        )
+        if answers.ask("host", shape).status == "kernel":
+            return page
     return 1
 
 
-def _launches(answers: Answers, shape: DecodeShape) -> bool:
-    return bool(answers.decide(shape).kernels)
+_TRIED_HEADS = (16, 128, 64, 32, 8)

@@ -59,7 +59,7 @@ def attribute(
             return value
         return obj.get(name, span)
     if isinstance(obj, Pointer):
-        return attribute(machine, module, obj.frame.get(obj.slot), name, span)
+        return attribute(machine, module, obj.load(), name, span)
     if isinstance(obj, StructType):
         return module.static(machine.run, obj, name, span)
     if isinstance(obj, EnumType):

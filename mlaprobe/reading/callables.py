@@ -10,7 +10,7 @@ from mlaprobe.reading.attributes import attribute
 from mlaprobe.reading.calls import Braced, result_of_unknown
 from mlaprobe.reading.displays import compile_items
 from mlaprobe.reading.machine import Failed, Halted
-from mlaprobe.reading.places import compile_pointer
+from mlaprobe.reading.places import compile_place
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import plain
 from mlaprobe.reading.values import Builtin, Closure, Record, Unknown
@@ -29,7 +29,7 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     func = node.func
     args = compile_items(unit, node.args, scope)
     kwargs = _compile_kwargs(unit, node, scope)
-    pointers = [compile_pointer(unit, a, scope) for a in node.args] if unit.lang == "cpp" else []
+    pointers = [compile_place(unit, a, scope) for a in node.args] if unit.lang == "cpp" else []
     name = callee_name(func)
     callee: Eval
     if isinstance(func, ir.Attr):
@@ -98,6 +98,10 @@ def _caller(
     machine, compiler, span = unit.machine, unit.compiler, node.span
     template = tuple(compile_expression(unit, t, scope) for t in node.template)
     writable = any(p is not None for p in pointers)
+    locals_ = [
+        p if isinstance(a, ir.Name) and scope.find(a.id) is not None else None
+        for p, a in zip(pointers, node.args, strict=False)
+    ]
     braced = any(isinstance(a, ir.Sequence) and a.kind == "braced" for a in node.args)
 
     def missing(e: Frame, failure: Failed) -> None:
@@ -147,7 +151,7 @@ def _caller(
             if writable and not (returns and "::" not in name):
                 values = [
                     p(e) if p is not None and not isinstance(v, Record) else v
-                    for p, v in zip(pointers, values, strict=False)
+                    for p, v in zip(locals_, values, strict=False)
                 ]
             return result_of_unknown(
                 machine.run, function, name, tuple(values), named, span, returns=returns
@@ -165,9 +169,11 @@ def _with_places(
     if not refs:
         return values
     values = list(values)
-    for position, _, _ in refs:
+    for position in refs:
         if position < len(values) and pointers[position] is not None:
-            values[position] = pointers[position](e)
+            place = pointers[position](e)
+            if place is not None:
+                values[position] = place
     return values
 
 

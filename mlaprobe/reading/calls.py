@@ -8,7 +8,7 @@ from typing import Any
 from mlaprobe.reading.ir import Function, Param, Span
 from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.operators import convert
-from mlaprobe.reading.values import Closure, Pointer, Record, Unknown
+from mlaprobe.reading.values import Closure, Pointer, Record, Ref, Unknown
 
 Frame = dict[str, Any]
 Eval = Callable[[Frame], Any]
@@ -74,8 +74,10 @@ def _receive(value: Any, param: Param, span: Span) -> Any:
     ctype = param.type
     if ctype is None:
         return value
-    if ctype.ref and isinstance(value, Pointer):
-        return value.frame.get(value.slot)
+    if type(value) is Ref:
+        if ctype.ref:
+            return value
+        value = value.load()
     if isinstance(value, Braced):
         return Unknown("a braced list passed as an argument", span)
     return convert(value, ctype, span)
@@ -113,9 +115,9 @@ def result_of_unknown(
 def spoil(value: Any, reason: str, span: Span) -> None:
     """Make unknown what someone else may have written through ``value``."""
     if isinstance(value, Pointer):
-        before = value.frame.get(value.slot)
+        before = value.load()
         if not (isinstance(before, Unknown) and before.foreign):
-            value.frame[value.slot] = Unknown(reason, span)
+            value.store(Unknown(reason, span))
     elif isinstance(value, Record):
         for name in value.fields:
             value.fields[name] = Unknown(reason, span)

@@ -44,8 +44,8 @@ class Code:
         self.body: Eval = lambda frame: None
         self.template: tuple[str, ...] = ()
         """Slots of template parameters."""
-        self.refs: tuple[tuple[int, str, str], ...] = ()
-        """(position, slot, name) of parameters that are written back."""
+        self.refs: tuple[int, ...] = ()
+        """Positions of reference parameters, where one of them can be written."""
         self.result: CType | None = function.result
         self.pure = not function.captures
         self.reports = _reports(function)
@@ -79,11 +79,11 @@ class Compiler:
     def _compile(self, closure: Closure, traced: bool) -> Code:
         function = closure.function
         unit = expressions.Unit(self.machine, self, closure.module, function.lang, traced=traced)
-        scope = Scope(FunctionScope(closure.scope))
+        scope = Scope(FunctionScope(closure.scope, function.body))
         code = Code(function)
         code.template = tuple(scope.declare(name) for name in function.template)
         params: list[tuple[Param, str, Eval | None]] = []
-        refs: list[tuple[int, str, str]] = []
+        refs: list[tuple[int, bool]] = []
         for position, param in enumerate(function.params):
             slot = scope.declare(param.name, param.type)
             default = None
@@ -91,15 +91,17 @@ class Compiler:
                 default = expressions.compile_expression(unit, param.default, scope)
             params.append((param, slot, default))
             ctype = param.type
-            if ctype is not None and ctype.ref and not ctype.const:
-                refs.append((position, slot, param.name))
+            if ctype is not None and ctype.ref:
+                refs.append((position, not ctype.const))
         if function.lang == "py":
             for name in statements.assigned_names(function.body):
                 if name not in scope.names:
                     scope.declare(name)
-        code.params, code.refs = tuple(params), tuple(refs)
+        writing = any(writes for _, writes in refs)
+        code.params = tuple(params)
+        code.refs = tuple(position for position, _ in refs) if writing else ()
         code.body = statements.compile_block(unit, function.body, scope)
-        if refs or statements.writes_outside(function.body, scope):
+        if writing or statements.writes_outside(function.body, scope):
             code.pure = False
         return code
 
@@ -187,10 +189,6 @@ class Compiler:
             raise
         finally:
             run.depth -= 1
-        for position, slot, _ in code.refs:
-            if position < len(args) and isinstance(args[position], Pointer):
-                pointer = args[position]
-                pointer.frame[pointer.slot] = frame.get(slot)
         value = signal.value if isinstance(signal, Returned) else None
         if code.result is not None and isinstance(signal, Returned):
             value = self._as_result(value, code.result, closure, span)

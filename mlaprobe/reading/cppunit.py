@@ -77,6 +77,10 @@ class CppModule:
         if name in self._externals:
             return self._externals[name]
         head, _, last = name.rpartition("::")
+        if head == "std" and last not in self._externals:
+            known = self._foreign(name)
+            if known is not None:
+                return known
         definitions = self._scoped(self.definitions(last), head)
         if definitions:
             return self._value(run, definitions, span)

@@ -13,7 +13,7 @@ from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import Failed, truth
 from mlaprobe.reading.operators import ARITHMETIC, COMPARE, binary, convert, negate, unary
 from mlaprobe.reading.scope import Scope
-from mlaprobe.reading.values import Closure, EnumType, Pointer, Unknown
+from mlaprobe.reading.values import Closure, EnumType, Model, Pointer, Record, Ref, Unknown
 
 Frame = dict[str, Any]
 Eval = Callable[[Frame], Any]
@@ -63,11 +63,22 @@ def _name(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
         return compile_expression(unit, alias[0], alias[1])  # type: ignore[index]
     found = scope.find(node.id)
     if found is not None:
-        return _local(found[0], found[1], node.id, node.span)
+        local = _local(found[0], found[1], node.id, node.span)
+        return _referred(local) if found[2] is not None and found[2].ref else local
     head, _, last = node.id.rpartition("::")
     if head and scope.find(head) is not None:
         return _attr(unit, ir.Attr(node.span, ir.Name(node.span, head), last), scope)
     return global_name(unit, node.id, node.span)
+
+
+def _referred(local: Eval) -> Eval:
+    """A reference stands for what it is bound to."""
+
+    def load(e: Frame) -> Any:
+        v = local(e)
+        return v.load(Unknown("a reference to nothing")) if type(v) is Ref else v
+
+    return load
 
 
 def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
@@ -261,18 +272,24 @@ def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
 
 def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
     value = compile_expression(unit, node.value, scope)
-    place = places.compile_pointer(unit, node.value, scope)
+    place = places.compile_place(unit, node.value, scope)
     if place is None:
         return value
+    found = scope.find(node.value.id) if isinstance(node.value, ir.Name) else None
+    is_pointer = found is not None and found[2] is not None and found[2].pointer
 
     def run(e: Frame) -> Any:
         current = value(e)
-        return place(e) if current is None or isinstance(current, _POINTED) else current
+        if isinstance(current, _OBJECTS) and not is_pointer:
+            return current
+        target = place(e)
+        return current if target is None else Pointer(target.frame, target.slot)
 
     return run
 
 
-_POINTED = (int, float, str, bool, Unknown, tuple)
+_OBJECTS = (Record, Model, Closure, list, dict)
+"""A pointer to an object is the object."""
 
 
 def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
@@ -281,7 +298,7 @@ def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
     def run(e: Frame) -> Any:
         v = value(e)
         if isinstance(v, Pointer):
-            return v.frame.get(v.slot, Unknown("a pointer to nothing", span))
+            return v.load(Unknown("a pointer to nothing", span))
         if v is None:
             return Unknown("a null pointer is followed", span)
         return v
@@ -314,7 +331,20 @@ def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
 
 def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
     module = unit.module
+    if node.copies:
+        return lambda e: Closure(node, module, _copied(e), scope)
     return lambda e: Closure(node, module, e, scope)
+
+
+def _copied(e: Frame) -> Frame:
+    """The variables as a lambda captures them by value."""
+    return {k: v if k == "^" else _copy(v.load() if type(v) is Ref else v) for k, v in e.items()}
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.copy()
+    return list(value) if isinstance(value, list) else value
 
 
 def _opaque(unit: Unit, node: ir.Opaque, scope: Scope) -> Eval:

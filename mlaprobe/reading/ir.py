@@ -198,6 +198,8 @@ class Function(Node):
     lang: str = "cpp"
     template: tuple[str, ...] = ()
     """Names of C++ template parameters."""
+    copies: bool = False
+    """Whether a C++ lambda captures by value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced
 from mlaprobe.reading.ir import CType, Node
-from mlaprobe.reading.machine import Failed
+from mlaprobe.reading.machine import Abandon, Failed
 from mlaprobe.reading.operators import convert
 from mlaprobe.reading.scope import Scope
-from mlaprobe.reading.values import Model, Pointer, Record, Unknown
+from mlaprobe.reading.values import (
+    Builtin,
+    Closure,
+    EnumMember,
+    EnumType,
+    Model,
+    Pointer,
+    Record,
+    Ref,
+    StructType,
+    Unknown,
+)
 
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
@@ -33,22 +45,34 @@ def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
     if isinstance(target, ir.Sequence):
         return _store_sequence(unit, target, scope)
     if isinstance(target, ir.Deref):
-        value = compile_expression(unit, target.value, scope)
-
-        def through(e: Frame, v: Any) -> None:
-            pointer = value(e)
-            if isinstance(pointer, Pointer):
-                pointer.frame[pointer.slot] = v
-            elif isinstance(pointer, Record) and isinstance(v, Record):
-                pointer.fields.update(v.copy().fields)
-
-        return through
-    evaluate = compile_expression(unit, target, scope)
+        return _store_through(unit, target, scope)
+    span = target.span
 
     def nowhere(e: Frame, v: Any) -> None:
-        evaluate(e)
+        raise Abandon("an assignment to something that is not followed", span)
 
     return nowhere
+
+
+def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
+    """``*pointer = value``."""
+    from mlaprobe.reading.expressions import compile_expression
+
+    value, span, machine = compile_expression(unit, target.value, scope), target.span, unit.machine
+
+    def through(e: Frame, v: Any) -> None:
+        pointer = value(e)
+        machine.run.effects += 1
+        if isinstance(pointer, Pointer):
+            pointer.store(v.copy() if isinstance(v, Record) else v)
+        elif isinstance(pointer, Record) and isinstance(v, Record):
+            pointer.fields.update(v.copy().fields)
+        elif isinstance(pointer, list) and pointer:
+            pointer[0] = v
+        elif not (isinstance(pointer, Model) or getattr(pointer, "foreign", False)):
+            raise Abandon("a pointer that is written through is not known", span)
+
+    return through
 
 
 def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
@@ -66,6 +90,8 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
 
         return store_global
     depth, slot, ctype = found
+    if ctype is not None and ctype.ref:
+        return _store_referred(unit, found, span)
     adapt = adapter(unit, ctype, span)
     if depth == 0:
         if adapt is None:
@@ -90,6 +116,32 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
         frame[slot] = v if adapt is None else adapt(v)
 
     return store_above
+
+
+def _store_referred(
+    unit: Unit, found: tuple[int, str, CType | None], span: ir.Span
+) -> Store:
+    """An assignment to a reference goes to what it is bound to."""
+    depth, slot, ctype = found
+    assert ctype is not None
+    adapt = adapter(unit, replace(ctype, ref=False, const=False), span)
+    machine = unit.machine
+
+    def store(e: Frame, v: Any) -> None:
+        frame = e
+        for _ in range(depth):
+            frame = frame["^"]
+        machine.run.effects += 1
+        v = v if adapt is None else adapt(v)
+        bound = frame.get(slot)
+        if type(bound) is Ref:
+            bound.store(v)
+        elif isinstance(bound, Record) and isinstance(v, Record):
+            bound.fields.update(v.copy().fields)
+        else:
+            frame[slot] = v
+
+    return store
 
 
 def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Any], Any] | None:
@@ -128,7 +180,7 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
     def store(e: Frame, v: Any) -> None:
         owner = obj(e)
         if isinstance(owner, Pointer):
-            owner = owner.frame.get(owner.slot)
+            owner = owner.load()
         if isinstance(owner, Record):
             if isinstance(v, Braced):
                 v = unit.compiler.construct_named(
@@ -158,6 +210,7 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     from mlaprobe.reading.expressions import compile_expression
 
     obj = compile_expression(unit, target.obj, scope)
+    whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else None
     key = compile_expression(unit, target.key, scope)
     machine, span = unit.machine, target.span
 
@@ -213,22 +266,73 @@ def _elements(value: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def compile_pointer(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Pointer] | None:
-    """A pointer to a local variable that may be written, or ``None``."""
-    if not isinstance(node, ir.Name):
-        return None
-    alias = scope.alias(node.id)
-    if alias is not None:
-        return compile_pointer(unit, alias[0], alias[1])  # type: ignore[index]
-    found = scope.find(node.id)
-    if found is None or (found[2] is not None and found[2].const):
-        return None
-    depth, slot, _ = found
+def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref | None] | None:
+    """Where a value is stored, for what can be written: a variable, a member, an element."""
+    if isinstance(node, ir.Name):
+        return _place_of_name(unit, node, scope)
+    from mlaprobe.reading.expressions import compile_expression
 
-    def point(e: Frame) -> Pointer:
+    if isinstance(node, ir.Attr):
+        obj, name = compile_expression(unit, node.obj, scope), node.name
+
+        def member(e: Frame) -> Ref | None:
+            owner = obj(e)
+            owner = owner.load() if isinstance(owner, Pointer) else owner
+            return Ref(owner.fields, name) if isinstance(owner, Record) else None
+
+        return member
+    if isinstance(node, ir.Index):
+        obj, key = (compile_expression(unit, n, scope) for n in (node.obj, node.key))
+
+        def element(e: Frame) -> Ref | None:
+            owner, at = obj(e), key(e)
+            inside = type(at) is int and isinstance(owner, list) and 0 <= at < len(owner)
+            return Ref(owner, at) if inside else None
+
+        return element
+    if isinstance(node, ir.Deref):
+        value = compile_expression(unit, node.value, scope)
+
+        def pointed(e: Frame) -> Ref | None:
+            pointer = value(e)
+            return Ref(pointer.frame, pointer.slot) if isinstance(pointer, Pointer) else None
+
+        return pointed
+    return None
+
+
+def _place_of_name(
+    unit: Unit, node: ir.Name, scope: Scope
+) -> Callable[[Frame], Ref | None] | None:
+    found = scope.find(node.id)
+    if found is None:
+        return _place_of_global(unit, node)
+    depth, slot, ctype = found
+    if ctype is not None and ctype.const and not ctype.ref and not ctype.pointer:
+        return None
+
+    def point(e: Frame) -> Ref | None:
         frame = e
         for _ in range(depth):
             frame = frame["^"]
-        return Pointer(frame, slot)
+        bound = frame.get(slot)
+        return bound if type(bound) is Ref else Ref(frame, slot)
+
+    return point
+
+
+def _place_of_global(unit: Unit, node: ir.Name) -> Callable[[Frame], Ref | None]:
+    from mlaprobe.reading.expressions import global_name
+
+    load, machine = global_name(unit, node.id, node.span), unit.machine
+    key = (id(unit.module), node.id.rpartition("::")[2])
+
+    def point(e: Frame) -> Ref | None:
+        value = load(e)
+        if isinstance(value, (Closure, Builtin, Model, StructType, EnumType, EnumMember)):
+            return None
+        machine.run.effects += 1
+        machine.run.globals.setdefault(key, value)
+        return Ref(machine.run.globals, key)
 
     return point

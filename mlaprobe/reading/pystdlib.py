@@ -9,6 +9,7 @@ from typing import Any
 
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.pyvalues import RecordClass
+from mlaprobe.reading.symbols import Sym
 from mlaprobe.reading.values import Builtin, Model, Record, Unknown
 
 
@@ -28,6 +29,18 @@ def plain(name: str, function: Callable[..., Any]) -> Builtin:
             return Unknown(f"{name} fails: {error}", span)
 
     return Builtin(name, call)
+
+
+def rounding(name: str) -> Builtin:
+    """``math.ceil`` or ``math.floor``, of symbols too."""
+    known = plain(f"math.{name}", getattr(math, name))
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if len(args) == 1 and type(args[0]) is Sym:
+            return args[0].rounded(name)
+        return known.call(run, args, kwargs, span)
+
+    return Builtin(f"math.{name}", call, symbolic=True)
 
 
 def _getenv(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
@@ -97,8 +110,8 @@ STANDARD: dict[str, Any] = {
     "re.search": _matching(re.search),
     "re.fullmatch": _matching(re.fullmatch),
     "collections.namedtuple": Builtin("collections.namedtuple", _namedtuple),
-    "math.ceil": plain("math.ceil", math.ceil),
-    "math.floor": plain("math.floor", math.floor),
+    "math.ceil": rounding("ceil"),
+    "math.floor": rounding("floor"),
     "math.gcd": plain("math.gcd", math.gcd),
     "math.lcm": plain("math.lcm", math.lcm),
     "math.log2": plain("math.log2", math.log2),

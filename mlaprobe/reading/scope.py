@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from mlaprobe.reading.ir import CType
+from functools import cached_property
+
+from mlaprobe.reading.ir import CType, Node
+from mlaprobe.reading.walk import written_names
 
 
 class FunctionScope:
     """One function's frame: every variable has a slot of its own, shadowed ones too."""
 
-    def __init__(self, outer: Scope | None) -> None:
+    def __init__(self, outer: Scope | None, body: tuple[Node, ...] = ()) -> None:
         self.outer = outer
+        self._body = body
         self._counts: dict[str, int] = {}
 
     def slot(self, name: str) -> str:
@@ -17,6 +21,12 @@ class FunctionScope:
         count = self._counts.get(name, 0)
         self._counts[name] = count + 1
         return name if count == 0 else f"{name}@{count}"
+
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """Names that the function's body may write."""
+        return frozenset(written_names(self._body))
 
 
 class Scope:

@@ -16,11 +16,11 @@ from mlaprobe.reading.displays import text_of
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.operators import binary, equals
-from mlaprobe.reading.places import adapter, compile_store
+from mlaprobe.reading.places import adapter, compile_place, compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
 from mlaprobe.reading.symbols import joined
-from mlaprobe.reading.values import CaughtError, Closure, Unknown
+from mlaprobe.reading.values import CaughtError, Closure, Record, Unknown
 from mlaprobe.reading.walk import assigned_names, declared_names, written_names
 
 if TYPE_CHECKING:
@@ -66,19 +66,28 @@ def _decl(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
     from mlaprobe.reading.expressions import compile_expression
 
     ctype, span = node.type, node.span
-    if ctype.ref and isinstance(node.init, (ir.Name, ir.Attr, ir.Index)) and not ctype.const:
-        scope.names.pop(node.name, None)
-        scope.aliases[node.name] = (node.init, _frozen(scope))
-        return lambda e: None
+    place = None
+    if ctype.ref and node.init is not None and unit.lang == "cpp":
+        place = compile_place(unit, node.init, scope)
     init = compile_expression(unit, node.init, scope) if node.init is not None else None
     slot = scope.declare(node.name, ctype)
     adapt = adapter(unit, ctype, span)
+    if node.static and not ctype.const and node.name in scope.function.written:
+        return _kept(node, slot)
     if init is None:
         return _default_init(unit, node, slot)
+    if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
+        init = _by_value(node.init, init, scope)
     machine, traced = unit.machine, unit.traced
     compiler, module = unit.compiler, unit.module
 
     def run(e: Frame) -> Any:
+        bound = place(e) if place is not None else None
+        if bound is not None:
+            e[slot] = bound
+            if traced:
+                machine.run.trace.append((node, bound.load()))
+            return None
         value = init(e)
         if isinstance(value, Braced):
             if not value.items and ctype.kind != "other":
@@ -93,12 +102,32 @@ def _decl(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
     return run
 
 
-def _frozen(scope: Scope) -> Scope:
-    """The scope as it is now: what a reference was bound to is not what a later name means."""
-    copy = Scope(scope.function, scope.parent)
-    copy.names, copy.types = dict(scope.names), scope.types
-    copy.aliases = dict(scope.aliases)
-    return copy
+def _kept(node: ir.Decl, slot: str) -> Exec:
+    """A static variable that is written: what earlier calls have left in it is not known."""
+    unknown = Unknown(f"{node.name} keeps its value between calls", node.span)
+
+    def run(e: Frame) -> Any:
+        e[slot] = unknown
+        return None
+
+    return run
+
+
+def _by_value(node: Node | None, init: Exec, scope: Scope) -> Exec:
+    """``auto x = object;`` copies; a variable that may be a pointer to an object is one."""
+    copies = isinstance(node, (ir.Attr, ir.Deref, ir.Index))
+    if isinstance(node, ir.Name):
+        found = scope.find(node.id)
+        ctype = found[2] if found is not None else None
+        copies = ctype is not None and (ctype.ref or ctype.kind == "other") and not ctype.pointer
+    if not copies:
+        return init
+
+    def run(e: Frame) -> Any:
+        value = init(e)
+        return value.copy() if isinstance(value, Record) else value
+
+    return run
 
 
 def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Exec:
@@ -380,6 +409,8 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
     """Whether a handler of those types catches an exception; ``None`` if that is not known."""
     if types is None or "..." in types or "BaseException" in types:
         return True
+    if how[:1] in "0123456789\"'-" and how != "":
+        return None if any("exception" not in name and "error" not in name for name in types) else False
     raised = getattr(builtins, how.rsplit(".", 1)[-1], None)
     unsure = False
     for name in types:

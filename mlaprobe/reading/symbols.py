@@ -10,6 +10,7 @@ on a value without a trace.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NoReturn
@@ -53,6 +54,8 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
     "fits": _fits,
+    "ceil": lambda a, b: math.ceil(a),
+    "floor": lambda a, b: math.floor(a),
 }
 
 
@@ -120,6 +123,12 @@ class Sym:
         if type(left) is int and op in ("+", "*") and left == _NEUTRAL[op]:
             return self
         return Sym(value, (op, _expr(left), _expr(right)), self.recorder)
+
+    def rounded(self, op: str) -> Sym:
+        """``ceil`` or ``floor`` of the number."""
+        if type(self.value) is int:
+            return self
+        return Sym(FUNCTIONS[op](self.value, 0), (op, self.expr, 0), self.recorder)
 
     def fits(self, low: int, high: int) -> bool:
         """Whether the number lies between two bounds, written down."""
@@ -201,8 +210,8 @@ class Tree:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
-        self._root: list[Any] = [None, None, None, None]
-        """[condition, where it is true, where it is false, the answer]"""
+        self._root: list[Any] = [None, None, None, None, None]
+        """[condition, where it is true, where it is false, the answer, the condition's formula]"""
 
     def find(self, inputs: tuple[int, ...]) -> Any:
         """The answer for inputs, ``None`` where no run has covered them."""
@@ -214,17 +223,31 @@ class Tree:
             node = node[1] if condition(*inputs) else node[2]
         return None
 
-    def add(self, conditions: list[tuple[Expr, bool]], answer: Any) -> None:
-        """Remember what a run found."""
+    def add(
+        self, conditions: list[tuple[Expr, bool]], inputs: tuple[int, ...], answer: Any
+    ) -> None:
+        """Remember what a run found for its inputs.
+
+        Another run may have asked something else at the same place (a pinned number is a question
+        of its own): its questions are answered for these inputs on the way.
+        """
         node = self._root
         for expr, result in conditions:
+            while node[0] is not None and node[4] != expr:
+                node = self._side(node, 1 if node[0](*inputs) else 2)
             if node[0] is None:
-                node[0] = compile_expr(expr, self._names)
-            side = 1 if result else 2
-            if node[side] is None:
-                node[side] = [None, None, None, None]
-            node = node[side]
+                node[0], node[4] = compile_expr(expr, self._names), expr
+            node = self._side(node, 1 if result else 2)
+        while node[0] is not None:
+            node = self._side(node, 1 if node[0](*inputs) else 2)
         node[3] = answer
+
+    @staticmethod
+    def _side(node: list[Any], side: int) -> list[Any]:
+        if node[side] is None:
+            node[side] = [None, None, None, None, None]
+        found: list[Any] = node[side]
+        return found
 
 
 def compile_expr(expr: Expr, names: tuple[str, ...]) -> Callable[..., Any]:
@@ -233,10 +256,16 @@ def compile_expr(expr: Expr, names: tuple[str, ...]) -> Callable[..., Any]:
     found = _COMPILED.get(key)
     if found is None:
         code = f"lambda {', '.join(names)}: {_source(expr)}"
-        found = _COMPILED[key] = eval(code, {"_quotient": _quotient, "__builtins__": {}})
+        found = _COMPILED[key] = eval(code, _HELPERS)
     return found
 
 
+_HELPERS: dict[str, Any] = {
+    "_quotient": _quotient,
+    "_ceil": math.ceil,
+    "_floor": math.floor,
+    "__builtins__": {},
+}
 _COMPILED: dict[tuple[Expr, tuple[str, ...]], Callable[..., Any]] = {}
 
 
@@ -248,6 +277,8 @@ def _source(expr: Expr) -> str:
     op, left = expr[0], _source(expr[1])
     if op == "fits":
         return f"({expr[2][0]} <= {left} <= {expr[2][1]})"
+    if op in ("ceil", "floor"):
+        return f"_{op}({left})"
     right = _source(expr[2])
     if op == "c/":
         return f"_quotient({left}, {right})"

@@ -153,13 +153,31 @@ class StructType:
 
 
 class Pointer:
-    """A pointer to a variable: the frame that holds it and its slot."""
+    """A pointer to a variable: the frame that holds it (or the fields, or the list) and its
+    slot."""
 
     __slots__ = ("frame", "slot")
 
-    def __init__(self, frame: dict[str, Any], slot: str) -> None:
+    def __init__(self, frame: Any, slot: Any) -> None:
         self.frame = frame
         self.slot = slot
+
+    def load(self, default: Any = None) -> Any:
+        """The value that is pointed to."""
+        try:
+            return self.frame[self.slot]
+        except (KeyError, IndexError):
+            return default
+
+    def store(self, value: Any) -> None:
+        """Write through the pointer."""
+        self.frame[self.slot] = value
+
+
+class Ref(Pointer):
+    """What a C++ reference is bound to. A variable that holds one stands for its target."""
+
+    __slots__ = ()
 
 
 class Closure:

@@ -96,9 +96,14 @@ class Host:
             return run.machine.call(run, self._function, args(symbols), {}, ir.NOWHERE)
 
         context = (question.arch, question.env)
-        key = (STAGE, replace(question, num_heads=1, qlen=1, env=()))
-        outcomes = self.world.solve(key, inputs, start, context)
+        outcomes = self.world.solve(_family(question), inputs, start, context)
         return self._judge(context, outcomes, lambda: self._explore(context, args(inputs), True))
+
+    def covering(self, question: HostQuestion) -> object | None:
+        """The earlier run that answers a question, where there is one: questions of one run take
+        the same path, to the same kernel."""
+        inputs = {"heads": question.num_heads, "qlen": question.qlen}
+        return self.world.covering(_family(question), inputs, (question.arch, question.env))
 
     def called(
         self,
@@ -275,6 +280,11 @@ class Host:
             if problem is not None:
                 return problem.message
         return None
+
+
+def _family(question: HostQuestion) -> Hashable:
+    """What questions that can share a run have in common."""
+    return (STAGE, replace(question, num_heads=1, qlen=1, env=()))
 
 
 def kernel_pointer(types: tuple[str, ...]) -> Callable[[ir.Node], tuple[str, ir.Node] | None]:

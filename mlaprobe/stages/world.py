@@ -257,10 +257,16 @@ class World:
                 return self.explore(
                     lambda run: start(run, inputs), context, on_entry=on_entry, **options
                 )
-            tree.add(recorder.conditions, found)
+            tree.add(recorder.conditions, numbers, found)
         self.leaf = found
         answer: tuple[Outcome, ...] = found.outcomes(numbers)
         return answer
+
+    def covering(self, key: Hashable, inputs: Mapping[str, int], context: Context) -> object | None:
+        """The earlier run that answers for certain inputs, where there is one (see ``solve``)."""
+        tree = self._trees.get((key, context))
+        found: object | None = None if tree is None else tree.find(tuple(inputs.values()))
+        return found
 
     @cached_property
     def bindings(self) -> Bindings:

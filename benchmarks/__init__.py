@@ -1,0 +1,1 @@
+"""What mlaprobe costs in time and memory; ``make bench``."""
