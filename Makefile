@@ -1,4 +1,4 @@
-# One command from a fresh clone; nothing but Python (3.10+), make, git and a C compiler needed.
+# One command from a fresh clone; nothing but Python (3.10+), make and git needed.
 # Everything goes into .venv; the stamps live there too, so removing it starts over.
 
 PYTHON ?= python3

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.boxes import Box, Cell, cover, size
-from mlaprobe.shape import SAME, DecodeShape, Dtype, PlannerCall, Route
+from mlaprobe.shape import SAME, DecodeShape, PlannerCall, Route
 
 AXES = (
     *("arch", "dtype", "heads", "qlen", "lse", "persistent", "causal", "cp_round_robin"),
     *("batch", "page_size", "planner", "route", "env"),
 )
 """In the order in which people say them."""
+
+
+OMITTED = PlannerCall(q_dtype=None, kv_dtype=None)
+"""A planner call of an engine that leaves the dtypes out."""
 
 
 def cell_of(shape: DecodeShape) -> Cell:
@@ -209,8 +213,8 @@ def _plain(name: str, value: Any) -> Any:
     return getattr(value, "value", value)
 
 
-def _flag(yes: str, no: str) -> Callable[[tuple[Any, ...]], str]:
-    return lambda values: " or ".join(yes if value else no for value in values)
+def _flag(yes: str, no: str, both: str) -> Callable[[tuple[Any, ...]], str]:
+    return lambda values: both if len(values) > 1 else yes if values[0] else no
 
 
 def _numbers(what: str) -> Callable[[tuple[Any, ...]], str]:
@@ -222,19 +226,27 @@ def _numbers(what: str) -> Callable[[tuple[Any, ...]], str]:
     return say
 
 
+def _planner(values: tuple[Any, ...]) -> str:
+    if values == (PlannerCall(), OMITTED):
+        return "planner told the dtypes or none"
+    return " or ".join(told(value) or "planner told the dtypes" for value in values)
+
+
 def _environment(values: tuple[Any, ...]) -> str:
     parts = [", ".join(f"{name}={value}" for name, value in env) or "no knob" for env in values]
     return "with " + " or ".join(parts)
 
 
 _SAYING: Mapping[str, Callable[[tuple[Any, ...]], str]] = {
-    "lse": _flag("with LSE", "without LSE"),
-    "persistent": _flag("persistent", "non-persistent"),
-    "causal": _flag("causal", "not causal"),
-    "cp_round_robin": _flag("round-robin context parallel", "no round robin"),
+    "lse": _flag("with LSE", "without LSE", "with or without LSE"),
+    "persistent": _flag("persistent", "non-persistent", "persistent or not"),
+    "causal": _flag("causal", "not causal", "causal or not"),
+    "cp_round_robin": _flag(
+        "round-robin context parallel", "no round robin", "with or without round robin"
+    ),
     "batch": _numbers("batch"),
     "page_size": _numbers("page size"),
-    "planner": lambda values: " or ".join(told(v) or "planner told the dtypes" for v in values),
+    "planner": _planner,
     "route": lambda values: "route " + " or ".join(str(value) for value in values),
     "env": _environment,
 }
@@ -251,6 +263,3 @@ _USUAL: Mapping[str, Any] = {
 }
 _QUIET = frozenset(_USUAL) - {"lse"}
 """Nobody expects these to be anything but usual: they are said exactly where they are not."""
-OMITTED = PlannerCall(q_dtype=None, kv_dtype=None)
-"""A planner call of an engine that leaves the dtypes out."""
-DtypePair = tuple[Dtype, Dtype]

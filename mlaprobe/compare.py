@@ -208,6 +208,8 @@ def deciding_stage(old: Decision, new: Decision) -> str | None:
     """The stage at which two decisions part: the one that fails, or the first that answers
     otherwise."""
     for decision in (new, old):
+        if decision.verdict is Verdict.INCOHERENT:
+            return "planner"  # found at the dispatcher, and mostly decided here
         if not decision.verdict.runs:
             return decision.stage
     for stage, outcome in old.stages:

@@ -51,7 +51,7 @@ SCHEMA = Record(
         "id": Text(pattern=r"MLA[0-9]{3}", form="an id like MLA001"),
         "title": Text(),
         "level": Text(choices=_LEVELS),
-        "about": Text(choices=KINDS),
+        "about": ListOf(Text(choices=KINDS), at_least=1, unique=True),
         "when": _WHEN,
         "message": _Template(),
         "why": Text(),
@@ -135,7 +135,8 @@ class FindingRule:
     """A rule, ready to be asked."""
 
     rule: Rule
-    about: str
+    about: frozenset[str]
+    """The kinds of facts that it is about."""
     match: Match
     message: str
     group: tuple[str, ...]
@@ -144,7 +145,11 @@ class FindingRule:
 
     def means(self, fact: Fact) -> bool:
         """Whether a fact is a finding."""
-        return fact.about == self.about and self.match(fact.values)
+        return fact.about in self.about and self.match(fact.values)
+
+    def looks_at(self, name: str) -> bool:
+        """Whether a field decides."""
+        return any(name == field for field, _ in self.match.fields)
 
     def otherwise_for(self, fact: Fact) -> Otherwise | None:
         """How this fact is taken otherwise."""
@@ -191,7 +196,7 @@ def _rule(name: str) -> FindingRule:
             why=" ".join(loaded["why"].split()),
             fix=" ".join(loaded["fix"].split()),
         ),
-        about=loaded["about"],
+        about=frozenset(loaded["about"]),
         match=Match.of(loaded["when"]),
         message=loaded["message"],
         group=tuple(loaded.get("group", ())),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from mlaprobe.axes import AXES, Region, asked_values, regions, shape_of
 from mlaprobe.boxes import Cell
 from mlaprobe.facts import Fact
 from mlaprobe.finding import Finding, Level
-from mlaprobe.findingrules import Otherwise, FindingRule, finding_rules
+from mlaprobe.findingrules import FindingRule, Otherwise, finding_rules
 from mlaprobe.interface import SourceInfo
 
 _SETTING = tuple(map(AXES.index, ("persistent", "planner", "env")))
@@ -59,9 +59,14 @@ def apply(
     facts: Iterable[Fact],
     *,
     rules: Iterable[FindingRule] | None = None,
+    known: Collection[Known] = (),
     step: Callable[[], None] = lambda: None,
 ) -> tuple[Finding, ...]:
     """What the rules make of some facts, the worst first.
+
+    Args:
+        rules: by default all.
+        known: what was found elsewhere already, and is left out.
 
     Raises:
         RuleError: a rule is wrong.
@@ -73,16 +78,30 @@ def apply(
         if fact.cell is not None:
             cells.setdefault(fact.about, {})[fact.cell] = None
         for rule in chosen:
-            if rule.means(fact):
+            if rule.means(fact) and (not known or known_as(rule, fact) not in known):
                 meant[rule.rule.id].append(fact)
         step()
     asked = {about: Asked(found) for about, found in cells.items()}
     found = [
         finding
         for rule in chosen
-        for finding in _findings(rule, meant[rule.rule.id], asked.get(rule.about, Asked(())))
+        for about in sorted(rule.about)
+        for finding in _findings(
+            rule,
+            [fact for fact in meant[rule.rule.id] if fact.about == about],
+            asked.get(about, Asked(())),
+        )
     ]
     return tuple(sorted(found, key=lambda each: (each.level.rank, each.rule.id)))
+
+
+Known = tuple[str, Cell | str]
+"""A rule, and the shape or thing that it is about."""
+
+
+def known_as(rule: FindingRule, fact: Fact) -> Known:
+    """What a fact is remembered as."""
+    return rule.rule.id, fact.cell if fact.cell is not None else fact.identity
 
 
 def _findings(rule: FindingRule, facts: list[Fact], asked: Asked) -> Iterator[Finding]:

@@ -70,6 +70,10 @@ class LiveAnswers(Answers, Protocol):
         """A file of the source, or ``None`` where it has none."""
         ...
 
+    def forget(self) -> None:
+        """Lets go of remembered answers."""
+        ...
+
     def nearest_rows(
         self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
     ) -> tuple[NearestRow, ...]:

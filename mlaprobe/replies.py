@@ -16,7 +16,7 @@ _GOES_ON = (*TAKEN, "accepted", "absent")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A decision without its proof. What differs in none of these fields is the same to a caller."""
+    """A decision without its proof: two that are equal are the same to a caller."""
 
     verdict: Verdict
     fold: int = 1
@@ -38,7 +38,8 @@ class Reply:
     def words(self) -> str:
         """The answer as a person says it: ``native``, ``fold 2``, ``no kernel``."""
         if self.verdict is not Verdict.FOLDED:
-            return self.verdict.value.lower().replace("_", " ")
+            words: str = self.verdict.value.lower().replace("_", " ")
+            return words
         parts = [f"fold {self.fold}"] * (self.fold > 1 or self.qlen_fold <= 1)
         parts += [f"query length fold {self.qlen_fold}"] * (self.qlen_fold > 1)
         return " and ".join(parts)

@@ -16,7 +16,10 @@ from mlaprobe.cli.emit import PipeClosedError
 from mlaprobe.errors import MlaprobeError
 
 PROGRAM = "mlaprobe"
-COMMANDS = ("report", "explain", "table", "resolve", "models")
+COMMANDS = (
+    *("report", "explain", "table", "resolve", "models", "snapshot", "compare", "check"),
+    *("findings", "history"),
+)
 """In the order of ``--help``. A command is a module of this package with a ``register``."""
 DEBUG_VARIABLE = "MLAPROBE_DEBUG"
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -29,7 +32,8 @@ Examples:
   mlaprobe table --heads 1-128 --qlen 1-8 -o table.jsonl       for programs
 
 \b
-Exit codes: 0 clean, 1 a source cannot be read, 2 wrong usage.
+Exit codes: 0 clean, 1 a source cannot be read, 2 wrong usage, 10 a check failed or found
+something, 11 something that a check needs is not known.
 """
 
 _UsageError: type[Exception] = next(

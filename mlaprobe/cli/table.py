@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mlaprobe.grid import Grid
     from mlaprobe.interface import LiveAnswers
 
+REMEMBERED = 8192
+"""Rows after which the capability forgets its answers: a table asks nothing twice."""
 FORMATS = ("jsonl", "json", "csv", "markdown")
 EPILOG = """\b
 Examples:
@@ -97,7 +99,9 @@ def _rows(
             yield rows.reducer_row(num_heads, head_dim, outcome)
             progress.step()
         return
-    for shape in grid.shapes():
+    for number, shape in enumerate(grid.shapes(), start=1):
+        if number % REMEMBERED == 0:
+            answers.forget()
         if stage is None:
             yield rows.decision_row(answers.decide(shape))
         else:

@@ -6,7 +6,7 @@ from the source, for one device and one large batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -38,8 +38,12 @@ class DeviceWorld(World):
     def _device_functions(self) -> dict[str, Any]:
         found = super()._device_functions()
         for name, value in self._device.items():
-            found[name] = Builtin(name, lambda run, a, k, span, value=value: value)
+            found[name] = Builtin(name, _constant(value))
         return found
+
+
+def _constant(value: int) -> Callable[..., int]:
+    return lambda *_: value
 
 
 class _LimitedSizing(Sizing):
@@ -79,12 +83,11 @@ def buffer_facts(
             about="buffer",
             values={
                 **shape_values(shape),
-                "past": entries * each >= settings["bound_bytes"],
-                "gib": f"{entries * each / _GIB:g}",
-                "entries": entries,
-                "batch": batch,
-                "splits": splits,
-                "device": ", ".join(f"{name}() {n}" for name, n in devices[shape.arch].items()),
+                "disagrees": entries * each >= settings["bound_bytes"],
+                "words": f"a batch of {batch} with {splits} splits each asks for at least "
+                f"{settings['bound_bytes'] / _GIB:g} GiB of partial results",
+                "example": f" ({shape.num_heads} heads at qlen {shape.qlen} for "
+                f"{entries * each / _GIB:g} GiB)",
             },
             cell=cell_of(shape),
             proof=lambda places=places: places,  # type: ignore[misc]
@@ -116,8 +119,8 @@ def _bytes_per_entry(capability: Capability, shape: DecodeShape) -> int | None:
         return None
     width = _BYTES.get(getattr(tensors[0].dtype, "kind", ""))
     inputs = {"heads": shape.num_heads, "qlen": shape.qlen}
-    planned = dispatcher._values(shape, inputs)[PARTIALS].shape[0]
-    total = prod(tensors[0].shape)
+    planned: int = dispatcher._values(shape, inputs)[PARTIALS].shape[0]
+    total: int = prod(tensors[0].shape)
     if width is None or total % planned:
         return None
     return total // planned * width

@@ -45,6 +45,8 @@ def unused_arguments(
                     "function": function.name,
                     "argument": name,
                     "needs": other,
+                    "region": function.name,
+                    "words": f"{name} has no effect, because the {other} takes no such argument",
                     "effect": _takes(capability, other, role),
                 },
                 proof=lambda place=place: place,  # type: ignore[misc]
@@ -84,6 +86,7 @@ def ignored_flags(capability: Capability, shapes: Iterable[DecodeShape]) -> Iter
                 **shape_values(shape),
                 "flag": "causal",
                 "entry": with_mask.entry,
+                "words": f"causal has no effect: {with_mask.entry} is not told of it",
                 "effect": not (same and with_mask.entry == without.entry),
             },
             cell=cell_of(shape),

@@ -187,9 +187,9 @@ def _pairs(row: TableRow) -> tuple[Pair, ...]:
     names = {dtype.value for dtype in Dtype}
     named = [Dtype(v) for v in row.fields.values() if isinstance(v, str) and v in names]
     if not named:
-        return tuple(product((Dtype.BF16, Dtype.FP8), repeat=2))
+        named = [Dtype.BF16, Dtype.FP8]
     first = (named[0], named[-1])
-    return tuple(dict.fromkeys((first, *product(dict.fromkeys(named), repeat=2))))
+    return tuple(dict.fromkeys((first, *((q, kv) for q in named for kv in named))))
 
 
 def _numbers(rows: list[TableRow]) -> list[int]:
@@ -208,4 +208,6 @@ def _inputs(rows: list[TableRow]) -> Iterator[Input]:
     """Every head count, query length and mode, those that the rows name first."""
     numbers = _numbers(rows)
     qlens = tuple(dict.fromkeys((*(n for n in numbers if n in QLENS), *QLENS)))
-    return product(dict.fromkeys((*(n for n in numbers if n in HEADS), *HEADS)), qlens, (True, False))
+    return product(
+        dict.fromkeys((*(n for n in numbers if n in HEADS), *HEADS)), qlens, (True, False)
+    )

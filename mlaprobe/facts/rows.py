@@ -24,8 +24,8 @@ def key_words(row: TableRow) -> str:
     return " ".join(f"{name}={value}" for name, value in row.fields.items())
 
 
-def row_facts(capability: Capability, reach: Reach) -> Iterator[Fact]:
-    """Every row of every table; ``reach`` knows which of them a call can reach."""
+def row_facts(capability: Capability, reach: Reach | None) -> Iterator[Fact]:
+    """Every row of every table; ``reach`` finds out which of them a call can reach."""
     for module, table in capability.tables.modules.items():
         alike: dict[tuple[Any, ...], list[TableRow]] = {}
         for row in table.rows:
@@ -57,11 +57,11 @@ def _fact(module: str, row: TableRow, places: tuple[TableRow, ...], **values: An
             **values,
         },
         proof=lambda: found,
-        identity=f"{module} {row.arch} {row.name} {key_words(row)}",
+        identity=f"{module} {row.arch} {row.name} {row.co}",
     )
 
 
-def _row(capability: Capability, module: str, row: TableRow, reach: Reach) -> Fact:
+def _row(capability: Capability, module: str, row: TableRow, reach: Reach | None) -> Fact:
     below = row.co.split("/", 2)[2]
     kernel = capability.tables.kernel(row.arch, row.name, below)
     return _fact(
@@ -70,17 +70,19 @@ def _row(capability: Capability, module: str, row: TableRow, reach: Reach) -> Fa
         (row,),
         present=kernel.co_present,
         defined=kernel.has_symbol,
-        reached=reach.of(module, row),
+        reached=None if reach is None else reach.of(module, row),
     )
 
 
 def _alike(module: str, rows: list[TableRow]) -> Fact:
     """Rows of one lookup key: which of them a call gets depends on the order of a hash map."""
     names = ", ".join(row.name for row in rows)
+    said = sorted((name, value) for name, value in rows[0].fields.items() if value)
     fact = _fact(module, rows[0], tuple(rows), alike=names)
     return Fact(
         about="row",
         values=fact.values,
         proof=fact.proof,
-        identity=f"{module} {rows[0].arch} {key_words(rows[0])}",
+        # Columns that a release has more or less of are 0 where they say nothing.
+        identity=f"{module} {rows[0].arch} " + " ".join(f"{n}={v}" for n, v in said),
     )

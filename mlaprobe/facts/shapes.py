@@ -7,7 +7,7 @@ planner or dispatcher take, with every flag.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -16,7 +16,7 @@ from mlaprobe.axes import OMITTED, cell_of
 from mlaprobe.compose import TAKEN
 from mlaprobe.facts import Fact
 from mlaprobe.grid import DEFAULT_DTYPES, DtypePair
-from mlaprobe.interface import Answers, LiveAnswers
+from mlaprobe.interface import LiveAnswers
 from mlaprobe.shape import (
     Decision,
     DecodeShape,
@@ -43,6 +43,8 @@ class Scope:
     qlens: tuple[int, ...] = tuple(range(1, 9))
     plain_heads: tuple[int, ...] = (1, 2, 4, *range(8, 129, 8))
     """The counts that are asked without work metadata, and with knobs set."""
+    knobs: bool = True
+    """Whether to ask with each environment variable set."""
     ignored_knobs: frozenset[str] = frozenset()
 
 
@@ -85,6 +87,7 @@ class Chain:
     def values(self) -> dict[str, Any]:
         """The fields of its fact."""
         planner, dispatcher = self.outcomes["planner"], self.outcomes["dispatcher"]
+        sizing = self.outcomes["sizing"]
         accepted = [stage.status in TAKEN for stage in (planner, dispatcher)]
         kinds = {(True, True): "fold", (True, False): "accepts", (False, True): "refuses"}
         return {
@@ -92,7 +95,10 @@ class Chain:
             **{stage: outcome.status for stage, outcome in self.outcomes.items()},
             "clash": self.clash,
             "clash_kind": kinds.get((accepted[0], accepted[1])) if self.clash else None,
-            "sizing_message": self.outcomes["sizing"].message,
+            "disagrees": all(accepted) and sizing.status == "rejected",
+            "words": "planner and dispatcher take it, and sizing refuses it: "
+            f"{sizing.message or 'without a reason'}",
+            "example": "",
         }
 
     def fact(self) -> Fact:
@@ -204,12 +210,14 @@ class Asker:
         self.other_entries: list[DecodeShape] = []
         """Shapes that reach another entry point than the assembly one."""
 
-    def facts(self) -> Iterator[Fact]:
-        """Everything about the scope's shapes."""
+    def facts(self, kinds: Collection[str] = ("chain", "shape", "flag")) -> Iterator[Fact]:
+        """Everything about the scope's shapes, as far as these kinds of facts need it."""
         yield from self._chains()
-        yield from self._flags()
-        yield from self._without_metadata()
-        yield from self._knobs()
+        if "shape" in kinds:
+            yield from self._flags()
+            yield from self._without_metadata()
+        if {"shape", "flag"} & set(kinds):
+            yield from self._knobs()
 
     def _shapes(self, heads: tuple[int, ...], **fields: Any) -> Iterator[DecodeShape]:
         scope = self.scope
@@ -258,7 +266,7 @@ class Asker:
 
     def _knobs(self) -> Iterator[Fact]:
         """Each knob alone, where it makes planner or dispatcher say something else."""
-        for knob in self.answers.knobs:
+        for knob in self.answers.knobs if self.scope.knobs else ():
             if knob in self.scope.ignored_knobs:
                 continue
             env = ((knob, KNOB_VALUE),)

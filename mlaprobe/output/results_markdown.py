@@ -30,7 +30,10 @@ def _lines(results: Results) -> Iterator[str]:
             yield from _rule(results, list(group))
     if results.deployments:
         yield from _deployments(results)
-    remarks = [*results.remarks, *(f"{rule} was not checked: {why}" for rule, why in results.skipped)]
+    remarks = [
+        *results.remarks,
+        *(f"{rule} was not checked: {why}" for rule, why in results.skipped),
+    ]
     if remarks:
         yield ""
         yield from (f"- {markdown(remark)}" for remark in remarks)

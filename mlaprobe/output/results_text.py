@@ -139,7 +139,8 @@ def summary(results: Results) -> str:
     text = f"{said}, in {shapes} shapes" if shapes is not None else said
     failing = sum(map(results.fails, results.changes))
     if results.command == "check":
-        text += f": {failing} of them fail the check" if failing else ": the check passes"
+        verb = "fails" if failing == 1 else "fail"
+        text += f": {failing} of them {verb} the check" if failing else ": the check passes"
     return text
 
 

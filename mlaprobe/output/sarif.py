@@ -11,7 +11,9 @@ from mlaprobe.output.rows import Row, shape_row
 from mlaprobe.results import Results
 from mlaprobe.shape import Evidence
 
-SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+SCHEMA_URI = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
 FINGERPRINT = "mlaprobe/cell/v1"
 ROOT = "AITER"
 """What the paths are relative to: AITER's own repository, not the one that is checked."""

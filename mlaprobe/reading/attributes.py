@@ -100,7 +100,7 @@ def subscript(obj: Any, key: Any, span: Span, *, python: bool) -> Any:
         if isinstance(key, slice):
             return obj[key]
         if type(key) in (int, bool):
-            if -len(obj) <= key < len(obj):
+            if (-len(obj) if python else 0) <= key < len(obj):
                 return obj[key]
             if python:
                 raise Failed("exception", "IndexError", f"index {key} out of range", span)

@@ -217,6 +217,8 @@ class Compiler:
             return convert(items[0] if items else empty, ctype, span)
         if ctype.name.startswith(("std::tuple", "std::pair", "std::array")):
             return items
+        if ctype.name.startswith("std::optional") and len(items) < 2:
+            return items[0] if items else None
         kind = module.lookup(self.machine.run, ctype.name.split("<", 1)[0], span)
         if isinstance(kind, StructType):
             return self.construct(kind, items, span, module)
@@ -228,8 +230,8 @@ class Compiler:
 
     def construct(self, struct: StructType, items: tuple[Any, ...], span: Span, module: Any) -> Any:
         """An aggregate from its members in declaration order."""
-        if len(items) > len(struct.members):
-            return Unknown(f"too many members for {struct.name}", span)
+        if len(items) > len(struct.members) or (items and not struct.plain):
+            return Unknown(f"how a {struct.name} is made is not followed", span)
         fields: dict[str, Any] = {}
         for position, (name, ctype, default) in enumerate(struct.members):
             if position < len(items):
@@ -241,8 +243,10 @@ class Compiler:
                 fields[name] = convert(
                     self.machine.evaluate(self.machine.run, default, module), ctype, span
                 )
-            else:
+            elif struct.plain:
                 fields[name] = zero_of(ctype, span)
+            else:
+                fields[name] = Unknown(f"what {struct.name} starts with is not followed", span)
         return Record(struct.name, fields)
 
 

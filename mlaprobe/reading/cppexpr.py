@@ -67,8 +67,11 @@ def _number(tr: Translator, node: Any) -> Node:
     if value is None:
         return opaque(tr, node, f"the number {text} is not followed")
     literal = ir.Const(span, value)
-    if isinstance(value, int) and "u" in text.lower():
-        tr.unsigned_literals.add(literal)
+    if isinstance(value, int):
+        bits = 64 if "l" in text.lower() or value >= 2**32 else 32
+        based = digits[:1] == "0" and 2**31 <= value < 2**32
+        if "u" in text.lower().removeprefix("0x") or based:
+            tr.unsigned_literals[literal] = bits
     return literal
 
 
@@ -138,7 +141,7 @@ def _parenthesised(node: Any) -> bool:
 def _comparison(tr: Translator, node: Any, op: str, left: Node, right: Node) -> Node:
     """A comparison; signed with unsigned compares as unsigned, which a negative value shows."""
     span = tr.tree.span(node)
-    if tr.is_unsigned(left) == tr.is_unsigned(right):
+    if bool(tr.is_unsigned(left)) == bool(tr.is_unsigned(right)):
         return ir.Binary(span, op, left, right)
     wide = CType("unsigned", "unsigned", 64)
     left, right = (s if tr.is_unsigned(s) else ir.Cast(s.span, wide, s) for s in (left, right))
@@ -175,7 +178,9 @@ def _assignment(tr: Translator, node: Any) -> Node:
     target = expression(tr, _field(node, "left"))
     value = expression(tr, _field(node, "right"))
     span = tr.tree.span(node)
-    if isinstance(target, ir.Opaque):
+    if isinstance(target, ir.Call) and getattr(target.func, "id", "") == "std::tie":
+        target = ir.Sequence(target.span, "tuple", target.args)
+    if not isinstance(target, (ir.Name, ir.Attr, ir.Index, ir.Deref, ir.Sequence)):
         return opaque(tr, node, "an assignment to something that is not followed")
     if op == "=":
         return ir.AssignExpr(span, target, value)
@@ -212,7 +217,7 @@ def _subscript(tr: Translator, node: Any) -> Node:
 
 
 def _cast(tr: Translator, node: Any) -> Node:
-    ctype = parse_type(tr.tree.source(_field(node, "type")))
+    ctype = tr.type_of(tr.tree.source(_field(node, "type")))
     value = expression(tr, _field(node, "value"))
     if ctype.kind == "void":
         return ir.Const(tr.tree.span(node), None)
@@ -256,7 +261,7 @@ def _changed_text(tr: Translator, node: Any, callee: ir.Attr, args: tuple[Node, 
 
 
 def _functional_cast(tr: Translator, node: Any, name: str, args: tuple[Node, ...]) -> Node:
-    return ir.Construct(tr.tree.span(node), parse_type(name), args)
+    return ir.Construct(tr.tree.span(node), tr.type_of(name), args)
 
 
 def _template_call(tr: Translator, node: Any, function: Any, args: tuple[Node, ...]) -> Node:
@@ -264,7 +269,7 @@ def _template_call(tr: Translator, node: Any, function: Any, args: tuple[Node, .
     head, _, rest = text.partition("<")
     head, inner = head.strip().replace(" ", ""), rest.rpartition(">")[0].strip()
     if head.removeprefix("std::") in _CASTS and len(args) == 1:
-        return ir.Cast(span, parse_type(inner), args[0])
+        return ir.Cast(span, tr.type_of(inner), args[0])
     template = tuple(_template_argument(tr, c) for c in _template_arguments(function))
     if function.type == "field_expression":
         return ir.Call(span, expression(tr, function), args, (), template)

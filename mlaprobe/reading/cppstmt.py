@@ -17,13 +17,21 @@ _EXITS = re.compile(r"\b(return|throw|goto|abort|exit)\b|CHECK|check|assert|fail
 _MULTI = re.compile(r"\b(break|continue|goto|co_await|co_yield|co_return)\b")
 
 
+def _wraps(ctype: CType) -> int:
+    return ctype.bits if ctype.kind == "unsigned" and ctype.bits >= 32 and not ctype.pointer else 0
+
+
 class Translator:
     """Translates the pieces of one tree."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, alias: Callable[[str], str | None] = lambda name: None) -> None:
         self.tree = tree
+        self.alias = alias
+        """What a type is another name for, outside functions."""
         self._types: list[dict[str, CType]] = [{}]
-        self.unsigned_literals: set[Node] = set()
+        self.unsigned_literals: dict[Node, int] = {}
+        """Unsigned literals and their bits."""
+        self._aliases: dict[str, str] = {}
         self._arrays: dict[str, CType] = {}
         self.pack = ""
         """The parameter pack of the current function."""
@@ -43,26 +51,40 @@ class Translator:
         """The element type of an array of numbers."""
         return self._arrays.get(name)
 
-    def is_unsigned(self, *nodes: Node) -> bool:
-        """Whether arithmetic over these wraps around like an unsigned integer."""
-        return any(self._unsigned(n) for n in nodes)
+    def is_unsigned(self, *nodes: Node) -> int:
+        """The bits after which arithmetic over these wraps around; 0 where it does not."""
+        return max(self._unsigned(n) for n in nodes)
 
-    def _unsigned(self, node: Node) -> bool:
+    def _unsigned(self, node: Node) -> int:
         if isinstance(node, ir.Name):
-            for types in reversed(self._types):
-                if node.id in types:
-                    ctype = types[node.id]
-                    return ctype.kind == "unsigned" and ctype.bits >= 32 and not ctype.pointer
-            return False
+            found = (types[node.id] for types in reversed(self._types) if node.id in types)
+            return _wraps(next(found, CType("auto")))
         if isinstance(node, ir.Binary):
             return node.unsigned
         if isinstance(node, (ir.Cast, ir.Construct)):
-            return node.type.kind == "unsigned" and node.type.bits >= 32
+            return _wraps(node.type)
         if isinstance(node, ir.Const):
-            return node in self.unsigned_literals
-        return isinstance(node, ir.Cond) and (
-            self._unsigned(node.then) or self._unsigned(node.orelse)
-        )
+            return self.unsigned_literals.get(node, 0)
+        if isinstance(node, ir.Unary) and node.op in ("-", "+", "~"):
+            return self._unsigned(node.value)
+        if isinstance(node, ir.Cond):
+            return self.is_unsigned(node.then, node.orelse)
+        return self._unsigned(node.target) if isinstance(node, ir.AssignExpr) else 0
+
+    def type_of(self, text: str, *, ref: bool = False, pointer: bool = False) -> CType:
+        """A type from its text, aliases resolved."""
+        ctype = parse_type(text, ref=ref, pointer=pointer)
+        for _ in range(8):
+            alias = self._aliases.get(ctype.name) or self.alias(ctype.name)
+            if ctype.kind != "other" or alias is None:
+                break
+            const = "const " if ctype.const else ""
+            ctype = parse_type(const + alias, ref=ctype.ref, pointer=ctype.pointer)
+        return ctype
+
+    def declare_alias(self, name: str, text: str) -> None:
+        """Remember what a type is called inside a function."""
+        self._aliases[name] = text
 
     def is_text(self, node: Node) -> bool:
         """Whether a variable of the current function is a string."""
@@ -95,7 +117,7 @@ class Translator:
         outer = node.child_by_field_name("declarator")
         text = self.tree.source(outer) if outer is not None else ""
         head = text.split("(", 1)[0]
-        ctype = parse_type(self.tree.source(kind), ref="&" in head, pointer="*" in head)
+        ctype = self.type_of(self.tree.source(kind), ref="&" in head, pointer="*" in head)
         return None if ctype.kind in ("void", "auto") else ctype
 
     def lambda_function(self, node: Any) -> Node:
@@ -111,7 +133,12 @@ class Translator:
             )
             if trailing is not None:
                 result = parse_type(self.tree.source(trailing).removeprefix("->").strip())
-        return self._function(self.tree.span(node), "<lambda>", params, body, result, captures=True)
+        copies = _captures_by_value(self.tree.source(node))
+        if copies is None:
+            return ir.Opaque(self.tree.span(node), "a lambda with mixed captures is not followed")
+        span = self.tree.span(node)
+        function = self._function(span, "<lambda>", params, body, result, captures=True)
+        return replace(function, copies=True) if copies else function
 
     def _function(
         self,
@@ -160,7 +187,7 @@ class Translator:
         end = declarator.start_byte if declarator is not None else node.end_byte
         text = self.tree.text[node.start_byte : end].decode("utf-8", "replace")
         name, ref, pointer = _name_of(declarator, self.tree)
-        return name, parse_type(text, ref=ref, pointer=pointer)
+        return name, self.type_of(text, ref=ref, pointer=pointer)
 
     # --- statements ------------------------------------------------------------------------------
 
@@ -199,6 +226,15 @@ class Translator:
         return ir.OpaqueStmt(
             self.tree.span(node), reason, names_in(text), bool(_EXITS.search(text))
         )
+
+
+def _captures_by_value(text: str) -> bool | None:
+    """Whether a lambda captures by value; ``None`` where it does for some variables only."""
+    names = [part.strip() for part in text[1 : text.find("]")].split(",") if part.strip()]
+    by_ref = [name.startswith("&") for name in names]
+    if not any(by_ref):
+        return bool(names)
+    return False if all(by_ref) else None
 
 
 def _only_semicolon_missing(node: Any, broken: list[Any]) -> bool:
@@ -283,7 +319,7 @@ def _declarator(tr: Translator, node: Any, head: str) -> Node:
     name, ref, pointer = _name_of(node, tr.tree)
     if not name:
         return tr.opaque(node, "a declaration that is not followed")
-    ctype = parse_type(head, ref=ref, pointer=pointer)
+    ctype = tr.type_of(head, ref=ref, pointer=pointer)
     static = bool(re.search(r"\bstatic\b", head))
     value = node.child_by_field_name("value") if node.type == "init_declarator" else None
     init = _initialiser(tr, value, ctype) if value is not None else None
@@ -313,7 +349,7 @@ def _initialiser(tr: Translator, node: Any, ctype: CType) -> Node:
     if node.type == "initializer_list":
         args = tuple(expression(tr, c) for c in node.named_children if c.type != "comment")
         if ctype.pointer and "[" not in ctype.name:
-            return ir.Sequence(tr.tree.span(node), "tuple", args)
+            return ir.Sequence(tr.tree.span(node), "tuple" if ctype.const else "list", args)
         return ir.Construct(tr.tree.span(node), ctype, args)
     return expression(tr, node)
 
@@ -332,10 +368,10 @@ def _if(tr: Translator, node: Any) -> Node:
     value = condition.child_by_field_name("value") if condition is not None else None
     prefix: list[Node] = []
     if initial is not None:
-        prefix.append(tr.statement(initial))
+        prefix.append(_initial_statement(tr, initial))
     if value is not None and value.type == "declaration":
-        declared = _declaration(tr, value)
-        if not isinstance(declared, ir.Decl):
+        declared = _condition_declaration(tr, value)
+        if declared is None:
             return tr.opaque(node, "a condition that declares something")
         prefix.append(declared)
         test: Node = ir.Name(declared.span, declared.name)
@@ -353,6 +389,23 @@ def _if(tr: Translator, node: Any) -> Node:
         orelse = tr.body(inner[0])
     branch = ir.If(span, test, then, orelse)
     return ir.Block(span, (*prefix, branch), scoped=True) if prefix else branch
+
+
+def _initial_statement(tr: Translator, node: Any) -> Node:
+    """The first part of ``if (statement; condition)``."""
+    inner = [c for c in node.named_children if c.type != "comment"]
+    return tr.statement(inner[0] if node.type == "init_statement" and len(inner) == 1 else node)
+
+
+def _condition_declaration(tr: Translator, node: Any) -> ir.Decl | None:
+    """``if (type name = value)``."""
+    value, declarator = node.child_by_field_name("value"), node.child_by_field_name("declarator")
+    if value is None or declarator is None:
+        declared = _declaration(tr, node)
+        return declared if isinstance(declared, ir.Decl) else None
+    name, ctype = tr._declared(node)
+    tr.declare(name, ctype)
+    return ir.Decl(tr.tree.span(node), name, ctype, _initialiser(tr, value, ctype)) if name else None
 
 
 def _for(tr: Translator, node: Any) -> Node:
@@ -383,12 +436,30 @@ def _for_range(tr: Translator, node: Any) -> Node:
     else:
         target = ir.Name(span, _name_of(declarator, tr.tree)[0])
     iterable = expression(tr, node.child_by_field_name("right"))
+    if isinstance(iterable, ir.Sequence):
+        iterable = ir.Sequence(iterable.span, "tuple", iterable.items)
     body = tr.body(node.child_by_field_name("body"))
+    text = tr.tree.source(declarator)
+    if text.startswith("&") and isinstance(target, ir.Name) and _assigns(body, target.id):
+        return tr.opaque(node, "a loop that writes its elements is not followed")
     loop = ir.ForEach(span, target, iterable, body)
     initial = node.child_by_field_name("initializer")
     if initial is not None:
         return ir.Block(span, (tr.statement(initial), loop), scoped=True)
     return loop
+
+
+def _assigns(body: tuple[Node, ...], name: str) -> bool:
+    """Whether a variable itself may be written."""
+    from mlaprobe.reading.walk import walk
+
+    return any(
+        (isinstance(n, ir.AssignExpr) and isinstance(n.target, ir.Name) and n.target.id == name)
+        or (isinstance(n, ir.Call) and any(getattr(a, "id", "") == name for a in n.args))
+        or (isinstance(n, ir.AddressOf) and getattr(n.value, "id", "") == name)
+        or (isinstance(n, ir.Decl) and n.type.ref and getattr(n.init, "id", "") == name)
+        for n in walk(body)
+    )
 
 
 def _while(tr: Translator, node: Any) -> Node:
@@ -418,6 +489,9 @@ def _switch(tr: Translator, node: Any) -> Node:
     span = tr.tree.span(node)
     condition = node.child_by_field_name("condition")
     value = condition.child_by_field_name("value") or condition
+    initial = condition.child_by_field_name("initializer")
+    prefix = [] if initial is None else [_initial_statement(tr, initial)]
+    declared = _condition_declaration(tr, value) if value.type == "declaration" else None
     cases: list[tuple[tuple[Node | None, ...], tuple[Node, ...]]] = []
     for case in node.child_by_field_name("body").named_children:
         if case.type == "comment":
@@ -432,7 +506,12 @@ def _switch(tr: Translator, node: Any) -> Node:
             if c.type != "comment" and (label is None or c.start_byte != label.start_byte)
         )
         cases.append(((key,), body))
-    return ir.Switch(span, expression(tr, value), tuple(cases))
+    if declared is None:
+        switch = ir.Switch(span, expression(tr, value), tuple(cases))
+    else:
+        prefix.append(declared)
+        switch = ir.Switch(span, ir.Name(declared.span, declared.name), tuple(cases))
+    return ir.Block(span, (*prefix, switch), scoped=True) if prefix else switch
 
 
 def _return(tr: Translator, node: Any) -> Node:
@@ -479,6 +558,7 @@ def _alias(tr: Translator, node: Any) -> Node:
     if name is None or kind is None:
         return _nothing(tr, node)
     ctype = parse_type(tr.tree.source(kind))
+    tr.declare_alias(tr.tree.source(name), tr.tree.source(kind))
     span = tr.tree.span(node)
     value = ir.Name(span, ctype.name.split("<", 1)[0].replace(" ", ""))
     return ir.Decl(span, tr.tree.source(name), CType("auto"), value)
@@ -494,7 +574,8 @@ def _attributed(tr: Translator, node: Any) -> Node:
 
 
 def _label(tr: Translator, node: Any) -> Node:
-    return tr.opaque(node, "a label")
+    """A label may be jumped to from anywhere in the function."""
+    return ir.OpaqueStmt(tr.tree.span(node), "a label", names_in(tr.tree.source(node)), True)
 
 
 _STATEMENTS: dict[str, Callable[[Translator, Any], Node]] = {

@@ -20,6 +20,7 @@ from mlaprobe.reading.cpptree import Tree
 from mlaprobe.reading.cpptypes import parse_type, zero_of
 from mlaprobe.reading.ir import CType, Span
 from mlaprobe.reading.macros import ExpansionError
+from mlaprobe.reading.operators import ARITHMETIC
 from mlaprobe.reading.preprocess import Included, TranslationUnit
 from mlaprobe.reading.values import (
     Builtin,
@@ -131,6 +132,8 @@ class CppModule:
         if functions:
             return self._overloaded(functions)
         last = found[-1]
+        if len({(d.namespace, d.kind) for d in found}) > 1:
+            return Unknown(f"which {last.name} is meant is not known", span)
         if last.kind in ("struct", "enum", "enumerator"):
             return last.value
         if last.kind == "alias":
@@ -188,6 +191,14 @@ class CppModule:
 
     # --- parsing ---------------------------------------------------------------------------------
 
+    def _alias(self, name: str) -> str | None:
+        """The type that a name is an alias of, as its text."""
+        if not name.replace("::", "").replace("_", "").isalnum():
+            return None
+        found = [d for d in self.definitions(name.rpartition("::")[2]) if d.kind == "alias"]
+        texts = {d.value for d in found}
+        return texts.pop() if len(texts) == 1 else None
+
     def place(self, file: str, offset: int) -> tuple[int, int]:
         """Line and column of an offset, 1-based."""
         starts = self._lines.get(file)
@@ -221,7 +232,7 @@ class CppModule:
             self.problems.append((f"macros could not be expanded: {error}", span))
             return []
         tree = Tree(tokens, self.place)
-        reader = _Reader(Translator(tree), file.path, chunk.namespace)
+        reader = _Reader(Translator(tree, self._alias), file.path, chunk.namespace)
         try:
             reader.read(tree.root)
         except RecursionError:
@@ -351,14 +362,16 @@ class _Reader:
             return
         members: list[tuple[str, CType, ir.Node | None]] = []
         statics: list[tuple[str, ir.Node]] = []
+        plain = not any(c.type == "base_class_clause" for c in node.children)
         for field in body.named_children:
+            plain = plain and not _makes(field, self.tr.tree.source(name), self.tr.tree)
             if field.type == "field_declaration":
                 members.extend(self._fields(field))
                 statics.extend(self._statics(field))
             elif field.type == "enum_specifier":
                 self._enum(field)
         label = self.tr.tree.source(name)
-        struct = StructType(label, tuple(members), tuple(statics), self.template)
+        struct = StructType(label, tuple(members), tuple(statics), self.template, plain)
         self._add("struct", label, struct)
 
     def _statics(self, field: Any) -> list[tuple[str, ir.Node]]:
@@ -438,6 +451,15 @@ class _Reader:
             self._add("alias", name, parse_type(self.tr.tree.source(kind)).name)
 
 
+def _makes(field: Any, name: str, tree: Tree) -> bool:
+    """Whether a member of a struct is a constructor, or hides others from list initialisation."""
+    if field.type == "access_specifier":
+        return tree.source(field).split(":")[0] != "public"
+    declarator = _find_declarator(field.child_by_field_name("declarator"))
+    inner = declarator.child_by_field_name("declarator") if declarator is not None else None
+    return inner is not None and tree.source(inner) == name
+
+
 def _constant(node: ir.Node, members: list[EnumMember]) -> int | None:
     """The value of an enumerator's initialiser, where it is simple."""
     if isinstance(node, ir.Const) and isinstance(node.value, int):
@@ -447,7 +469,8 @@ def _constant(node: ir.Node, members: list[EnumMember]) -> int | None:
         return -inner if inner is not None else None
     if isinstance(node, ir.Name):
         return next((m.value for m in members if m.name == node.id), None)
-    if isinstance(node, ir.Binary) and node.op == "<<":
+    if isinstance(node, ir.Binary) and node.op in ("<<", "+", "-", "*", "|"):
         left, right = _constant(node.left, members), _constant(node.right, members)
-        return left << right if left is not None and right is not None else None
+        if left is not None and right is not None and 0 <= right < 64:
+            return int(ARITHMETIC[node.op](left, right))
     return None

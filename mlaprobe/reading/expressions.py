@@ -321,8 +321,9 @@ def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
     op, span, postfix = node.op, node.span, node.postfix
 
     def update(e: Frame) -> Any:
+        operand = value(e)  # C++17 evaluates the right side first
         before = old(e)
-        after = binary(op, before, value(e), span)
+        after = binary(op, before, operand, span)
         store(e, after)
         return before if postfix else after
 

@@ -66,13 +66,13 @@ class Binary(Node):
     (``== != < <= > >=``) or one of Python's ``is``, ``is not``, ``in``, ``not in``.
 
     C++ division is spelled ``c/`` and its remainder ``c%`` (they truncate towards zero).
-    ``unsigned`` says that the result wraps, so that a negative result is not what C++ computes.
+    ``unsigned`` are the bits after which the result wraps around, 0 where it does not.
     """
 
     op: str
     left: Node
     right: Node
-    unsigned: bool = False
+    unsigned: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -54,7 +54,7 @@ NUMBERS = (int, float)
 SEQUENCES = (tuple, list)
 
 
-def binary(op: str, left: Any, right: Any, span: Span, *, unsigned: bool = False) -> Any:
+def binary(op: str, left: Any, right: Any, span: Span, *, unsigned: int = 0) -> Any:
     """``left op right``, for any values; the compiler shortcuts the common cases."""
     if type(left) is Sym or type(right) is Sym:
         return _symbolic(op, left, right, span, unsigned)
@@ -69,7 +69,7 @@ def binary(op: str, left: Any, right: Any, span: Span, *, unsigned: bool = False
     return _arithmetic(op, left, right, span, unsigned)
 
 
-def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any:
+def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
     """An operation on a symbol. What does not depend on its number is left to the number."""
     if op in COMPARE:
         return compare(op, left, right, span)
@@ -89,7 +89,7 @@ def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any
         return _compute(op, sides[0], sides[1], span, unsigned)
     if op in ("<<", ">>", "**"):
         return _compute(op, plain(left), plain(right), span, unsigned)
-    value = _compute(op, sides[0], sides[1], span, False)
+    value = _compute(op, sides[0], sides[1], span, 0)
     if isinstance(value, Unknown):
         return _compute(op, plain(left), plain(right), span, unsigned)
     result = sym.combine(
@@ -98,7 +98,7 @@ def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any
         right if type(right) is Sym else sides[1],
         value,
     )
-    if unsigned and result.compare("<", result, 0):
+    if unsigned and not (type(result) is Sym and result.fits(0, (1 << unsigned) - 1)):
         return Unknown("an unsigned value wraps around", span)
     return result
 
@@ -107,7 +107,7 @@ def _value(value: Any) -> Any:
     return value.value if type(value) is Sym else value
 
 
-def _arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any:
+def _arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         known = left if isinstance(left, Unknown) else right
         return known.derive(op, left, right)
@@ -131,7 +131,7 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _compute(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any:
+def _compute(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
     truncating = op.startswith("c")
     if op in ("/", "//", "%", "c/", "c%") and right == 0:
         if truncating and isinstance(left, int) and isinstance(right, int):
@@ -149,7 +149,7 @@ def _compute(op: str, left: Any, right: Any, span: Span, unsigned: bool) -> Any:
         result = ARITHMETIC[op](left, right)
     except (TypeError, ValueError, OverflowError) as error:
         return Unknown(str(error), span)
-    if unsigned and isinstance(result, int) and result < 0:
+    if unsigned and isinstance(result, int) and not 0 <= result < 1 << unsigned:
         return Unknown("an unsigned value wraps around", span)
     return result
 

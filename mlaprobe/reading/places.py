@@ -12,6 +12,7 @@ from mlaprobe.reading.ir import CType, Node
 from mlaprobe.reading.machine import Abandon, Failed
 from mlaprobe.reading.operators import convert
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.symbols import plain
 from mlaprobe.reading.values import (
     Builtin,
     Closure,
@@ -215,12 +216,17 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     machine, span = unit.machine, target.span
 
     def store(e: Frame, v: Any) -> None:
-        owner, at = obj(e), key(e)
+        owner, at = obj(e), plain(key(e))
         machine.run.effects += 1
         if (isinstance(owner, dict) and not isinstance(at, Unknown)) or (
             isinstance(owner, list) and type(at) is int and -len(owner) <= at < len(owner)
         ):
             owner[at] = v
+        elif isinstance(owner, tuple) and whole is not None:
+            known = type(at) is int and 0 <= at < len(owner)
+            lost = Unknown("an element at an unknown place was written", span)
+            whole(e, tuple(v if known and i == at else o if known else lost
+                           for i, o in enumerate(owner)))
         elif isinstance(owner, list):
             owner[:] = [Unknown("an element at an unknown place was written", span) for _ in owner]
         elif isinstance(owner, dict):

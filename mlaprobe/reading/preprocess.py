@@ -20,6 +20,9 @@ from mlaprobe.reading.macros import Expander, ExpansionError, Macro, parse_defin
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([A-Za-z_]\w*)?((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
 _INCLUDE = re.compile(r"""\s*(?:"([^"\n]+)"|<([^>\n]+)>)""")
+DOUBT = "_D();"
+"""What stands in the active text for a condition that could not be evaluated: a call of something
+that does not exist, so that code around it may do anything. No directive is shorter."""
 MAX_INCLUDES = 400
 MAX_DEPTH = 40
 
@@ -186,6 +189,8 @@ class _Pass:
         self.depth = depth
         self.stack: list[list[bool]] = []
         """Per open condition: [active now, some branch was taken, the outside is active]."""
+        self.doubts: list[int] = []
+        """Where conditions stand that could not be evaluated."""
 
     @property
     def active(self) -> bool:
@@ -198,9 +203,13 @@ class _Pass:
         for match in _DIRECTIVE.finditer(self.text):
             piece = self.text[last : match.start()]
             parts.append(piece if self.active else blank(piece))
-            parts.append(blank(match.group()))
+            directive = blank(match.group())
             last = match.end()
+            doubts = len(self.doubts)
             self._directive(match)
+            if len(self.doubts) > doubts:
+                directive = DOUBT + directive[len(DOUBT) :]
+            parts.append(directive)
             self.file.marks.append(match.end())
             self.file.states.append(self.unit._count)
         piece = self.text[last:]
@@ -246,8 +255,9 @@ class _Pass:
 
     def _open(self, name: str, rest: str, match: re.Match[str]) -> None:
         outside = self.active
-        value = outside and self._test(name, rest, match)
-        self.stack.append([value, value, outside])
+        value = self._test(name, rest, match) if outside else False
+        # neither branch of a condition that is not known is taken: what they hold is missing
+        self.stack.append([value is True, value is not False, outside])
 
     def _continue(self, name: str, rest: str, match: re.Match[str]) -> None:
         if not self.stack:
@@ -260,10 +270,12 @@ class _Pass:
         level[0] = False
         if level[2] and not level[1]:
             test = {"elifdef": "ifdef", "elifndef": "ifndef"}.get(name, "if")
-            level[0] = name == "else" or self._test(test, rest, match)
-            level[1] = level[0]
+            value = True if name == "else" else self._test(test, rest, match)
+            level[0] = value is True
+            level[1] = value is not False
 
-    def _test(self, name: str, rest: str, match: re.Match[str]) -> bool:
+    def _test(self, name: str, rest: str, match: re.Match[str]) -> bool | None:
+        """Whether a condition holds; ``None`` where that is not known."""
         if name in ("ifdef", "ifndef"):
             known = self.unit.macro(rest.split()[0] if rest.split() else "", self.unit._count)
             return (known is not None) == (name == "ifdef")
@@ -274,7 +286,8 @@ class _Pass:
             return Condition(expanded).value() != 0
         except (ConditionError, ExpansionError, RecursionError) as error:
             self.file.problems.append((match.start(), f"a condition: {error}"))
-            return False
+            self.doubts.append(match.start())
+            return None
 
     def _defined(self, tokens: list[Token]) -> list[Token]:
         """``defined X`` and ``__has_include(...)`` replaced by their values."""

@@ -22,11 +22,15 @@ class FunctionScope:
         self._counts[name] = count + 1
         return name if count == 0 else f"{name}@{count}"
 
-
     @cached_property
     def written(self) -> frozenset[str]:
         """Names that the function's body may write."""
         return frozenset(written_names(self._body))
+
+    @cached_property
+    def assigned(self) -> frozenset[str]:
+        """Names that the body may write itself, not through a pointer that it takes."""
+        return frozenset(written_names(self._body, through_pointers=False))
 
 
 class Scope:
@@ -49,6 +53,14 @@ class Scope:
         if ctype is not None:
             self.types[slot] = ctype
         return slot
+
+    def frozen(self) -> Scope:
+        """The names as they are now: what a later declaration adds, earlier code does not see."""
+        parent = self.parent.frozen() if self.parent is not None else None
+        copy = Scope(self.function, parent)
+        copy.names, copy.types = dict(self.names), self.types
+        copy.aliases = dict(self.aliases)
+        return copy
 
     def find(self, name: str) -> tuple[int, str, CType | None] | None:
         """(how many frames up, slot, type), or ``None`` for a name of the module."""

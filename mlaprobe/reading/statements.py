@@ -72,7 +72,8 @@ def _decl(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
     init = compile_expression(unit, node.init, scope) if node.init is not None else None
     slot = scope.declare(node.name, ctype)
     adapt = adapter(unit, ctype, span)
-    if node.static and not ctype.const and node.name in scope.function.written:
+    changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
+    if node.static and not ctype.const and node.name in changed:
         return _kept(node, slot)
     if init is None:
         return _default_init(unit, node, slot)
@@ -219,12 +220,25 @@ def _branch(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
     return compile_block(unit, body, inner)
 
 
+def _later(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
+    """A branch that is compiled when it is first taken: most of a router's never are."""
+    known: list[Exec] = []
+
+    def run(e: Frame) -> Any:
+        if not known:
+            known.append(_branch(unit, body, scope))
+        return known[0](e)
+
+    return run
+
+
 def _if(unit: Unit, node: ir.If, scope: Scope) -> Exec:
     from mlaprobe.reading.expressions import compile_expression
 
     test = compile_expression(unit, node.test, scope)
-    then = _branch(unit, node.then, scope)
-    orelse = _branch(unit, node.orelse, scope) if node.orelse else None
+    now = scope.frozen() if unit.lang == "cpp" else scope
+    then = _later(unit, node.then, now)
+    orelse = _later(unit, node.orelse, now) if node.orelse else None
     machine, traced = unit.machine, unit.traced
     watched = machine.watch(node)
     if watched is not None:

@@ -132,7 +132,9 @@ class Record:
 
     def copy(self) -> Record:
         """A copy by value, nested aggregates included."""
-        fields = {k: v.copy() if isinstance(v, Record) else v for k, v in self.fields.items()}
+        fields = {
+            k: v.copy() if isinstance(v, (Record, list)) else v for k, v in self.fields.items()
+        }
         return Record(self.type, fields)
 
     def __repr__(self) -> str:
@@ -150,6 +152,8 @@ class StructType:
     """Static constants: (name, expression). Those of a template may depend on its parameters."""
     template: tuple[str, ...] = ()
     """Names of template parameters."""
+    plain: bool = True
+    """Whether a braced list gives its members in order: no constructor, no base."""
 
 
 class Pointer:

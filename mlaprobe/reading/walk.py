@@ -57,8 +57,11 @@ def _targets(node: Node) -> Iterator[str]:
             yield name
 
 
-def written_names(body: Iterable[Node]) -> set[str]:
-    """Names of variables that a piece of code may write, also through members and pointers."""
+def written_names(body: Iterable[Node], *, through_pointers: bool = True) -> set[str]:
+    """Names of variables that a piece of code may write, also through members and pointers.
+
+    Without ``through_pointers`` a pointer that is taken and no more does not count.
+    """
     names: set[str] = set()
     for node in walk(body):
         if isinstance(node, ir.AssignExpr):
@@ -66,10 +69,10 @@ def written_names(body: Iterable[Node]) -> set[str]:
         elif isinstance(node, ir.Assign):
             for target in node.targets:
                 names.update(_targets(target))
-        elif isinstance(node, ir.AddressOf):
+        elif isinstance(node, ir.AddressOf) and through_pointers:
             names.update(_targets(node.value))
-        elif isinstance(node, ir.Call):
-            names.update(_by_call(node))
+        elif isinstance(node, ir.ExprStmt) and isinstance(node.value, ir.Call):
+            names.update(_by_call(node.value))
         elif isinstance(node, (ir.Opaque, ir.OpaqueStmt)):
             names.update(node.writes)
         elif isinstance(node, ir.ForEach):
@@ -78,13 +81,13 @@ def written_names(body: Iterable[Node]) -> set[str]:
 
 
 def _by_call(node: ir.Call) -> Iterator[str]:
-    """A method may change its object, a call its arguments; plain reads of both are common, so
-    only objects whose method is called for its own sake count (see ``effects_of_call``)."""
+    """A call made for its own sake may change the object whose method it is, and the variables
+    that are its arguments (a C++ reference looks like a value)."""
+    if isinstance(node.func, ir.Attr):
+        yield from _targets(node.func.obj)
     for arg in node.args:
-        if isinstance(arg, ir.Sequence):
-            continue
-        if isinstance(arg, ir.AddressOf):
-            yield from _targets(arg.value)
+        if isinstance(arg, (ir.Name, ir.Attr, ir.Index)):
+            yield from _targets(arg)
 
 
 def assigned_names(body: Iterable[Node]) -> list[str]:

@@ -1,53 +1,91 @@
-"""At which batch sizes an answer changes."""
+"""How an answer depends on the batch size, found from outside.
+
+Most gates are thresholds, some take multiples of a number only. Sizes around every number that a
+note names, and some others, are asked; what explains all of the answers is kept. Where nothing
+does, the snapshot says that it does not know.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 MOST_BATCH = 1 << 16
 """The largest batch size that is asked; beyond it nothing is taken to change."""
+MOST_STEPS = 12
 _NUMBERS = re.compile(r"\d+")
+_PLAIN = (1, 2, 3, 10, 100, 1000, 10007, MOST_BATCH - 1, MOST_BATCH)
 Answer = TypeVar("Answer")
+Rule = tuple[str, int, Answer]
+"""``below`` or ``multiple`` with its number, or ``any`` with 0, and the answer. The first that
+applies holds."""
 
 
-def tried(notes: Iterable[str]) -> tuple[int, ...]:
-    """The batch sizes to look at: around every power of two, and around every number that a note
-    names."""
-    around = [1 << power for power in range(MOST_BATCH.bit_length())]
-    around += [int(n) for note in notes for n in _NUMBERS.findall(note) if len(n) < 6]
-    found = {n + d for n in around for d in (-1, 0, 1)}
-    return tuple(sorted(n for n in found if 1 <= n <= MOST_BATCH))
+def numbers_in(texts: Iterable[str]) -> tuple[int, ...]:
+    """The numbers that some texts name and that can be batch sizes."""
+    found = (int(n) for text in texts for n in _NUMBERS.findall(text) if len(n) < 6)
+    return tuple(sorted({n for n in found if 1 <= n < MOST_BATCH}))
 
 
-def steps_of(
-    ask: Callable[[int], Answer], sizes: tuple[int, ...]
-) -> tuple[tuple[int, Answer], ...]:
-    """From which batch size on which answer holds, from 1 on. Between two of ``sizes`` that are
-    answered alike no change is looked for; between others it is found exactly."""
-    steps = [(sizes[0], ask(sizes[0]))]
-    for size in sizes[1:]:
-        last = steps[-1][1]
-        found = ask(size)
-        low = steps[-1][0] if len(steps) == 1 else sizes[sizes.index(size) - 1]
-        while found != last:
-            first, at = _first_other(ask, low, size, last)
-            steps.append((first, at))
-            low, last = first, at
-    return tuple(steps)
+def rules_of(
+    ask: Callable[[int], Answer], hints: Sequence[int], avoid: Iterable[int]
+) -> tuple[Rule[Answer], ...] | None:
+    """What holds at which batch size, the hints being numbers that may matter; ``None`` where
+    that was not found out.
+
+    Args:
+        ask: the answer at a batch size.
+        hints: numbers that may be thresholds or divisors.
+        avoid: sizes that are told from other numbers in an answer with difficulty.
+    """
+    around = {h * times + d for h in hints for times in (1, 2, 3, 5) for d in (-1, 0, 1)}
+    sizes = (around | set(_PLAIN)) - (set(avoid) - set(hints))
+    known = {size: ask(size) for size in sorted(sizes) if 1 <= size <= MOST_BATCH}
+    return _multiples(known, hints) or _thresholds(known, ask)
 
 
-def _first_other(
-    ask: Callable[[int], Answer], low: int, high: int, known: Answer
-) -> tuple[int, Answer]:
+def _multiples(known: dict[int, Answer], hints: Sequence[int]) -> tuple[Rule[Answer], ...] | None:
+    for divisor in hints:
+        inside = [answer for size, answer in known.items() if size % divisor == 0]
+        outside = [answer for size, answer in known.items() if size % divisor]
+        if divisor > 1 and _alike(inside) and _alike(outside) and inside[0] != outside[0]:
+            return ("multiple", divisor, inside[0]), ("any", 0, outside[0])
+    return None
+
+
+def _alike(answers: Sequence[object]) -> bool:
+    return bool(answers) and all(answer == answers[0] for answer in answers)
+
+
+def _thresholds(
+    known: dict[int, Answer], ask: Callable[[int], Answer]
+) -> tuple[Rule[Answer], ...] | None:
+    found: list[Rule[Answer]] = []
+    sizes = sorted(known)
+    for low, high in zip(sizes, sizes[1:], strict=False):
+        while known[low] != known[high]:
+            if len(found) == MOST_STEPS:
+                return None
+            low, last = _first_other(ask, low, high, known[low]), known[low]
+            known[low] = ask(low)
+            found.append(("below", low, last))
+    return (*found, ("any", 0, known[sizes[-1]]))
+
+
+def _first_other(ask: Callable[[int], Answer], low: int, high: int, known: Answer) -> int:
     """The first size above ``low`` that is answered otherwise than ``low``, where ``high`` is."""
-    answer = ask(high)
     while high - low > 1:
         middle = (low + high) // 2
-        found = ask(middle)
-        if found == known:
+        if ask(middle) == known:
             low = middle
         else:
-            high, answer = middle, found
-    return high, answer
+            high = middle
+    return high
+
+
+def applies(kind: str, number: int, batch: int) -> bool:
+    """Whether a rule holds at a batch size."""
+    if kind == "below":
+        return batch < number
+    return kind == "any" or batch % number == 0

@@ -22,10 +22,24 @@ VARIABLES = (
     *("heads", "qlen", "rows"),
     *("lse", "causal", "cp_round_robin", "persistent", "page_size"),
 )
-"""``rows`` is heads times qlen."""
+"""``rows`` is heads times qlen. Texts may hold ``batch`` besides, which is marked by hand."""
+_BATCH = "\1"
 _NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9][0-9]*)(?![\w.])")
+_MARKS = re.compile("([\0\1])")
 Phrase = list[Any]
 """Text and names of variables, in turn."""
+
+
+def mark_batch(text: str | None, batch: int) -> str | None:
+    """A text with every number that equals the batch size marked as such."""
+    if text is None:
+        return None
+    return _NUMBER.sub(lambda m: _BATCH if int(m[0]) == batch else m[0], text)
+
+
+def unmarked(text: str | None) -> str | None:
+    """A text without the characters that mark numbers."""
+    return None if text is None else text.replace("\0", "\\x00").replace(_BATCH, "\\x01")
 
 
 class Slot:
@@ -91,14 +105,12 @@ def written(
 def phrase(text: str, numbers: Iterator[int | str]) -> str | Phrase:
     """A text with its numbers filled in, as a phrase where one of them is a variable."""
     parts: Phrase = [""]
-    for at, piece in enumerate(text.split("\0")):
-        if at:
-            number = next(numbers)
-            if isinstance(number, str):
-                parts += [number, ""]
-            else:
-                parts[-1] += str(number)
-        parts[-1] += piece
+    for piece in _MARKS.split(text):
+        number = "batch" if piece == _BATCH else next(numbers) if piece == "\0" else None
+        if isinstance(number, str):
+            parts += [number, ""]
+        else:
+            parts[-1] += piece if number is None else str(number)
     return parts if len(parts) > 1 else str(parts[0])
 
 

@@ -8,7 +8,17 @@ from typing import Any
 
 from mlaprobe.chain import Launch
 from mlaprobe.shape import Evidence, Failure, Kernel, StageOutcome
-from mlaprobe.snapshot.phrases import Fields, Values, choose, phrase, said, skeleton, written
+from mlaprobe.snapshot.phrases import (
+    Fields,
+    Values,
+    choose,
+    mark_batch,
+    phrase,
+    said,
+    skeleton,
+    unmarked,
+    written,
+)
 from mlaprobe.snapshot.phrases import number as number_of
 
 FIELDS = (
@@ -41,20 +51,24 @@ def fields_of(
         outcome.persistent,
         outcome.entry,
         None if outcome.failure is None else outcome.failure.value,
-        _clean(outcome.message),
+        unmarked(outcome.message),
         outcome.key,
         kernels,
         outcome.notes,
         evidence,
         None if launch is None else launch.entry,
         launch is not None and launch.missing,
-        None if launch is None else _clean(launch.fails_after),
+        None if launch is None else unmarked(launch.fails_after),
         reduces,
     )
 
 
-def _clean(text: str | None) -> str | None:
-    return None if text is None else text.replace("\0", "\\x00")
+def at_batch(fields: Fields, batch: int) -> Fields:
+    """A record of one batch size, its texts saying so by a mark."""
+    marked = list(fields)
+    for at in _TEXTS:
+        marked[at] = mark_batch(marked[at], batch)
+    return tuple(marked)
 
 
 def write_records(
@@ -79,7 +93,9 @@ def write_records(
     return found
 
 
-def _record(mask: Fields, numbers: Iterator[int | str], names: Mapping[str, Sequence[str]]) -> Record:
+def _record(
+    mask: Fields, numbers: Iterator[int | str], names: Mapping[str, Sequence[str]]
+) -> Record:
     # In the order in which the numbers were taken out: texts, numbers, the key.
     filled = list(mask)
     for at in _TEXTS:

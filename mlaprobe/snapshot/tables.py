@@ -11,8 +11,8 @@ from mlaprobe.snapshot.phrases import Fields
 
 Setting = tuple[Any, ...]
 """A value for each axis of a table."""
-Steps = tuple[tuple[int, int], ...]
-"""From which batch size on which record holds."""
+Steps = tuple[tuple[str, int, int], ...] | None
+"""The rules of ``batches``, with the places of records; ``None``: they are not known."""
 NOTHING = -(1 << 30)
 """The place of no record: the stage is not asked."""
 

@@ -200,19 +200,20 @@ class Dispatcher:
             return (answers[0] if known else None), ()
         if shape.batch is not None or any(a.outcome.status == "unknown" for a in answers):
             return None, ()
-        groups: dict[bool, list[Dispatched]] = {}
+        kept = [a for a in answers if a.outcome.persistent is shape.persistent]
+        kept = [a for a in kept if a.entry is not None] or kept
         gates: list[Unknown] = []
         for outcome, answer in zip(outcomes, answers, strict=True):
             unknowns = [u for u, _ in outcome.decisions if u.free == "batch"]
             gates.extend(unknowns)
-            kept = answer.outcome.persistent is shape.persistent
-            groups.setdefault(kept, []).append(answer)
-        kept_answers = groups.get(True, [])
-        if not gates or not kept_answers or any(a != kept_answers[0] for a in kept_answers):
+            if answer not in kept and not unknowns:
+                return None, ()
+        if not gates or not kept or any(a != kept[0] for a in kept):
             return None, ()
-        others = {a.outcome.status + str(a.outcome.persistent) for a in groups.get(False, [])}
-        note = f"{batch_condition(gates[0])}: {'non-persistent' if others else 'another'} path"
-        return kept_answers[0], (note,)
+        others = [a for a in answers if a not in kept]
+        left = any(a.outcome.persistent is not shape.persistent for a in others)
+        note = f"{batch_condition(gates[0])}: {'non-persistent' if left else 'another'} path"
+        return kept[0], (note,)
 
     def _read(self, shape: DecodeShape, outcome: Outcome) -> Dispatched:
         if outcome.kind == "unknown":

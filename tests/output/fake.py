@@ -88,6 +88,9 @@ class Fake:
     def knobs(self) -> tuple[str, ...]:
         return (LONG_KNOB, QUIET_KNOB) if self.asked else ()
 
+    def forget(self) -> None:
+        """It remembers nothing."""
+
     def decide(self, shape: DecodeShape) -> Decision:
         self.asked.append(shape)
         sizing = self.ask("sizing", shape)

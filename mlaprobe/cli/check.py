@@ -1,0 +1,165 @@
+"""``mlaprobe check``: whether a new AITER may take the place of the pinned one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from mlaprobe.cli import options as o
+from mlaprobe.cli.compare import Deployments, RouteList
+from mlaprobe.cli.outputs import FormatOption
+
+if TYPE_CHECKING:
+    from mlaprobe.check import Check
+    from mlaprobe.compare import Kind
+    from mlaprobe.finding import Finding
+
+_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
+EPILOG = """\b
+Examples:
+  mlaprobe snapshot --aiter ~/src/aiter@v0.1.20 -o aiter.pin          make the pin
+  mlaprobe check --pin aiter.pin --aiter ~/src/aiter@main
+  mlaprobe check --pin aiter.pin --aiter installed --deployments deployments.yaml
+  mlaprobe check --pin aiter.pin --aiter installed --format sarif=out.sarif --format markdown=out.md
+  mlaprobe check --pin aiter.pin --aiter installed --accept           take over what changed
+
+\b
+Exit codes: 0 nothing that matters got worse, 10 something did (or a waiver has expired), 11
+something that is needed is not known, 1 a source cannot be read, 2 wrong usage.
+"""
+
+
+def check(
+    ctx: typer.Context,
+    pin: Annotated[
+        str, typer.Option("--pin", metavar="FILE", help="The snapshot of the AITER in use.")
+    ],
+    aiter: o.AiterOption = "installed",
+    deployments: Deployments = None,
+    waivers: Annotated[
+        _Text,
+        typer.Option("--waivers", metavar="FILE", help="Changes that do not count, from YAML."),
+    ] = None,
+    fail_on: str = typer.Option(
+        "breaks,slower", "--fail-on", metavar="LIST", help="Classes of changes that fail, or none."
+    ),
+    accept: bool = typer.Option(
+        False, "--accept", help="Show what changed, then make the new AITER the pin."
+    ),
+    arch: o.ArchList = None,
+    dtype: o.DtypeList = None,
+    heads: o.HeadsList = None,
+    qlen: o.QlenList = None,
+    lse: o.LseList = None,
+    persistent: o.PersistentList = None,
+    causal: o.CausalList = None,
+    cp_round_robin: o.RoundRobinList = None,
+    batch: o.BatchList = None,
+    page_size: o.PageSizeList = None,
+    route: RouteList = None,
+    env: o.EnvOption = None,
+    planner: o.PlannerOption = None,
+    every: bool = typer.Option(False, "--all", help="Show every change in the text."),
+    format: FormatOption = None,
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> int:
+    """Compares an AITER with the pinned one, and fails where something that matters got worse.
+
+    For CI: it needs no GPU, no ROCm and no torch. Only changes are judged; new findings inside the
+    new AITER are listed.
+    """
+    return _run(ctx.params)
+
+
+def parse_kinds(text: str) -> tuple[Kind, ...]:
+    """Classes of changes: a comma list, or ``none``.
+
+    Raises:
+        UsageError: there is no such class.
+    """
+    from mlaprobe.cli import common
+    from mlaprobe.compare import Kind
+
+    if text.strip() in ("none", ""):
+        return ()
+    names = [name.strip() for name in text.split(",")]
+    return tuple(Kind(common.parse_choice("--fail-on", n, tuple(map(str, Kind)))) for n in names)
+
+
+def _run(given: dict[str, Any]) -> int:
+    from mlaprobe.cli import common, outputs
+    from mlaprobe.cli.compare import _filled, load_served
+    from mlaprobe.waivers import load_waivers
+
+    wanted = outputs.parse_outputs(given["format"], given["output"])
+    fail_on = parse_kinds(given["fail_on"])
+    served = load_served(given)
+    waivers = () if given["waivers"] is None else load_waivers(given["waivers"])
+    common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
+    if given["accept"]:
+        _pin_file(given["pin"])
+    old, new = common.load(given["pin"]), common.load(given["aiter"])
+    done = _judge(given, old, new, served=served, fail_on=fail_on, waivers=waivers)
+    specs = {"old": given["pin"], "new": given["aiter"]}
+    outputs.write_outputs(done.results, wanted, specs=specs, every=given["every"])
+    if given["accept"]:
+        _accept(given["pin"], new, quiet=given["quiet"])
+        return 0
+    return done.code
+
+
+def _judge(given: dict[str, Any], old: Any, new: Any, **rules: Any) -> Check:
+    from mlaprobe.check import check as judged
+    from mlaprobe.cli.compare import grids_of
+    from mlaprobe.cli.progress import Progress
+
+    with Progress("shapes compared", quiet=given["quiet"]) as progress:
+        return judged(
+            old,
+            new,
+            grids=() if rules["served"] else grids_of(given, old, new),
+            findings=_new_findings(old, new, rules["served"]),
+            step=progress.step,
+            **rules,
+        )
+
+
+def _new_findings(old: Any, new: Any, served: Any) -> tuple[Finding, ...]:
+    from mlaprobe.inspection import new_findings
+    from mlaprobe.signatures import changed_signatures
+
+    return (*changed_signatures(old, new), *new_findings(old, new, served))
+
+
+def _pin_file(pin: str) -> None:
+    """Checks that a pin can be written.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    from pathlib import Path
+
+    from mlaprobe.cli.outputs import _writable
+    from mlaprobe.errors import UsageError
+
+    if not Path(pin).is_file():
+        raise UsageError(f"--accept: {pin} is no file", hint="make one: mlaprobe snapshot -o FILE")
+    _writable(Path(pin))
+
+
+def _accept(pin: str, new: Any, *, quiet: bool) -> None:
+    from mlaprobe.cli import emit
+    from mlaprobe.cli.pins import pin_text
+    from mlaprobe.output.escape import printable
+
+    emit.write([pin_text(new)], pin)
+    if not quiet:
+        print(f"{printable(pin)} holds {printable(new.source.label)} now", file=sys.stderr)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(check)

@@ -1,0 +1,161 @@
+"""``mlaprobe compare``: what two AITERs do differently."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from mlaprobe.cli import options as o
+from mlaprobe.cli.outputs import FormatOption
+
+if TYPE_CHECKING:
+    from mlaprobe.compare import Comparison
+    from mlaprobe.grid import Grid
+
+_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
+EPILOG = """\b
+Examples:
+  mlaprobe compare ~/src/aiter@v0.1.15.post3 ~/src/aiter@v0.1.16.post2
+  mlaprobe compare release:v0.1.19.post2 installed
+  mlaprobe compare OLD NEW --arch gfx950 --dtype fp8/fp8 --heads 16-128
+  mlaprobe compare OLD NEW --deployments deployments.yaml
+  mlaprobe compare OLD NEW --format json
+"""
+FILTERS = (
+    *("arch", "dtype", "heads", "qlen", "lse", "persistent", "causal", "cp_round_robin"),
+    *("batch", "page_size", "env", "planner", "route"),
+)
+Deployments = Annotated[
+    _Text,
+    typer.Option("--deployments", metavar="FILE", help="Only what a team serves, from YAML."),
+]
+RouteList = Annotated[_Text, typer.Option("--route", metavar="ROUTE", help="asm or gluon.")]
+
+
+def compare(
+    ctx: typer.Context,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A source, as --aiter takes it.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one.")],
+    deployments: Deployments = None,
+    arch: o.ArchList = None,
+    dtype: o.DtypeList = None,
+    heads: o.HeadsList = None,
+    qlen: o.QlenList = None,
+    lse: o.LseList = None,
+    persistent: o.PersistentList = None,
+    causal: o.CausalList = None,
+    cp_round_robin: o.RoundRobinList = None,
+    batch: o.BatchList = None,
+    page_size: o.PageSizeList = None,
+    route: RouteList = None,
+    env: o.EnvOption = None,
+    planner: o.PlannerOption = None,
+    every: bool = typer.Option(False, "--all", help="Show every change in the text."),
+    format: FormatOption = None,
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """What became different in behaviour, not in text: for which shapes, and whether it is a
+    regression.
+
+    Without filters: every head count, qlen 1-8, with and without the LSE and work metadata, and
+    with the planner told the dtypes and told none.
+    """
+    _run(ctx.params)
+
+
+def _run(given: dict[str, Any]) -> None:
+    from mlaprobe.cli import common, outputs
+    from mlaprobe.results import compared
+    from mlaprobe.signatures import changed_signatures
+
+    wanted = outputs.parse_outputs(given["format"], given["output"])
+    served = load_served(given)
+    common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
+    old, new = common.load(given["old"]), common.load(given["new"])
+    comparison = run_comparison(given, old, new, served)
+    results = compared(comparison, changed_signatures(old, new))
+    specs = {"old": given["old"], "new": given["new"]}
+    outputs.write_outputs(results, wanted, specs=specs, every=given["every"])
+
+
+def load_served(given: dict[str, Any]) -> Any:
+    """The deployments that were named.
+
+    Raises:
+        UsageError: filters were given as well.
+        RuleError: the file is wrong.
+    """
+    from mlaprobe.errors import UsageError
+    from mlaprobe.serving import load_deployments
+
+    if given["deployments"] is None:
+        return ()
+    filters = [name for name in FILTERS if given.get(name)]
+    if filters:
+        option = "--" + filters[0].replace("_", "-")
+        raise UsageError(
+            f"--deployments and {option} contradict each other",
+            hint="the deployments say themselves which shapes they launch",
+        )
+    return load_deployments(given["deployments"])
+
+
+def run_comparison(given: dict[str, Any], old: Any, new: Any, served: Any) -> Comparison:
+    """Compares two sources on what the filters or the deployments leave."""
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.compare import compare as compare_grids
+    from mlaprobe.comparisons import compare_served
+
+    with Progress("shapes compared", quiet=given["quiet"]) as progress:
+        if served:
+            return compare_served(old, new, served, step=progress.step)
+        return compare_grids(old, new, grids_of(given, old, new), step=progress.step)
+
+
+def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
+    """The standard grids, restricted by filters."""
+    from dataclasses import replace
+
+    from mlaprobe.cli import common
+    from mlaprobe.comparisons import standard_grids
+
+    standard = standard_grids((old, new))
+    filtered = common.make_grid(_filled(given), archs=lambda: standard[0].archs)
+    names = {
+        **{"arch": "archs", "dtype": "dtypes", "heads": "heads", "qlen": "qlens", "lse": "lse"},
+        **{"persistent": "persistent", "causal": "causal", "cp_round_robin": "cp_round_robin"},
+        **{"batch": "batches", "page_size": "page_sizes", "env": "env", "planner": "planner"},
+        "route": "route",
+    }
+    fixed = {field: getattr(filtered, field) for name, field in names.items() if given.get(name)}
+    found = [replace(grid, **_within(grid, fixed)) for grid in standard if _compatible(grid, fixed)]
+    return tuple(dict.fromkeys(grid for grid in found if grid.size)) or (filtered,)
+
+
+def _filled(given: dict[str, Any]) -> dict[str, Any]:
+    return {**given, "route": given.get("route") or "asm"}
+
+
+def _compatible(grid: Grid, fixed: dict[str, Any]) -> bool:
+    """Whether a standard grid has what the filters ask for: the grids differ in how the planner
+    is told, and in the route."""
+    return all(getattr(grid, name) == fixed[name] for name in ("route",) if name in fixed)
+
+
+def _within(grid: Grid, fixed: dict[str, Any]) -> dict[str, Any]:
+    from mlaprobe.shape import Route
+
+    found = dict(fixed)
+    # Work metadata and head counts of a grid that has few of them stay as they are.
+    if grid.persistent == (True,) and "persistent" in found:
+        found["persistent"] = tuple(value for value in found["persistent"] if value)
+    if grid.route is Route.GLUON and "heads" in found:
+        found["heads"] = tuple(count for count in found["heads"] if count in grid.heads)
+    return found
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(compare)

@@ -1,0 +1,104 @@
+"""``mlaprobe findings``: what one AITER contradicts itself in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from mlaprobe.cli import options as o
+from mlaprobe.cli.outputs import FormatOption
+
+if TYPE_CHECKING:
+    from mlaprobe.facts.shapes import Scope
+    from mlaprobe.findings import Findings
+
+LEVELS = ("error", "warning", "note", "never")
+EPILOG = """\b
+Examples:
+  mlaprobe findings                                    the installed AITER
+  mlaprobe findings --aiter ~/src/aiter@v0.1.20        a git repository at a tag
+  mlaprobe findings --arch gfx950 --dtype fp8/fp8      one arch, one pair of dtypes
+  mlaprobe findings --rule MLA005,MLA007               some rules
+  mlaprobe findings --format json                      for programs
+  mlaprobe findings --format sarif=aiter.sarif         for code scanning
+
+\b
+Exit codes: 0 nothing of that level, 10 findings, 11 a rule could not be checked or source could
+not be followed, 1 a source cannot be read, 2 wrong usage.
+"""
+
+
+def findings(
+    ctx: typer.Context,
+    aiter: o.AiterOption = "installed",
+    arch: o.ArchList = None,
+    dtype: o.DtypeList = None,
+    heads: o.HeadsList = None,
+    qlen: o.QlenList = None,
+    rule: str = typer.Option(None, "--rule", metavar="LIST", help="Only these rules: MLA001,..."),
+    fail_on: str = typer.Option(
+        "warning", "--fail-on", help="The mildest level that exits with 10: " + ", ".join(LEVELS)
+    ),
+    every: bool = typer.Option(False, "--all", help="Show every finding in the text."),
+    format: FormatOption = None,
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> int:
+    """What does not fit together inside one AITER: stages that contradict each other, kernels
+    that are missing or out of reach, arguments without effect.
+    """
+    return _run(ctx.params)
+
+
+def _run(given: dict[str, Any]) -> int:
+    from mlaprobe.cli import common, outputs
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.finding import Level
+    from mlaprobe.findingrules import finding_rules
+    from mlaprobe.inspection import inspect
+    from mlaprobe.results import found
+
+    wanted = outputs.parse_outputs(given["format"], given["output"])
+    common.parse_choice("--fail-on", given["fail_on"], LEVELS)
+    known = [each.rule.id for each in finding_rules()]
+    some = [name.strip().upper() for name in (given["rule"] or "").split(",") if name.strip()]
+    for name in some:
+        common.parse_choice("--rule", name, known)
+    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    answers = common.load(given["aiter"])
+    with Progress("shapes asked", quiet=given["quiet"]) as progress:
+        result = inspect(answers, _scope(given, answers), only=some, step=progress.step)
+    level = None if given["fail_on"] == "never" else Level(given["fail_on"])
+    rules = tuple(each.rule for each in finding_rules() if not some or each.rule.id in some)
+    results = found(result, rules, level)
+    outputs.write_outputs(results, wanted, specs={"source": given["aiter"]}, every=given["every"])
+    return _code(result, bool(results.failing))
+
+
+def _code(result: Findings, failing: bool) -> int:
+    if failing:
+        return 10
+    return 11 if result.unknown or result.skipped else 0
+
+
+def _scope(given: dict[str, Any], answers: Any) -> Scope:
+    """The shapes to ask: all that matter, as far as no filter restricts them."""
+    from mlaprobe.cli import common
+    from mlaprobe.facts.shapes import Scope
+
+    grid = common.make_grid(given, archs=lambda: answers.archs)
+    scope = Scope(archs=grid.archs, dtypes=grid.dtypes)
+    if given["heads"] is not None:
+        within = tuple(count for count in grid.heads if count <= max(scope.heads))
+        beyond = tuple(count for count in grid.heads if count > max(scope.heads))
+        scope = replace(scope, heads=within, beyond=beyond, plain_heads=within)
+    if given["qlen"] is not None:
+        scope = replace(scope, qlens=grid.qlens)
+    return scope
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(findings)

@@ -1,0 +1,133 @@
+"""Several outputs of one run: ``--format sarif=FILE --format markdown=FILE``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from mlaprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlaprobe.results import Results
+
+FORMATS = ("text", "json-v1", "markdown", "sarif", "junit", "github")
+_ALIASES = {"json": "json-v1", "md": "markdown"}
+FormatOption = Annotated[
+    Optional[list[str]],  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
+    typer.Option(
+        "--format",
+        metavar="FORMAT[=FILE]",
+        help=f"{', '.join(FORMATS)}; repeatable, to FILE or to stdout.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """One output."""
+
+    format: str
+    file: str | None
+    """``None``: stdout."""
+
+
+def parse_outputs(formats: Sequence[str] | None, output: str | None = None) -> tuple[Output, ...]:
+    """What is to be written where; text to stdout where nothing else goes there. Files are looked
+    at before anything is read.
+
+    Raises:
+        UsageError: a format is not known, two go to one place, or a file cannot be written.
+    """
+    from mlaprobe.cli.common import parse_choice
+
+    found: list[Output] = []
+    for written in formats or ():
+        name, equals, file = written.partition("=")
+        name = _ALIASES.get(name, name)
+        parse_choice("--format", name, FORMATS)
+        if equals and not file:
+            raise UsageError(f"--format: {written!r} names no file", hint=f"write {name}=FILE")
+        found.append(Output(format=name, file=file or None))
+    if all(each.file not in (None, "-") for each in found):
+        found.append(Output(format="text", file=None))
+    if output is not None:
+        found = [_redirected(each, output) for each in found]
+    _distinct(found)
+    for each in found:
+        if each.file not in (None, "-"):
+            _writable(Path(str(each.file)))
+    return tuple(found)
+
+
+def _redirected(output: Output, file: str) -> Output:
+    return output if output.file else Output(format=output.format, file=file)
+
+
+def _distinct(outputs: Sequence[Output]) -> None:
+    places = [each.file or "-" for each in outputs]
+    for place in places:
+        if places.count(place) > 1:
+            where = "stdout" if place == "-" else place
+            raise UsageError(
+                f"--format: two outputs go to {where}",
+                hint="write all but one to files of their own: --format sarif=FILE",
+            )
+
+
+def _writable(path: Path) -> None:
+    parent = path.parent
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}: it is a directory", hint="name a file")
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        why = "no such directory" if not parent.is_dir() else "the directory cannot be written to"
+        raise UsageError(f"cannot write {path}: {why}", hint="name a file in one that can be")
+
+
+def write_outputs(
+    results: Results, outputs: Sequence[Output], *, specs: dict[str, str], every: bool = False
+) -> None:
+    """Renders everything, then writes it: files first.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    from mlaprobe.cli import emit
+
+    ready = [(each, rendered(results, each.format)) for each in outputs if each.format != "text"]
+    texts = [each for each in outputs if each.format == "text"]
+    for each, text in sorted(ready, key=lambda pair: pair[0].file is None):
+        emit.write([text], each.file)
+    for each in texts:
+        from mlaprobe.output.results_text import results_lines
+
+        width = emit.width(each.file)
+        lines = results_lines(results, width=width, specs=specs, every=every)
+        emit.write_lines(lines, each.file)
+
+
+def rendered(results: Results, format: str) -> str:
+    """Results in one of the formats for programs and documents."""
+    if format == "json-v1":
+        from mlaprobe.output.results_json import json_v1
+
+        return json_v1(results)
+    if format == "markdown":
+        from mlaprobe.output.results_markdown import results_markdown
+
+        return results_markdown(results)
+    if format == "sarif":
+        from mlaprobe.output.sarif import sarif
+
+        return sarif(results)
+    if format == "junit":
+        from mlaprobe.output.junit import junit
+
+        return junit(results)
+    from mlaprobe.output.github import github
+
+    return github(results)

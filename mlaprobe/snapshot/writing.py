@@ -1,0 +1,168 @@
+"""A snapshot as text: JSON with one record per line, so that a diff shows what changed.
+
+Records, pieces of evidence and kernels are named by a few letters of a hash over what they say, so
+that a name stands for the same thing in every snapshot and nothing is renumbered by a change
+elsewhere. Evidence is named by its file and text: code that moved changes only its line.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b32encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from mlaprobe.boxes import cover
+from mlaprobe.shape import Evidence, Kernel
+from mlaprobe.snapshot.cells import write_plane
+from mlaprobe.snapshot.records import Record, write_records
+from mlaprobe.snapshot.scope import OMITTED
+from mlaprobe.snapshot.tables import NOTHING, Notebook, Steps, Table
+
+NONE = "-"
+"""The name of no record."""
+_SHORTEST = 4
+
+
+def named(contents: Sequence[str]) -> list[str]:
+    """A short name for each of some texts: the same for the same text, different for others."""
+    hashes = {text: _hash(text) for text in contents}
+    found: dict[str, str] = {}
+    for text, digest in hashes.items():
+        others = [h for t, h in hashes.items() if t != text and h[:_SHORTEST] == digest[:_SHORTEST]]
+        length = _SHORTEST
+        while any(other[:length] == digest[:length] for other in others):
+            length += 1
+        found[text] = digest[:length]
+    return [found[text] for text in contents]
+
+
+def _hash(text: str) -> str:
+    return b32encode(sha256(text.encode("utf-8", "surrogatepass")).digest()).decode().lower()
+
+
+def compact(value: object) -> str:
+    """JSON on one line."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def evidence_names(found: Iterable[Evidence]) -> list[str]:
+    """A name for each place; where one text stands on several lines of a file, by its turn."""
+    turns: dict[tuple[str, ...], list[Evidence]] = {}
+    places = list(found)
+    for each in sorted(places, key=lambda e: (e.line, e.column)):
+        turns.setdefault((each.stage, each.file, each.text), []).append(each)
+    texts = []
+    for each in places:
+        same = turns[each.stage, each.file, each.text]
+        texts.append(compact([each.stage, each.file, each.text, same.index(each)]))
+    return named(texts)
+
+
+def evidence_row(each: Evidence) -> list[Any]:
+    """A piece of evidence as JSON."""
+    return [each.stage, each.file, each.line, each.column, each.text]
+
+
+def kernel_row(each: Kernel) -> list[Any]:
+    """A kernel as JSON."""
+    return [each.symbol, each.co, each.co_present, each.has_symbol]
+
+
+class Book:
+    """What a notebook holds, with names."""
+
+    def __init__(self, notebook: Notebook) -> None:
+        places, kernels = list(notebook.evidence), list(notebook.kernels)
+        self.names = {
+            "evidence": evidence_names(places),
+            "kernels": named([compact(kernel_row(each)) for each in kernels]),
+        }
+        self.evidence = _sorted(zip(self.names["evidence"], map(evidence_row, places), strict=True))
+        self.kernels = _sorted(zip(self.names["kernels"], map(kernel_row, kernels), strict=True))
+
+
+def _sorted(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """By what they say, so that neighbours belong together."""
+    return dict(sorted(pairs, key=lambda pair: (compact(pair[1]), pair[0])))
+
+
+def table_json(table: Table, heads: Sequence[int], book: Book) -> dict[str, Any]:
+    """A stage table as JSON: axes, records and planes."""
+    written = write_records(table.records, book.names)
+    names = dict(enumerate(named([compact(each) for each in written])))
+    records = {names[at]: each for at, each in enumerate(written)}
+    names[NOTHING] = NONE
+    for (unset, steps), place in table.switches.items():
+        switch = _switch(unset, steps, names)
+        (names[place],) = named([compact(switch)])
+        records[names[place]] = switch
+    qlens = len(next(iter(table.planes.values()))) // len(heads)
+    planes: dict[str, tuple[dict[str, str], list[tuple[str, ...]]]] = {}
+    for setting, places in table.planes.items():
+        cells = [names[place] for place in places]
+        plane = tuple(tuple(cells[at : at + qlens]) for at in range(0, len(cells), qlens))
+        rows = write_plane(plane, heads)
+        planes.setdefault(compact(rows), (rows, []))[1].append(setting_names(setting))
+    return {
+        "axes": [name for name, _ in table.axes],
+        "records": _sorted(records.items()),
+        "planes": [{"for": _boxes(table, same), **rows} for rows, same in planes.values()],
+    }
+
+
+def _switch(unset: int, steps: Steps, names: Mapping[int, str]) -> Record:
+    """A record that depends on the batch size: which other holds where it is unset, and by rule."""
+    rules = None if steps is None else [[kind, n, names[place]] for kind, n, place in steps]
+    return {"unset": names[unset], "batch": rules}
+
+
+def setting_names(setting: Iterable[Any]) -> tuple[str, ...]:
+    """The values of a table's axes as words."""
+    return tuple(map(value_name, setting))
+
+
+def value_name(value: Any) -> str:
+    """A value of an axis as a word: ``gfx950``, ``fp8/fp8``, ``1``."""
+    if value == OMITTED:
+        return "omitted"
+    if isinstance(value, tuple):
+        return "/".join(map(str, value))
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _boxes(table: Table, settings: Sequence[tuple[str, ...]]) -> list[str]:
+    """Settings as few lines: ``gfx942,gfx950 fp8/fp8 0,1``."""
+    if not table.axes:
+        return []
+    order = [
+        {value_name(value): at for at, value in enumerate(values)} for _, values in table.axes
+    ]
+    lines = []
+    for box in cover(settings):
+        parts = [sorted(map(str, values), key=o.__getitem__) for values, o in zip(box, order, strict=True)]
+        lines.append(([o[p[0]] for p, o in zip(parts, order, strict=True)], " ".join(map(",".join, parts))))
+    return [text for _, text in sorted(lines)]
+
+
+def text_of(head: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a snapshot file. ``head`` is written a value per line; in ``body`` everything
+    is opened down to single records."""
+    yield "{"
+    lines = [f"{compact(name)}:{compact(value)}" for name, value in head.items()]
+    for name, value in body.items():
+        lines.append(f"{compact(name)}:{_opened(value, 3)}")
+    yield ",\n".join(lines)
+    yield "}\n"
+
+
+def _opened(value: Any, depth: int) -> str:
+    if depth == 0 or not value or not isinstance(value, (dict, list)):
+        return compact(value)
+    if isinstance(value, list):
+        if not isinstance(value[0], dict):
+            return compact(value)
+        return "[\n" + ",\n".join(_opened(each, 0) for each in value) + "\n]"
+    items = (f"{compact(k)}:{_opened(v, depth - 1)}" for k, v in value.items())
+    return "{\n" + ",\n".join(items) + "\n}"

@@ -1,0 +1,83 @@
+"""Every rule over every pair: a rule finds what its own pair was made for, and is silent about
+the faults of all others."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from mlaprobe.capability import probe
+from mlaprobe.facts import Fact
+from mlaprobe.facts.shapes import Scope
+from mlaprobe.findingrules import finding_rules
+from mlaprobe.findings import apply, known_as
+from mlaprobe.inspection import _facts
+from mlaprobe.shape import Dtype
+from mlaprobe.signatures import signature_facts
+from tests.findings.pairs import Pair, pairs
+from tests.trees.common import Tree, write
+
+SCOPE = Scope(
+    archs=("gfx942", "gfx950"),
+    dtypes=((Dtype.BF16, Dtype.BF16), (Dtype.FP8, Dtype.FP8)),
+    heads=(8, 16, 24, 32, 48, 64, 96, 128),
+    beyond=(144,),
+    qlens=(1, 2),
+    plain_heads=(8, 16, 32, 64, 128),
+)
+PAIRS = pairs()
+RULES = finding_rules()
+
+
+def facts(root: Path, tree: Tree) -> list[Fact]:
+    """Everything about one tree, however long it takes."""
+    able = tuple(rule for rule in RULES if "signature" not in rule.about)
+    return list(_facts(probe(str(write(root, tree))), SCOPE, able, lambda: None))
+
+
+@lru_cache(maxsize=1)
+def base_facts(root: Path) -> list[Fact]:
+    """What most pairs are compared with."""
+    return facts(root / "base", PAIRS["MLA001"].good)
+
+
+def new_in(pair: Pair, root: Path, shared: Path) -> dict[str, list[str]]:
+    """What each rule finds in the bad tree and not in the good one, by rule."""
+    usual = pair.good == PAIRS["MLA001"].good
+    before = base_facts(shared) if usual else facts(root / "good", pair.good)
+    after = facts(root / "bad", pair.bad)
+    good, bad = write(root / "old", pair.good), write(root / "new", pair.bad)
+    after += signature_facts(probe(str(good)), probe(str(bad)))
+    known = {known_as(rule, f) for f in before for rule in RULES if rule.means(f)}
+    found: dict[str, list[str]] = {}
+    for finding in apply(after, known=known):
+        found.setdefault(finding.rule.id, []).append(finding.message)
+    return found
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tree lies that most pairs have in common."""
+    return tmp_path_factory.mktemp("shared")
+
+
+def test_every_rule_has_a_pair() -> None:
+    assert [rule.rule.id for rule in RULES] == sorted(PAIRS)
+
+
+@pytest.mark.parametrize("rule", sorted(PAIRS))
+def test_pair(rule: str, tmp_path: Path, shared: Path) -> None:
+    pair = PAIRS[rule]
+    found = new_in(pair, tmp_path, shared)
+    assert rule in found, "the rule finds what its pair was made for"
+    assert set(found) <= {rule, *pair.also}, "and the others are silent"
+    for message in found[rule]:
+        assert "{" not in message, "a field that the facts do not have"
+        assert not message.startswith("None")
+
+
+def test_the_same_tree_twice(tmp_path: Path, shared: Path) -> None:
+    base = PAIRS["MLA001"].good
+    assert new_in(Pair(base, base), tmp_path, shared) == {}
