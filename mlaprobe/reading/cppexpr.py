@@ -218,7 +218,11 @@ def _subscript(tr: Translator, node: Any) -> Node:
 
 def _cast(tr: Translator, node: Any) -> Node:
     ctype = tr.type_of(tr.tree.source(_field(node, "type")))
-    value = expression(tr, _field(node, "value"))
+    operand = _field(node, "value")
+    signed = operand.type in ("unary_expression", "pointer_expression")
+    if signed and ctype.kind == "other" and not ctype.pointer:
+        return opaque(tr, node, "a cast, or arithmetic with something in parentheses")
+    value = expression(tr, operand)
     if ctype.kind == "void":
         return ir.Const(tr.tree.span(node), None)
     return ir.Cast(tr.tree.span(node), ctype, value)

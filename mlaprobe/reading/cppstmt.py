@@ -405,7 +405,8 @@ def _condition_declaration(tr: Translator, node: Any) -> ir.Decl | None:
         return declared if isinstance(declared, ir.Decl) else None
     name, ctype = tr._declared(node)
     tr.declare(name, ctype)
-    return ir.Decl(tr.tree.span(node), name, ctype, _initialiser(tr, value, ctype)) if name else None
+    initial = _initialiser(tr, value, ctype)
+    return ir.Decl(tr.tree.span(node), name, ctype, initial) if name else None
 
 
 def _for(tr: Translator, node: Any) -> Node:

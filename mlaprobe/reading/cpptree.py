@@ -30,6 +30,40 @@ def _adjacent(first: Token, second: Token) -> bool:
     )
 
 
+_OPENS = {"(", ",", "=", "+", "-", "*", "/", "%", "<", "<=", ">=", "==", "!=", "&&", "||", "!", "&"}
+_OPENS |= {"|", "^", "?", ":", ";", "{", "}", "return", "case"}
+_OPENS |= {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="}
+_MISLEADING = frozenset(("-", "+", "*", "&", "&&"))
+
+
+def without_idle_parentheses(tokens: list[Token], is_type: Callable[[str], bool]) -> list[Token]:
+    """``(name) - x`` as ``name - x``: the parser would take it for a cast. Macros write so."""
+    out: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        end = _lone_name(tokens, at) if tokens[at].text == "(" else 0
+        opens = not out or out[-1].text in _OPENS
+        if end and opens and tokens[end + 1].text in _MISLEADING:
+            name = "".join(t.text for t in tokens[at + 1 : end])
+            if not is_type(name):
+                out.extend(t._replace(spaced=True) for t in tokens[at + 1 : at + 2])
+                out.extend(tokens[at + 2 : end])
+                at = end + 1
+                continue
+        out.append(tokens[at])
+        at += 1
+    return out
+
+
+def _lone_name(tokens: list[Token], at: int) -> int:
+    """Where the parenthesis at a place closes, if it holds a name and something follows; else 0."""
+    end = at + 1
+    while end + 1 < len(tokens) and tokens[end].kind == "name" and tokens[end + 1].text == "::":
+        end += 2
+    holds = end + 2 < len(tokens) and tokens[end].kind == "name" and tokens[end + 1].text == ")"
+    return end + 1 if holds else 0
+
+
 class Tree:
     """The parsed text of some tokens."""
 

@@ -16,7 +16,7 @@ from mlaprobe.reading import ir
 from mlaprobe.reading.chunks import Chunk, ChunkIndex
 from mlaprobe.reading.cppexpr import expression
 from mlaprobe.reading.cppstmt import Translator, _find_declarator, _name_of
-from mlaprobe.reading.cpptree import Tree
+from mlaprobe.reading.cpptree import Tree, without_idle_parentheses
 from mlaprobe.reading.cpptypes import parse_type, zero_of
 from mlaprobe.reading.ir import CType, Span
 from mlaprobe.reading.macros import ExpansionError
@@ -199,6 +199,13 @@ class CppModule:
         texts = {d.value for d in found}
         return texts.pop() if len(texts) == 1 else None
 
+    def _is_type(self, name: str) -> bool:
+        """Whether a name in parentheses may be the type of a cast."""
+        if parse_type(name).kind != "other" or name.endswith("_t"):
+            return True
+        kinds = {d.kind for d in self.definitions(name.rpartition("::")[2])}
+        return bool(kinds & {"struct", "enum", "alias"})
+
     def place(self, file: str, offset: int) -> tuple[int, int]:
         """Line and column of an offset, 1-based."""
         starts = self._lines.get(file)
@@ -231,7 +238,7 @@ class CppModule:
         except (ExpansionError, RecursionError) as error:
             self.problems.append((f"macros could not be expanded: {error}", span))
             return []
-        tree = Tree(tokens, self.place)
+        tree = Tree(without_idle_parentheses(tokens, self._is_type), self.place)
         reader = _Reader(Translator(tree, self._alias), file.path, chunk.namespace)
         try:
             reader.read(tree.root)

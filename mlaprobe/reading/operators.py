@@ -12,6 +12,10 @@ from mlaprobe.reading.symbols import Sym, plain
 from mlaprobe.reading.values import EnumMember, Model, Record, Unknown
 
 INT_MAX = 2**31 - 1
+LONGEST = 100_000
+"""The most items of a text or a list that arithmetic makes."""
+WIDEST = 128
+"""The most bits of a whole number that arithmetic makes."""
 
 
 def c_divide(a: int, b: int) -> int:
@@ -98,9 +102,11 @@ def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
         right if type(right) is Sym else sides[1],
         value,
     )
-    if unsigned and not (type(result) is Sym and result.fits(0, (1 << unsigned) - 1)):
-        return Unknown("an unsigned value wraps around", span)
-    return result
+    if not unsigned:
+        return result
+    high = (1 << unsigned) - 1
+    fits = result.fits(0, high) if type(result) is Sym else 0 <= result <= high
+    return result if fits else Unknown("an unsigned value wraps around", span)
 
 
 def _value(value: Any) -> Any:
@@ -115,14 +121,18 @@ def _arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> An
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return _compute(op, left, right, span, unsigned)
     if op == "+" and type(left) is type(right) and isinstance(left, (str, tuple, list)):
-        return left + right
+        return left + right if len(left) + len(right) <= LONGEST else _too_long(span)
     if op == "*" and isinstance(left, (str, tuple, list)) and type(right) is int:
-        return left * min(right, 10_000)
+        return left * right if len(left) * right <= LONGEST else _too_long(span)
     if op == "%" and isinstance(left, str):
         return Unknown("text formatted with %", span)
     if op in ("|", "&", "-") and isinstance(left, (set, frozenset)):
         return ARITHMETIC[op](left, right)
     return Unknown(f"{op} of {_kind(left)} and {_kind(right)}", span)
+
+
+def _too_long(span: Span) -> Unknown:
+    return Unknown("a text or list too long to follow", span)
 
 
 def _number(value: Any) -> Any:
@@ -151,6 +161,8 @@ def _compute(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
         return Unknown(str(error), span)
     if unsigned and isinstance(result, int) and not 0 <= result < 1 << unsigned:
         return Unknown("an unsigned value wraps around", span)
+    if isinstance(result, int) and result.bit_length() > WIDEST:
+        return Unknown("a number too large to follow", span)
     return result
 
 

@@ -35,7 +35,6 @@ Store = Callable[[Frame, Any], None]
 
 def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
     """``store(frame, value)`` for an assignment target."""
-    from mlaprobe.reading.expressions import compile_expression
 
     if isinstance(target, ir.Name):
         return _store_name(unit, target, scope)
@@ -119,9 +118,7 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
     return store_above
 
 
-def _store_referred(
-    unit: Unit, found: tuple[int, str, CType | None], span: ir.Span
-) -> Store:
+def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.Span) -> Store:
     """An assignment to a reference goes to what it is bound to."""
     depth, slot, ctype = found
     assert ctype is not None
@@ -225,8 +222,12 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
         elif isinstance(owner, tuple) and whole is not None:
             known = type(at) is int and 0 <= at < len(owner)
             lost = Unknown("an element at an unknown place was written", span)
-            whole(e, tuple(v if known and i == at else o if known else lost
-                           for i, o in enumerate(owner)))
+            whole(
+                e,
+                tuple(
+                    v if known and i == at else o if known else lost for i, o in enumerate(owner)
+                ),
+            )
         elif isinstance(owner, list):
             owner[:] = [Unknown("an element at an unknown place was written", span) for _ in owner]
         elif isinstance(owner, dict):
@@ -307,9 +308,7 @@ def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref
     return None
 
 
-def _place_of_name(
-    unit: Unit, node: ir.Name, scope: Scope
-) -> Callable[[Frame], Ref | None] | None:
+def _place_of_name(unit: Unit, node: ir.Name, scope: Scope) -> Callable[[Frame], Ref | None] | None:
     found = scope.find(node.id)
     if found is None:
         return _place_of_global(unit, node)

@@ -424,7 +424,8 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
     if types is None or "..." in types or "BaseException" in types:
         return True
     if how[:1] in "0123456789\"'-" and how != "":
-        return None if any("exception" not in name and "error" not in name for name in types) else False
+        other = any("exception" not in name and "error" not in name for name in types)
+        return None if other else False
     raised = getattr(builtins, how.rsplit(".", 1)[-1], None)
     unsure = False
     for name in types:

@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 
 Expr = Any
 """An input's name, a number, or ``(op, left, right)``."""
+LARGEST = 100
+"""How many names, numbers and operations a formula may have."""
 
 
 class SymbolMisuse(TypeError):
@@ -95,12 +97,13 @@ class Recorder:
 class Sym:
     """A number with its formula."""
 
-    __slots__ = ("expr", "recorder", "value")
+    __slots__ = ("expr", "recorder", "size", "value")
 
-    def __init__(self, value: Any, expr: Expr, recorder: Recorder) -> None:
+    def __init__(self, value: Any, expr: Expr, recorder: Recorder, size: int = 1) -> None:
         self.value = value
         self.expr = expr
         self.recorder = recorder
+        self.size = size
 
     def pin(self) -> Any:
         """The plain number; the answer holds for it alone."""
@@ -116,19 +119,27 @@ class Sym:
         result = bool(FUNCTIONS[op](_number(left), _number(right)))
         return self.recorder.note((op, _expr(left), _expr(right)), result)
 
-    def combine(self, op: str, left: Any, right: Any, value: Any) -> Sym:
-        """The result of arithmetic, whose value has been computed."""
+    def combine(self, op: str, left: Any, right: Any, value: Any) -> Any:
+        """The result of arithmetic, whose value has been computed.
+
+        A formula that would grow past :data:`LARGEST` (a loop that squares its number doubles it
+        each time) is given up: the operands are pinned, and the result is a plain number.
+        """
         if type(right) is int and right == _NEUTRAL.get(op):
             return self
         if type(left) is int and op in ("+", "*") and left == _NEUTRAL[op]:
             return self
-        return Sym(value, (op, _expr(left), _expr(right)), self.recorder)
+        size = _size(left) + _size(right) + 1
+        if size > LARGEST:
+            plain(left), plain(right)
+            return value
+        return Sym(value, (op, _expr(left), _expr(right)), self.recorder, size)
 
     def rounded(self, op: str) -> Sym:
         """``ceil`` or ``floor`` of the number."""
         if type(self.value) is int:
             return self
-        return Sym(FUNCTIONS[op](self.value, 0), (op, self.expr, 0), self.recorder)
+        return Sym(FUNCTIONS[op](self.value, 0), (op, self.expr, 0), self.recorder, self.size + 1)
 
     def fits(self, low: int, high: int) -> bool:
         """Whether the number lies between two bounds, written down."""
@@ -197,6 +208,10 @@ def key_of(sym: Sym) -> Hashable:
 
 def _number(value: Any) -> Any:
     return value.value if type(value) is Sym else value
+
+
+def _size(value: Any) -> int:
+    return value.size if type(value) is Sym else 1
 
 
 def _expr(value: Any) -> Expr:

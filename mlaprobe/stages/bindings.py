@@ -57,9 +57,7 @@ class Bindings:
         self._decorators = frozenset(data["bindings"]["decorators"])
         self._name = data["bindings"]["name"]
         self._places = tuple(
-            place
-            for stage in ("planner", "reducer", "host")
-            for place in world.names.places(stage)
+            place for stage in ("planner", "reducer", "host") for place in world.names.places(stage)
         )
 
     def called(

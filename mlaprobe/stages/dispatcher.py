@@ -392,7 +392,8 @@ class _BatchPlusOne(Unknown):
         if op == "-" and len(operands) == 2 and operands[0] is self:
             one = operands[1]
             if type(one) is int and one == 1:
-                return self.batch
+                batch: Unknown = self.batch
+                return batch
         return super().derive(op, *operands)
 
 

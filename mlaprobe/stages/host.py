@@ -25,9 +25,9 @@ from mlaprobe.stages.base import (
     proof,
     why_unknown,
 )
-from mlaprobe.stages.lifting import Lifted
 from mlaprobe.stages.evidence import LazyEvidence, Trace, evidence
 from mlaprobe.stages.kernels import AsmKernel, Tables, kernel_externals
+from mlaprobe.stages.lifting import Lifted
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.world import World
 
@@ -176,9 +176,7 @@ class Host:
 
         key = (STAGE, function.function.name, lifted.key)
         outcomes = self.world.solve(key, lifted.inputs, start, context)
-        return self._judge(
-            context, outcomes, lambda: self._explore(context, args, True, function)
-        )
+        return self._judge(context, outcomes, lambda: self._explore(context, args, True, function))
 
     def _judge(
         self,

@@ -38,9 +38,7 @@ class Lifted:
         if isinstance(shape, _Place):
             return "number"
         if isinstance(shape, Tensor):
-            dims = tuple(
-                "number" if isinstance(d, _Place) else identity(d) for d in shape.shape
-            )
+            dims = tuple("number" if isinstance(d, _Place) else identity(d) for d in shape.shape)
             return (dims, shape.dtype.identity, shape.contiguous)
         known = identity(shape)
         return known if known is not None else ("id", id(shape))
