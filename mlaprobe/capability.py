@@ -347,9 +347,8 @@ def _told(value: Any, otherwise: Any) -> Any:
 def reduced_heads(shape: DecodeShape, launch: Launch) -> int:
     """The head count of the partial results that the dispatcher hands to the reducer."""
     assert isinstance(launch.call, Dispatched)
-    tensors = (a for a in launch.call.reduce_args or () if isinstance(a, Tensor))
-    partial = next(tensors, None)
-    if partial is not None and type(partial.shape[-2]) is int:
+    partial = next(iter(launch.call.reduce_args or ()), None)
+    if isinstance(partial, Tensor) and len(partial.shape) > 1 and type(partial.shape[-2]) is int:
         heads: int = partial.shape[-2]
         return heads
     return launch.outcome.final_heads or shape.num_heads

@@ -111,7 +111,8 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Exec:
     orelse = compile_block(unit, node.orelse, scope)
     spoil = _spoiler(unit, node.body, scope, "written in a loop that cannot be followed")
     written = _Written(unit, node.body, scope, "written in the order of a hash map")
-    span, machine = node.span, unit.machine
+    span = node.span
+    any_order = _AnyOrder(unit, span, store, body, orelse, written)
 
     def run(e: Frame) -> Any:
         container = source(e)
@@ -120,7 +121,7 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Exec:
             store(e, Unknown("an element of " + values.reason, span))
             return _some_round(unit, body, spoil, values, e)
         if isinstance(container, Unordered):
-            return any_order(e, container, values)
+            return any_order.run(e, container, values)
         for value in values:
             store(e, value)
             signal = body(e)
@@ -130,57 +131,85 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Exec:
                 return signal
         return orelse(e)
 
-    def any_order(e: Frame, container: Unordered, values: list[Any]) -> Any:
-        if unit.traced:
-            machine.run.trace.append((ir.Launch(span, LOOKUP, ()), None))
-        if container.probe is not None:
-            before = written.save(e)
-            store(e, container.probe)
-            with suppress(Failed):
-                body(e)
-            written.restore(e, before)
+    return run
+
+
+class _AnyOrder:
+    """A loop over a hash map: every element may be the first that leaves it."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        span: ir.Span,
+        store: Callable[[Frame, Any], None],
+        body: Exec,
+        orelse: Exec,
+        written: _Written,
+    ) -> None:
+        self.unit = unit
+        self.span = span
+        self.store = store
+        self.body = body
+        self.orelse = orelse
+        self.written = written
+
+    def run(self, e: Frame, container: Unordered, values: list[Any]) -> Any:
+        """The signal of the loop."""
+        self._watch(e, container)
+        written, run = self.written, self.unit.machine.run
         start = written.save(e)
-        leaving, steady = rounds(e, values, start)
+        leaving, steady = self._rounds(e, values, start)
         if not steady and len(values) > 1:
             start = None
-            leaving, _ = rounds(e, values, start)
+            leaving, _ = self._rounds(e, values, start)
         if not leaving:
             if len(values) > 1:
                 written.restore(e, start)
-            return orelse(e)
+            return self.orelse(e)
         at = 0
-        machine.run.observations.append(("matched", len(leaving)))
+        run.observations.append(("matched", len(leaving)))
         if len(leaving) > 1:
-            why = Unknown("the order of a hash map", span, free="hash order")
-            at = machine.run.choose(len(leaving), why)
+            why = Unknown("the order of a hash map", self.span, free="hash order")
+            at = run.choose(len(leaving), why)
         signal, value = leaving[at]
         written.restore(e, start)
-        store(e, value)
+        self.store(e, value)
         if written.names:
-            signal = body(e)
+            signal = self.body(e)
         elif isinstance(signal, Failed):
             raise signal
         return None if signal is BREAK else signal
 
-    def rounds(e: Frame, values: list[Any], start: Any) -> tuple[list[tuple[Any, Any]], bool]:
+    def _watch(self, e: Frame, container: Unordered) -> None:
+        """Let the extra element see what the loop asks of its elements."""
+        if self.unit.traced:
+            self.unit.machine.run.trace.append((ir.Launch(self.span, LOOKUP, ()), None))
+        if container.probe is not None:
+            before = self.written.save(e)
+            self.store(e, container.probe)
+            with suppress(Failed):
+                self.body(e)
+            self.written.restore(e, before)
+
+    def _rounds(
+        self, e: Frame, values: list[Any], start: Any
+    ) -> tuple[list[tuple[Any, Any]], bool]:
         """The elements that leave the loop, each tried as the first of its rounds, and whether
         all others leave the variables as they are: then any order has the same outcome."""
         leaving: list[tuple[Any, Any]] = []
         steady = True
         for value in values:
-            written.restore(e, start)
-            store(e, value)
+            self.written.restore(e, start)
+            self.store(e, value)
             try:
-                signal = body(e)
+                signal = self.body(e)
             except Failed as failure:
                 signal = failure
             if signal is not None and signal is not CONTINUE:
                 leaving.append((signal, value))
-            elif not written.unchanged(e, start):
+            elif not self.written.unchanged(e, start):
                 steady = False
         return leaving, steady
-
-    return run
 
 
 class _Written:

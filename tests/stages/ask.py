@@ -19,7 +19,9 @@ def opened(root: Path, tree: Tree) -> Capability:
     return probe(str(write(root, tree)))
 
 
-def shape(arch: str, dtypes: tuple[str, str], heads: int, qlen: int = 1, **more: Any) -> DecodeShape:
+def shape(
+    arch: str, dtypes: tuple[str, str], heads: int, qlen: int = 1, **more: Any
+) -> DecodeShape:
     """A question, short."""
     env = tuple(sorted(more.pop("env", {}).items()))
     q, kv = dtypes
@@ -35,7 +37,12 @@ def shape(arch: str, dtypes: tuple[str, str], heads: int, qlen: int = 1, **more:
 
 
 def ask(
-    capability: Capability, arch: str, dtypes: tuple[str, str], heads: int, qlen: int = 1, **more: Any
+    capability: Capability,
+    arch: str,
+    dtypes: tuple[str, str],
+    heads: int,
+    qlen: int = 1,
+    **more: Any,
 ) -> Decision:
     """What the source alone says of a shape."""
     return capability.judge(shape(arch, dtypes, heads, qlen, **more))

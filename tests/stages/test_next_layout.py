@@ -133,7 +133,7 @@ def test_an_entry_that_the_package_lacks(capability: Capability, tmp_path: Path)
     assert (gone.verdict, gone.stage) == (Verdict.REJECTED, "dispatcher")
 
 
-# --- changes ---------------------------------------------------------------------------------------
+# --- changes ------------------------------------------------------------------------
 
 
 def _edit(path: str, *edits: tuple[str, str]) -> Tree:
@@ -149,9 +149,13 @@ def test_a_clause_in_the_shared_rule_shows_everywhere(tmp_path: Path) -> None:
 
 
 def test_a_plan_of_the_binding_alone_is_incoherent(tmp_path: Path) -> None:
-    tree = _edit(today.BINDING, (
-        "head_plan_v1_2(arch_id, static_cast<int32_t>(num_heads),",
-        "head_plan_v1_2(arch_id, static_cast<int32_t>(num_heads == 64 ? 128 : num_heads),"))
+    tree = _edit(
+        today.BINDING,
+        (
+            "head_plan_v1_2(arch_id, static_cast<int32_t>(num_heads),",
+            "head_plan_v1_2(arch_id, static_cast<int32_t>(num_heads == 64 ? 128 : num_heads),",
+        ),
+    )
     assert ask(opened(tmp_path, tree), "gfx950", FP8, 64).verdict is Verdict.INCOHERENT
 
 
@@ -161,8 +165,13 @@ def test_a_plan_of_the_binding_alone_is_incoherent(tmp_path: Path) -> None:
         (following.SHAPE, ("(num_heads == 16) || wide_heads", "(num_heads == 16) || ask(arch_id)")),
         (following.CASES, ("#define MLA_REDUCE_CASES(X, ...)", "#define MLA_OTHER_CASES(X, ...)")),
         (today.OPS, ('"get_mla_decode_head_plan_v1"', '"get_another_plan"')),
-        (following.BRIDGE, ("        int ret                         = fn();\n",
-                            "        int ret = run_on_device(fn);\n")),
+        (
+            following.BRIDGE,
+            (
+                "        int ret                         = fn();\n",
+                "        int ret = run_on_device(fn);\n",
+            ),
+        ),
     ],
 )
 def test_what_cannot_be_followed(

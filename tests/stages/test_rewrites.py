@@ -105,21 +105,28 @@ DE_MORGAN = """\
           !((num_heads != 32) && (num_heads != 128) &&
             ((num_heads != 64) || (max_seqlen_qo != 1)))));
 """
-ARITHMETIC = RULE.replace("== 16)", "== (1 << 4))").replace("== 32)", "== 8 * 4)").replace(
-    "== 128)", "== 0x80)"
-).replace("== 64)", "== 128 / 2)")
+ARITHMETIC = (
+    RULE.replace("== 16)", "== (1 << 4))")
+    .replace("== 32)", "== 8 * 4)")
+    .replace("== 128)", "== 0x80)")
+    .replace("== 64)", "== 128 / 2)")
+)
 NEARBY = (
     "#if 0\n    const bool natively_supported = (num_heads == 24);\n#endif\n"
     "    // const bool natively_supported = (num_heads == 40);\n"
     "    /* (num_heads == 48) || */\n"
     + RULE.replace("(num_heads == 16) ||", "(num_heads == 16) || // (num_heads == 80) ||\n")
 )
-SPACED = RULE.replace("num_heads == ", "num_heads==").replace(" && ", "&&").replace(
-    "const bool natively_supported =\n", "const bool natively_supported\n=\n\n"
-).replace(" ||\n        ", "\n  || ")
+SPACED = (
+    RULE.replace("num_heads == ", "num_heads==")
+    .replace(" && ", "&&")
+    .replace("const bool natively_supported =\n", "const bool natively_supported\n=\n\n")
+    .replace(" ||\n        ", "\n  || ")
+)
 MACRO = (
-    "#define IS_GFX950 (arch_id == \"gfx950\")\n#define BOTH(x) (q_is_##x && kv_is_##x)\n"
-    + RULE.replace('(arch_id == "gfx950")', "IS_GFX950").replace("q_is_fp8 && kv_is_fp8", "BOTH(fp8)")
+    '#define IS_GFX950 (arch_id == "gfx950")\n#define BOTH(x) (q_is_##x && kv_is_##x)\n'
+    + RULE.replace('(arch_id == "gfx950")', "IS_GFX950")
+    .replace("q_is_fp8 && kv_is_fp8", "BOTH(fp8)")
     .replace("!q_is_fp8 && !kv_is_fp8", "!q_is_fp8 && !kv_is_fp8")
 )
 SAME = {
@@ -135,8 +142,11 @@ SAME = {
     "comments and #if 0": _planner(NEARBY),
     "macros": _planner(MACRO),
     "an early branch": _planner(
-        "    bool natively_supported = false;\n    if(num_heads == 16) { natively_supported = true; }\n"
-        "    else {\n" + RULE.replace("const bool natively_supported", "natively_supported") + "    }\n"
+        "    bool natively_supported = false;\n"
+        "    if(num_heads == 16) { natively_supported = true; }\n"
+        "    else {\n"
+        + RULE.replace("const bool natively_supported", "natively_supported")
+        + "    }\n"
     ),
     "a reference": _planner(
         RULE.replace("const bool natively_supported", "bool decided")
@@ -144,35 +154,60 @@ SAME = {
     ),
     "the fold in a helper": _planner(
         RULE,
-        (PLANNER_HEAD, "static void fold(int32_t& heads, int32_t& batches, int32_t& ratio)\n"
-         "{\n    ratio = heads / 16;\n    heads = 16;\n    batches *= ratio;\n}\n\n" + PLANNER_HEAD),
-        ("        qk_batch_ratio = num_heads / 16;\n        num_heads      = 16;\n"
-         "        num_batches *= qk_batch_ratio;\n",
-         "        fold(num_heads, num_batches, qk_batch_ratio);\n"),
+        (
+            PLANNER_HEAD,
+            "static void fold(int32_t& heads, int32_t& batches, int32_t& ratio)\n"
+            "{\n    ratio = heads / 16;\n    heads = 16;\n    batches *= ratio;\n}\n\n"
+            + PLANNER_HEAD,
+        ),
+        (
+            "        qk_batch_ratio = num_heads / 16;\n        num_heads      = 16;\n"
+            "        num_batches *= qk_batch_ratio;\n",
+            "        fold(num_heads, num_batches, qk_batch_ratio);\n",
+        ),
     ),
     "another file": {
-        **_planner("    const bool natively_supported = keeps(arch_id, num_heads, q_is_fp8, "
-                   "kv_is_fp8, max_seqlen_qo);\n",
-                   ('#include "aiter_hip_common.h"\n',
-                    '#include "aiter_hip_common.h"\n#include "mla_rules.h"\n')),
+        **_planner(
+            "    const bool natively_supported = keeps(arch_id, num_heads, q_is_fp8, "
+            "kv_is_fp8, max_seqlen_qo);\n",
+            (
+                '#include "aiter_hip_common.h"\n',
+                '#include "aiter_hip_common.h"\n#include "mla_rules.h"\n',
+            ),
+        ),
         "csrc/include/mla_rules.h": "#pragma once\n#include <string>\ninline bool keeps(const "
-        "std::string& arch_id, int num_heads, bool q_is_fp8, bool kv_is_fp8, int max_seqlen_qo)\n{\n"
-        + RULE + "    return natively_supported;\n}\n",
+        "std::string& arch_id, int num_heads, bool q_is_fp8, bool kv_is_fp8, "
+        "int max_seqlen_qo)\n{\n" + RULE + "    return natively_supported;\n}\n",
     },
-    "a set in Python": changed(today.tree(), today.DISPATCHER, (
-        LISTED, "and (nhead in {32, 128} or (nhead, max_seqlen_q) == (64, 1))")),
-    "a function in Python": changed(
-        today.tree(), today.DISPATCHER,
-        (LISTED, "and _listed(nhead, max_seqlen_q)"),
-        ("def mla_decode_fwd(", "_TILES = {32: 8, 64: 1, 128: 8}\n\n\n"
-         "def _listed(heads, qlen):\n    if heads == 64:\n        return qlen <= _TILES[heads]\n"
-         "    return heads in _TILES\n\n\ndef mla_decode_fwd("),
+    "a set in Python": changed(
+        today.tree(),
+        today.DISPATCHER,
+        (LISTED, "and (nhead in {32, 128} or (nhead, max_seqlen_q) == (64, 1))"),
     ),
-    "any() in Python": changed(today.tree(), today.DISPATCHER, (
-        LISTED, "and any(nhead == n and max_seqlen_q <= q for n, q in "
-        "((32, 99), (128, 99), (64, 1)))")),
-    "not in, reversed": changed(today.tree(), today.DISPATCHER, (
-        LISTED, "and not (nhead not in (32, 64, 128) or (nhead == 64 and max_seqlen_q != 1))")),
+    "a function in Python": changed(
+        today.tree(),
+        today.DISPATCHER,
+        (LISTED, "and _listed(nhead, max_seqlen_q)"),
+        (
+            "def mla_decode_fwd(",
+            "_TILES = {32: 8, 64: 1, 128: 8}\n\n\n"
+            "def _listed(heads, qlen):\n    if heads == 64:\n        return qlen <= _TILES[heads]\n"
+            "    return heads in _TILES\n\n\ndef mla_decode_fwd(",
+        ),
+    ),
+    "any() in Python": changed(
+        today.tree(),
+        today.DISPATCHER,
+        (
+            LISTED,
+            "and any(nhead == n and max_seqlen_q <= q for n, q in ((32, 99), (128, 99), (64, 1)))",
+        ),
+    ),
+    "not in, reversed": changed(
+        today.tree(),
+        today.DISPATCHER,
+        (LISTED, "and not (nhead not in (32, 64, 128) or (nhead == 64 and max_seqlen_q != 1))"),
+    ),
 }
 
 
@@ -191,7 +226,7 @@ def test_rewrites_that_do_not_matter(
     assert not wrong, next(iter(wrong.items()))
 
 
-# --- what must show --------------------------------------------------------------------------------
+# --- what must show -----------------------------------------------------------------
 
 MORE = "(num_heads == 16) || (num_heads == 48) ||"
 HOST_48 = Row("fp8", "fp8", 48, 1, 1)
@@ -287,13 +322,18 @@ def test_a_knob_that_two_languages_read_differently(tmp_path: Path) -> None:
         changed(
             today.tree(),
             today.PLANNER,
-            ("        (num_heads == 16) ||\n",
-             '        (num_heads == 16) || (std::getenv("MLA_WIDE") != nullptr &&\n'
-             '         std::atoi(std::getenv("MLA_WIDE")) != 0 && num_heads == 48) ||\n'),
+            (
+                "        (num_heads == 16) ||\n",
+                '        (num_heads == 16) || (std::getenv("MLA_WIDE") != nullptr &&\n'
+                '         std::atoi(std::getenv("MLA_WIDE")) != 0 && num_heads == 48) ||\n',
+            ),
         ),
         today.DISPATCHER,
-        ("        nhead == 16\n",
-         '        nhead == 16\n        or (os.environ.get("MLA_WIDE", "0") == "1" and nhead == 48)\n'),
+        (
+            "        nhead == 16\n",
+            "        nhead == 16\n"
+            '        or (os.environ.get("MLA_WIDE", "0") == "1" and nhead == 48)\n',
+        ),
     )
     capability: Capability = opened(tmp_path, tree)
     assert ask(capability, "gfx950", FP8, 48).verdict is Verdict.FOLDED

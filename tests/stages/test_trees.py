@@ -100,9 +100,7 @@ def test_the_non_persistent_path(capability: Capability) -> None:
 
 
 def test_another_entry_point(capability: Capability) -> None:
-    decision = ask(
-        capability, "gfx950", FP8, 128, env={"AITER_ENABLE_EXPERIMENTAL": "1"}
-    )
+    decision = ask(capability, "gfx950", FP8, 128, env={"AITER_ENABLE_EXPERIMENTAL": "1"})
     assert decision.verdict is Verdict.NATIVE
     outcome = decision.outcome("host")
     assert outcome is not None
@@ -140,9 +138,7 @@ def test_kernels_that_do_not_ship(tmp_path: Path) -> None:
     gone = ask(opened(tmp_path / "a", without), "gfx950", FP8, 32)
     assert gone.verdict is Verdict.NO_KERNEL
     assert "not shipped" in (gone.message or "")
-    wrong = ask(
-        opened(tmp_path / "b", {**tree, path: code_object("another")}), "gfx950", FP8, 32
-    )
+    wrong = ask(opened(tmp_path / "b", {**tree, path: code_object("another")}), "gfx950", FP8, 32)
     assert wrong.verdict is Verdict.NO_KERNEL
     assert "does not define" in (wrong.message or "")
     pointer = {**tree, path: "version https://git-lfs.github.com/spec/v1\n"}
@@ -216,8 +212,9 @@ def test_a_source_without_any_stage(tmp_path: Path) -> None:
 
 
 def test_an_empty_planner_file_is_unknown(tmp_path: Path) -> None:
-    decision = ask(opened(tmp_path, {**today.tree(), today.BINDING: "", today.PLANNER: ""}),
-                   "gfx950", FP8, 16)
+    decision = ask(
+        opened(tmp_path, {**today.tree(), today.BINDING: "", today.PLANNER: ""}), "gfx950", FP8, 16
+    )
     assert decision.verdict is Verdict.UNKNOWN
     assert decision.stage == "planner"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.trees import python
 
-_ASKING = '''\
+_ASKING = """\
 import enum as _enum
 import functools as _functools
 import math
@@ -89,29 +89,36 @@ def mla_ps1_fp8_asm_fwd(
     max_seqlen_q: int,
     causal: bool,
 ) -> None: ...
-'''
+"""
 
 OPS_TEXT = (
-    _ASKING + python.OPS_TEXT[python.OPS_TEXT.index("\n\n@compile_ops") :]
-).replace("num_head_qo % 8 == 0", "num_head_qo % 4 == 0").replace("multiple of 8", "multiple of 4")
+    (_ASKING + python.OPS_TEXT[python.OPS_TEXT.index("\n\n@compile_ops") :])
+    .replace("num_head_qo % 8 == 0", "num_head_qo % 4 == 0")
+    .replace("multiple of 8", "multiple of 4")
+)
 
 _START = python.DISPATCHER_TEXT.index("    if (\n        nhead == 16")
 _END = python.DISPATCHER_TEXT.index("        # taken as it is")
 
 DISPATCHER_TEXT = (
-    python.DISPATCHER_TEXT[:_START]
-    + """\
+    (
+        python.DISPATCHER_TEXT[:_START]
+        + """\
     plan = mla_head_plan(nhead, max_seqlen_q, q.dtype, kv_buffer.dtype)
     wide = plan.backend in (_Backend.FLYDSL, _Backend.PS1_ASM)
     if wide or plan.kind in (_Kind.NATIVE, _Kind.TAKEN):
 """
-    + python.DISPATCHER_TEXT[_END:]
-).replace(
-    "    elif nhead in range(32, 128 + 1, 16):\n        fold_factor = nhead // 16\n        nhead = 16\n",
-    "    elif plan.kind == _Kind.FOLDED:\n        fold_factor = plan.ratio\n        nhead = plan.heads\n",
-).replace(
-    "    if is_experimental_enabled() and nhead * max_seqlen_q == 128:\n",
-    """\
+        + python.DISPATCHER_TEXT[_END:]
+    )
+    .replace(
+        "    elif nhead in range(32, 128 + 1, 16):\n        fold_factor = nhead // 16\n"
+        "        nhead = 16\n",
+        "    elif plan.kind == _Kind.FOLDED:\n        fold_factor = plan.ratio\n"
+        "        nhead = plan.heads\n",
+    )
+    .replace(
+        "    if is_experimental_enabled() and nhead * max_seqlen_q == 128:\n",
+        """\
     if plan.backend == _Backend.PS1_ASM:
         aiter.mla_ps1_fp8_asm_fwd(q, work_indptr, final_lse, max_seqlen_q, True)
     elif plan.backend == _Backend.FLYDSL:
@@ -120,7 +127,9 @@ DISPATCHER_TEXT = (
         flydsl_mla_fp8(logits, q, kv_buffer, work_indptr, max_seqlen_q=max_seqlen_q)
     elif plan.backend == _Backend.HK:
 """,
-).replace(
-    "from aiter.jit.core import is_experimental_enabled\n",
-    "from aiter.ops.attention import _Backend, _Kind, mla_head_plan\n",
+    )
+    .replace(
+        "from aiter.jit.core import is_experimental_enabled\n",
+        "from aiter.ops.attention import _Backend, _Kind, mla_head_plan\n",
+    )
 )

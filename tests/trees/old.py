@@ -110,7 +110,7 @@ void get_mla_metadata_v1(const torch::Tensor& seqlens_kv_indptr,
 }
 """
 
-DISPATCHER_TEXT = '''\
+DISPATCHER_TEXT = """\
 import torch
 
 import aiter
@@ -138,7 +138,7 @@ def mla_decode_fwd(
         attn_lse = torch.empty((total_s, 1, nhead, 1), dtype=dtypes.fp32)
         aiter.mla_reduce_v1(logits, attn_lse, reduce_indptr, max_seqlen_q, 1, o)
     return logits
-'''
+"""
 
 
 def _torch(text: str) -> str:
@@ -170,15 +170,20 @@ def _first_router() -> str:
 
 
 def _first_entry() -> str:
-    text = _torch(today.REDUCER_ENTRY).replace("MERGE_ROUTER(num_heads, head_dim, ",
-                                               "MERGE_ROUTER(num_heads, head_dim, wg, ")
-    return text.replace("    if(num_tiles > 0)",
-                        "    const int wg = get_cu_num() > 100 ? 1 : 4;\n    if(num_tiles > 0)")
+    text = _torch(today.REDUCER_ENTRY).replace(
+        "MERGE_ROUTER(num_heads, head_dim, ", "MERGE_ROUTER(num_heads, head_dim, wg, "
+    )
+    return text.replace(
+        "    if(num_tiles > 0)",
+        "    const int wg = get_cu_num() > 100 ? 1 : 4;\n    if(num_tiles > 0)",
+    )
 
 
 def _switch_router() -> str:
     """The latest generation: a switch over the dtypes around the chain, names swapped."""
-    chain = today.router().replace("MERGE_ROUTER(HEADS, DIM, NAME,", "MERGE_CHAIN(HEADS, DIM, NAME,")
+    chain = today.router().replace(
+        "MERGE_ROUTER(HEADS, DIM, NAME,", "MERGE_CHAIN(HEADS, DIM, NAME,"
+    )
     return chain + (
         "#define MERGE_ROUTER(OUT, DIM, HEADS, NAME, ...) \\\n"
         "    switch((OUT)) { \\\n"
@@ -193,7 +198,8 @@ ENTRIES = {
     "chain": today.REDUCER_ENTRY,
     "groups": _first_entry(),
     "switch": today.REDUCER_ENTRY.replace(
-        "MERGE_ROUTER(num_heads, head_dim,", "MERGE_ROUTER(final_output.dtype(), head_dim, num_heads,"
+        "MERGE_ROUTER(num_heads, head_dim,",
+        "MERGE_ROUTER(final_output.dtype(), head_dim, num_heads,",
     ),
 }
 

@@ -68,7 +68,7 @@ def get_mla_metadata_info_v1(
     )
 '''
 
-DISPATCHER_TEXT = '''\
+DISPATCHER_TEXT = """\
 import functools
 import os
 
@@ -180,9 +180,9 @@ def mla_decode_fwd(
         )
     aiter.mla_reduce_v1(logits, attn_lse, reduce_indptr, max_seqlen_q, get_cu_num(), o)
     return logits, final_lse
-'''
+"""
 
-GLUON_TEXT = '''\
+GLUON_TEXT = """\
 import triton
 from triton.experimental import gluon
 
@@ -205,4 +205,4 @@ def mla_gluon(
     grid = (q_nope.shape[0], triton.cdiv(heads, 16))
     _mla_decode[grid](q_nope, kv_c, o, page_table, seq_info, sm_scale, HEADS=heads)
     return o, None
-'''
+"""

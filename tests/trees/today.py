@@ -205,7 +205,8 @@ void mla_decode_stage1_asm_fwd(aiter_tensor_t* Q,
         const auto& cfg     = it->second;
         const char* name    = cfg.knl_name.c_str();
         const char* co_name = cfg.co_name.c_str();
-        impl_ptr = &impl_ptr_map.get_or_create(name, [&]() { return AiterAsmKernel(name, co_name); });
+        impl_ptr            = &impl_ptr_map.get_or_create(
+            name, [&]() { return AiterAsmKernel(name, co_name); });
     }
     AITER_CHECK(impl_ptr != nullptr, __func__, ": no such kernel ", kernelName);
     impl_ptr->launch_kernel({&args, &arg_size, 1, 1, 1, 256, 1, 1, stream});
