@@ -29,6 +29,7 @@ from multiprocessing import get_context
 from statistics import mean, median, quantiles
 
 import mlaprobe
+from mlaprobe.capability import probe
 from mlaprobe.grid import DtypePair, Grid
 
 GIT_VARIABLE = "MLAPROBE_AITER_GIT"
@@ -148,7 +149,7 @@ _capability: mlaprobe.Capability | None = None
 
 def _open(spec: str) -> None:
     global _capability
-    _capability = mlaprobe.probe(spec)
+    _capability = probe(spec)
 
 
 def _tabulate(grid: Grid) -> tuple[dict[str, tuple[int, float]], int]:

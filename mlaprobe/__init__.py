@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mlaprobe.capability import Capability, probe
+    from mlaprobe.capability import Capability
     from mlaprobe.errors import (
         MlaprobeError,
         NotAiterError,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from mlaprobe.padding import Strategy
     from mlaprobe.padplan import Mode, PadPlan, Rejected
+    from mlaprobe.probing import probe
     from mlaprobe.resolve import CannotRunError, padded_num_heads, plan
     from mlaprobe.shape import (
         Decision,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         StageOutcome,
         Verdict,
     )
+    from mlaprobe.snapshot import Snapshot
 
     __version__: str
 
@@ -66,6 +68,7 @@ __all__ = [
     "Rejected",
     "Route",
     "RuleError",
+    "Snapshot",
     "SourceError",
     "StageOutcome",
     "Strategy",
@@ -78,18 +81,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "capability": ("Capability", "probe"),
+    "capability": ("Capability",),
     "errors": (
         *("MlaprobeError", "NotAiterError", "OutOfRangeError", "RuleError"),
         *("SourceError", "UsageError"),
     ),
     "padding": ("Strategy",),
     "padplan": ("Mode", "PadPlan", "Rejected"),
+    "probing": ("probe",),
     "resolve": ("CannotRunError", "padded_num_heads", "plan"),
     "shape": (
         *("Decision", "DecodeShape", "Dtype", "Evidence", "Failure", "Kernel"),
         *("PlannerCall", "Route", "StageOutcome", "Verdict"),
     ),
+    "snapshot": ("Snapshot",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -16,7 +16,7 @@ Box = tuple[frozenset[Hashable], ...]
 
 _MOST_WORK = 400_000
 """Cells times orders that are tried; above it only the likeliest orders are."""
-_MOST_ORDERS = 120
+_MOST_ORDERS = 24
 
 
 def cover(cells: Iterable[Cell]) -> tuple[Box, ...]:

@@ -84,8 +84,17 @@ def check(
         if served
         else compare(old, new, grids, step=step)
     )
-    fatal, waivers = frozenset(fail_on), tuple(waivers)
     release = getattr(new, "erratum_release", new.source.release)
+    return _judged(comparison, tuple(waivers), release, frozenset(fail_on), tuple(findings))
+
+
+def _judged(
+    comparison: Comparison,
+    waivers: tuple[Waiver, ...],
+    release: str | None,
+    fatal: frozenset[Kind],
+    findings: tuple[Finding, ...],
+) -> Check:
     states = [(waiver, waiver.expired(release)) for waiver in waivers]
     holding = [waiver for waiver, expired in states if expired is False]
     judged = [(change, waived(change, holding)) for change in comparison.changes]
@@ -97,29 +106,26 @@ def check(
     code = CLEAN
     if failing or lapsed:
         code = FAILED
-    elif undated or _unknown(comparison, counted, bool(served)):
+    elif undated or _unknown(comparison, counted):
         code = UNKNOWN
-    return Check(
-        results=Results(
-            command="check",
-            sources=(("old", comparison.old), ("new", comparison.new)),
-            rules=tuple(change_rules().values()),
-            changes=changes,
-            findings=(*lapsed, *undated, *findings),
-            failing=frozenset(each.fingerprint for each in (*failing, *lapsed)),
-            deployments=hits(comparison, changes),
-            remarks=comparison_remarks(comparison),
-            detail={**comparison_detail(comparison), "exit_code": code},
-        ),
-        comparison=comparison,
-        code=code,
+    results = Results(
+        command="check",
+        sources=(("old", comparison.old), ("new", comparison.new)),
+        rules=tuple(change_rules().values()),
+        changes=changes,
+        findings=(*lapsed, *undated, *findings),
+        failing=frozenset(each.fingerprint for each in (*failing, *lapsed)),
+        deployments=hits(comparison, changes),
+        remarks=comparison_remarks(comparison),
+        detail={**comparison_detail(comparison), "exit_code": code},
     )
+    return Check(results=results, comparison=comparison, code=code)
 
 
-def _unknown(comparison: Comparison, changes: Iterable[Change], served: bool) -> bool:
+def _unknown(comparison: Comparison, changes: Iterable[Change]) -> bool:
     """Whether something that is needed is not known: for deployments each of their shapes, else
     what was known and is not any more, or what may have been better."""
-    if served and comparison.unknown:
+    if comparison.deployments and comparison.unknown:
         return True
     return any(each.kind is Kind.UNKNOWN and not _best(each.new) for each in changes)
 

@@ -8,12 +8,12 @@ and how it fails is only counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import chain
+from itertools import product
 from typing import Any
 
-from mlaprobe.axes import AXES, Region, cell_of, order_values, regions
+from mlaprobe.axes import AXES, OMITTED, Region, cell_of, order_values, regions
 from mlaprobe.boxes import Cell
 from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers, SourceInfo
@@ -126,6 +126,10 @@ def kind_of(old: Reply, new: Reply) -> Kind | None:
     return Kind.SLOWER if new.passes > old.passes else Kind.FASTER
 
 
+Refused = tuple[Reply, Reply]
+"""How two sources refuse a shape."""
+
+
 class Comparing:
     """Asks both sources shape by shape, and keeps what differs."""
 
@@ -133,6 +137,43 @@ class Comparing:
         self.old, self.new = Side(old), Side(new)
         self.groups: dict[tuple[Kind, str, str], list[Cell]] = {}
         self.shapes = self.fails_otherwise = self.unknown = 0
+        self._sizing: dict[tuple[Any, ...], Refused | None] = {}
+
+    def ask_grid(self, grid: Grid, step: Callable[[], None]) -> None:
+        """Asks both about a grid. What both refuse before they look at other fields of a shape
+        is asked once, for all of them."""
+        usual = grid.planner in (PlannerCall(), OMITTED) and grid.batches == (None,)
+        early = usual and grid.route is Route.ASM and grid.persistent == (True,)
+        for arch, pair, heads, qlen in product(grid.archs, grid.dtypes, grid.heads, grid.qlens):
+            part = replace(grid, archs=(arch,), dtypes=(pair,), heads=(heads,), qlens=(qlen,))
+            key = (arch, pair, heads, qlen, grid.env)
+            if early and key not in self._sizing:
+                self._sizing[key] = self._both_refuse(next(part.shapes()), ("sizing",))
+            refused = self._sizing[key] if early else None
+            if refused is None:
+                self._ask_part(part)
+            else:
+                self._count(part.size, refused)
+            step()
+
+    def _ask_part(self, grid: Grid) -> None:
+        for shape in replace(grid, lse=grid.lse[:1]).shapes():
+            # Sizing and planner do not look at whether the LSE is wanted.
+            refused = self._both_refuse(shape, ("sizing", "planner"))
+            if refused is not None:
+                self._count(len(grid.lse), refused)
+                continue
+            for lse in grid.lse:
+                self.ask(shape if lse is shape.lse else replace(shape, lse=lse))
+
+    def _both_refuse(self, shape: DecodeShape, stages: tuple[str, ...]) -> Refused | None:
+        old = self.old.refusal(shape, stages)
+        new = None if old is None else self.new.refusal(shape, stages)
+        return None if old is None or new is None else (old, new)
+
+    def _count(self, shapes: int, refused: Refused) -> None:
+        self.shapes += shapes
+        self.fails_otherwise += (refused[0] != refused[1]) * shapes
 
     def ask(self, shape: DecodeShape) -> Kind | None:
         """Asks both about a shape."""
@@ -235,15 +276,14 @@ def clause(decision: Decision, stage: str | None) -> Evidence | None:
 def compare(
     old: Answers, new: Answers, grids: Iterable[Grid], *, step: Callable[[], None] = lambda: None
 ) -> Comparison:
-    """What differs between two sources on some grids. ``step`` is called after every shape.
+    """What differs between two sources on some grids. ``step`` is called now and then.
 
     Raises:
         SourceError: a file cannot be read.
     """
     comparing, grids = Comparing(old, new), tuple(grids)
-    for shape in chain.from_iterable(grid.shapes() for grid in grids):
-        comparing.ask(shape)
-        step()
+    for grid in grids:
+        comparing.ask_grid(grid, step)
     return comparison(comparing, comparing.changes(asked_of(grids)))
 
 

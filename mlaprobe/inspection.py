@@ -67,7 +67,7 @@ def new_findings(old: Answers, new: Answers, served: Sequence[Serving] = ()) -> 
     """
     scope = _served_scope(served) if served else _usual_scope(old, new)
     able = _able(old) & _able(new)
-    rules = tuple(r for r in finding_rules() if r.about <= able and not r.looks_at("reached"))
+    rules = tuple(r for r in finding_rules() if r.about <= able and not r.looks_at("by_host"))
     known = {
         known_as(rule, fact)
         for fact in _facts(old, scope, rules, lambda: None)
@@ -126,8 +126,10 @@ def _facts(
     if "row" in kinds:
         from mlaprobe.facts.rows import row_facts
 
-        reach = any(rule.looks_at("reached") for rule in rules)
-        yield from row_facts(answers, _reach(answers, asker, step) if reach else None)
+        reach = any(rule.looks_at("by_host") for rule in rules)
+        calls = any(rule.looks_at("by_call") for rule in rules)
+        found = _reach(answers, asker, step) if reach else None
+        yield from row_facts(answers, scope.archs, found, calls=calls)
     if "argument" in kinds:
         from mlaprobe.facts.calls import unused_arguments
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from mlaprobe.compose import TAKEN
 from mlaprobe.interface import Answers
@@ -67,7 +66,6 @@ class Side:
     def __init__(self, answers: Answers) -> None:
         self.answers = answers
         self._ask: Callable[..., StageOutcome] | None = getattr(answers, "ask", None)
-        self._early: dict[tuple[Any, ...], Reply | None] = {}
 
     def decide(self, shape: DecodeShape) -> Decision:
         """The whole answer, with its proof."""
@@ -75,24 +73,20 @@ class Side:
 
     def reply(self, shape: DecodeShape) -> Reply:
         """What a caller notices."""
-        if self._ask is not None and shape.route is Route.ASM:
-            refused = self._refused(shape) if shape.persistent else self._first(shape, "dispatcher")
+        if self._ask is not None and shape.route is Route.ASM and not shape.persistent:
+            refused = self._first(shape, ("dispatcher",))
             if refused is not None:
                 return refused
         return reply_of(self.answers.decide(shape))
 
-    def _refused(self, shape: DecodeShape) -> Reply | None:
-        """A refusal by sizing or planner, which do not look at whether the LSE is wanted."""
-        key = (
-            *(shape.arch, shape.q_dtype, shape.kv_dtype, shape.num_heads, shape.qlen),
-            *(shape.causal, shape.cp_round_robin, shape.batch, shape.page_size, shape.env),
-            shape.planner,
-        )
-        if key not in self._early:
-            self._early[key] = self._first(shape, "sizing", "planner")
-        return self._early[key]
+    def refusal(self, shape: DecodeShape, stages: tuple[str, ...]) -> Reply | None:
+        """The reply where one of the first stages (of ``sizing``, ``planner``) refuses; ``None``
+        where none does, or that is not known."""
+        if self._ask is None or shape.route is not Route.ASM or not shape.persistent:
+            return None
+        return self._first(shape, stages)
 
-    def _first(self, shape: DecodeShape, *stages: str) -> Reply | None:
+    def _first(self, shape: DecodeShape, stages: tuple[str, ...]) -> Reply | None:
         """The reply where one of these stages, the first in call order, refuses."""
         assert self._ask is not None
         for stage in stages:

@@ -8,16 +8,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from mlaprobe import probing
 from mlaprobe.cost import Profile
-from mlaprobe.errors import MlaprobeError, SourceError
+from mlaprobe.errors import MlaprobeError
 from mlaprobe.padding import Strategy
 from mlaprobe.padplan import Mode, PadPlan, Rejected
 from mlaprobe.planning import make_plan
 from mlaprobe.policy import policy
 from mlaprobe.question import AUTO, Env, choice, knobs, lengths, positive, request_of
-from mlaprobe.releases import is_release, release_key
 from mlaprobe.resolver import Decider, why_not
-from mlaprobe.rulebook import rule_names
 from mlaprobe.shape import Route
 
 __all__ = ["CannotRunError", "Decider", "Mode", "PadPlan", "Rejected", "padded_num_heads", "plan"]
@@ -206,13 +205,4 @@ def default_capability() -> Decider:
         SourceError: there is neither.
         RuleError: the rules are wrong.
     """
-    from mlaprobe.capability import probe
-
-    try:
-        return probe("installed")
-    except SourceError:
-        bundled = [name.rpartition("/")[2] for name in rule_names("releases")]
-        newest = max(filter(is_release, bundled), key=release_key, default=None)
-        if newest is None:
-            raise
-        return probe(f"release:{newest}")
+    return probing.installed_or_bundled()

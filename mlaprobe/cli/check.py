@@ -102,13 +102,15 @@ def _run(given: dict[str, Any]) -> int:
     if given["accept"]:
         _pin_file(given["pin"])
     old, new = common.load(given["pin"]), common.load(given["aiter"])
+    # Before anything is shown: what cannot become a pin is told at once.
+    text = _accepted(given, new) if given["accept"] else None
     done = _judge(given, old, new, served=served, fail_on=fail_on, waivers=waivers)
     specs = {"old": given["pin"], "new": given["aiter"]}
     outputs.write_outputs(done.results, wanted, specs=specs, every=given["every"])
-    if given["accept"]:
-        _accept(given["pin"], new, quiet=given["quiet"])
-        return 0
-    return done.code
+    if text is None:
+        return done.code
+    _accept(text, given)
+    return 0
 
 
 def _judge(given: dict[str, Any], old: Any, new: Any, **rules: Any) -> Check:
@@ -150,14 +152,20 @@ def _pin_file(pin: str) -> None:
     _writable(Path(pin))
 
 
-def _accept(pin: str, new: Any, *, quiet: bool) -> None:
-    from mlaprobe.cli import emit
+def _accepted(given: dict[str, Any], new: Any) -> str:
     from mlaprobe.cli.pins import pin_text
+
+    return pin_text(new, given["aiter"])
+
+
+def _accept(text: str, given: dict[str, Any]) -> None:
+    from mlaprobe.cli import emit
     from mlaprobe.output.escape import printable
 
-    emit.write([pin_text(new)], pin)
-    if not quiet:
-        print(f"{printable(pin)} holds {printable(new.source.label)} now", file=sys.stderr)
+    emit.write([text], given["pin"])
+    if not given["quiet"]:
+        said = f"{given['pin']} is the pin of {given['aiter']} now"
+        print(printable(said), file=sys.stderr)
 
 
 def register(app: typer.Typer) -> None:

@@ -29,7 +29,7 @@ _DTYPE_HINT = (
 
 def load(spec: str) -> LiveAnswers:
     """The capability of the source that was named."""
-    from mlaprobe.capability import probe
+    from mlaprobe.probing import probe
 
     return probe(spec)
 

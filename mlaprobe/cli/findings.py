@@ -93,7 +93,7 @@ def _scope(given: dict[str, Any], answers: Any) -> Scope:
     if given["heads"] is not None:
         within = tuple(count for count in grid.heads if count <= max(scope.heads))
         beyond = tuple(count for count in grid.heads if count > max(scope.heads))
-        scope = replace(scope, heads=within, beyond=beyond, plain_heads=within)
+        scope = replace(scope, heads=within, beyond=beyond, plain_heads=within, knob_heads=within)
     if given["qlen"] is not None:
         scope = replace(scope, qlens=grid.qlens)
     return scope

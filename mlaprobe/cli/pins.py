@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlaprobe.errors import UsageError
 
-def pin_text(answers: Any) -> str:
-    """The snapshot of a source, as a file holds it."""
-    from mlaprobe.snapshot import snapshot_text
 
-    text: str = snapshot_text(answers)
-    return text
+def pin_text(answers: Any, spec: str) -> str:
+    """The snapshot of a source, as a file holds it.
+
+    Raises:
+        UsageError: the source is a snapshot itself; copying it is a matter of a file.
+        SourceError: a file of the source cannot be read.
+    """
+    from mlaprobe.capability import Capability
+    from mlaprobe.snapshot.making import make
+
+    if not isinstance(answers, Capability):
+        raise UsageError(
+            f"--accept: {spec} is a snapshot already",
+            hint="copy it, or make one: mlaprobe snapshot -o FILE",
+        )
+    return make(answers)

@@ -2,30 +2,26 @@
 dispatcher passes it.
 
 That a row is out of reach is only said after every question was asked: head counts 1 to 256,
-query lengths 1 to 16, every flag. The likeliest questions come first, and asking ends as soon as
-every row was reached.
+query lengths 1 to 16, every flag. Questions that one run of the host function answers are asked
+once, and asking ends as soon as every row was reached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from itertools import product
 
 from mlaprobe.capability import Capability
-from mlaprobe.compose import TAKEN
 from mlaprobe.reading.table import TableRow
 from mlaprobe.shape import DecodeShape, Dtype
 from mlaprobe.stages.host import Host, HostQuestion
 
 HEADS = tuple(range(1, 257))
 QLENS = tuple(range(1, 17))
-HOST, DISPATCHER, NOTHING, UNKNOWN = "dispatcher refuses", "yes", "no", "unknown"
-"""How far a row is from a caller."""
-_ORDER = (DISPATCHER, HOST, UNKNOWN, NOTHING)
+YES, NO, UNKNOWN = "yes", "no", "unknown"
 Pair = tuple[Dtype, Dtype]
-Input = tuple[int, int, bool]
-"""Head count, query length, whether work metadata is passed."""
+Symbols = tuple[str, ...] | None
+"""What a question launches; ``None``: that is not known."""
 
 
 class Reach:
@@ -50,138 +46,149 @@ class Reach:
         self._wanted = wanted
         self._pages = pages
         self._step = step
-        self._known: dict[tuple[str, str], str] = {}
-        self._asked: set[tuple[str, Pair]] = set()
+        self._hosts: dict[tuple[str, Pair], HostReach] = {}
+        self._called: dict[DecodeShape, Symbols] = {}
 
-    def reached(self, arch: str, symbols: Iterable[str]) -> None:
-        """Kernels that a dispatched call launches, found elsewhere."""
-        for symbol in symbols:
-            self._known[arch, symbol] = DISPATCHER
+    def knows(self, module: str, row: TableRow) -> bool:
+        """Whether it is about a row at all."""
+        return module == self._module and self._wanted(row) and self._capability.host is not None
 
-    def of(self, module: str, row: TableRow) -> str | None:
-        """Whether a call reaches a row; ``None`` where nobody wants to know."""
-        if module != self._module or not self._wanted(row) or self._capability.host is None:
-            return None
+    def by_host(self, row: TableRow) -> str:
+        """Whether some call of the host function reaches a row."""
         if row.problem is not None:
             return UNKNOWN
-        for pair in _pairs(row):
-            if self._known.get((row.arch, row.name)) == DISPATCHER:
-                break
-            self._ask(row.arch, pair)
-        return self._known.get((row.arch, row.name), NOTHING)
+        answers = [self._host(row.arch, pair).reaches(row) for pair in pairs_of(row)]
+        return next((each for each in (YES, UNKNOWN) if each in answers), NO)
 
-    # --- asking ----------------------------------------------------------------------------------
+    def by_call(self, row: TableRow) -> str:
+        """Whether some call of the dispatcher reaches a row: one that passes the host what leads
+        there, as it is or folded."""
+        for pair in pairs_of(row):
+            for question in self._host(row.arch, pair).questions_for(row):
+                for shape in _callers(question):
+                    symbols = self._launched(shape)
+                    if symbols is None or row.name in symbols:
+                        return UNKNOWN if symbols is None else YES
+        return UNKNOWN if self.by_host(row) == UNKNOWN else NO
 
-    def _ask(self, arch: str, pair: Pair) -> None:
-        """Everything about an arch with a pair of dtypes, until all of its rows are reached."""
-        if (arch, pair) in self._asked:
-            return
-        self._asked.add((arch, pair))
-        rows = [
-            row
-            for row in self._capability.tables.modules[self._module].of_arch(arch)
-            if self._wanted(row) and pair in _pairs(row)
-        ]
-        # First what rows say of themselves leads to most of them; then everything, but the
-        # dispatcher only where the host reaches what no dispatched call did.
-        self._by_dispatcher(arch, pair, rows, _named(rows))
-        self._by_host(arch, pair, rows)
-        if any(self._near(row) is HOST for row in rows):
-            self._by_dispatcher(arch, pair, rows, _inputs(rows))
-
-    def _near(self, row: TableRow) -> str:
-        return self._known.get((row.arch, row.name), NOTHING)
-
-    def _note(self, arch: str, symbols: Iterable[str], how: str) -> None:
-        for symbol in symbols:
-            before = self._known.get((arch, symbol), NOTHING)
-            self._known[arch, symbol] = min(how, before, key=_ORDER.index)
-
-    def _by_dispatcher(
-        self, arch: str, pair: Pair, rows: list[TableRow], inputs: Iterable[Input]
-    ) -> None:
-        unknown = False
-        for heads, qlen, persistent in inputs:
-            shape = DecodeShape(
+    def _host(self, arch: str, pair: Pair) -> HostReach:
+        key = arch, pair
+        if key not in self._hosts:
+            host = self._capability.host
+            assert host is not None
+            table = self._capability.tables.modules[self._module]
+            rows = [r for r in table.of_arch(arch) if self._wanted(r) and pair in pairs_of(r)]
+            question = HostQuestion(
                 arch=arch,
                 q_dtype=pair[0],
                 kv_dtype=pair[1],
-                num_heads=heads,
-                qlen=qlen,
-                persistent=persistent,
+                num_heads=1,
+                qlen=1,
                 page_size=self._pages[arch],
             )
-            status = self._capability.ask("dispatcher", shape).status
-            unknown = unknown or status == "unknown"
-            if status in TAKEN and not self._launches(shape):
-                unknown = True
+            self._hosts[key] = HostReach(host, question, rows, self._step)
+        return self._hosts[key]
+
+    def _launched(self, shape: DecodeShape) -> Symbols:
+        if shape not in self._called:
+            self._called[shape] = self._launch(shape)
             self._step()
-            if all(self._near(row) is DISPATCHER for row in rows):
-                return
-        if unknown:
-            # What was not reached may be, by what could not be followed.
-            names = (row.name for row in rows if self._near(row) is HOST)
-            self._known.update(((arch, name), UNKNOWN) for name in names)
+        return self._called[shape]
 
-    def _launches(self, shape: DecodeShape) -> bool:
-        """Notes what a dispatched shape launches, with every flag that the dispatcher takes;
-        says whether all of it is known."""
-        known, takes = True, self._capability.takes
-        for lse, causal, cprr in product(
-            (False, True),
-            (True, False) if takes("causal") else (True,),
-            (False, True) if takes("global_indptr") else (False,),
-        ):
-            asked = replace(shape, lse=lse, causal=causal, cp_round_robin=cprr)
-            launch = self._capability.launch(asked)
-            if launch.outcome.entry == "asm":
-                found = self._capability.called(asked, launch)
-                known = known and found.status != "unknown"
-                self._note(shape.arch, (kernel.symbol for kernel in found.kernels), DISPATCHER)
-        return known
+    def _launch(self, shape: DecodeShape) -> Symbols:
+        launch = self._capability.launch(shape)
+        if launch.outcome.status == "unknown":
+            return None
+        if launch.outcome.entry != "asm":
+            return ()
+        found = self._capability.called(shape, launch)
+        return None if found.status == "unknown" else tuple(k.symbol for k in found.kernels)
 
-    def _by_host(self, arch: str, pair: Pair, rows: list[TableRow]) -> None:
-        host = self._capability.host
-        assert host is not None
-        unknown, seen = False, set[int]()
-        for question in self._questions(host, arch, pair, rows):
-            run = host.covering(question)
-            if run is not None and id(run) in seen:
-                continue
-            outcome = host.decide(question)
-            seen.add(id(host.covering(question) or question))
-            unknown = unknown or outcome.status == "unknown"
-            self._note(arch, (kernel.symbol for kernel in outcome.kernels), HOST)
-            self._step()
-            if all(self._near(row) in (HOST, DISPATCHER) for row in rows):
-                return
-        if unknown:
-            self._note(arch, (row.name for row in rows), UNKNOWN)
 
-    def _questions(
-        self, host: Host, arch: str, pair: Pair, rows: list[TableRow]
-    ) -> Iterator[HostQuestion]:
-        for lse, causal, cprr in product(
-            (False, True) if host.takes("lse") else (False,),
-            (True, False) if host.takes("causal") else (True,),
-            (False, True) if host.takes("global_indptr") else (False,),
-        ):
-            for heads, qlen, persistent in _inputs(rows):
+class HostReach:
+    """What the host function launches for one arch and one pair of dtypes."""
+
+    def __init__(
+        self, host: Host, base: HostQuestion, rows: list[TableRow], step: Callable[[], None]
+    ) -> None:
+        self._host = host
+        self._base = base
+        self._rows = rows
+        self._step = step
+        self._runs: dict[int, Symbols] = {}
+        self._first: dict[str, HostQuestion] = {}
+        self._unknown = False
+        self._left: Iterator[HostQuestion] | None = None
+
+    def reaches(self, row: TableRow) -> str:
+        """Whether a call reaches a row."""
+        self._ask()
+        if row.name in self._first:
+            return YES
+        return UNKNOWN if self._unknown else NO
+
+    def questions_for(self, row: TableRow) -> Iterator[HostQuestion]:
+        """The questions that lead to a row, each at least once."""
+        self._ask()
+        if row.name not in self._first:
+            return
+        yield self._first[row.name]
+        for question in self._questions():
+            if row.name in (self._launched(question) or ()):
+                yield question
+
+    def _ask(self) -> None:
+        """Everything, until all rows are reached."""
+        if self._left is None:
+            missing = {row.name for row in self._rows}
+            self._left = self._questions()
+            for question in self._left:
+                symbols = self._launched(question)
+                self._unknown = self._unknown or symbols is None
+                for symbol in symbols or ():
+                    self._first.setdefault(symbol, question)
+                    missing.discard(symbol)
+                if not missing:
+                    break
+
+    def _launched(self, question: HostQuestion) -> Symbols:
+        run = self._host.covering(question)
+        if run is not None and id(run) in self._runs:
+            return self._runs[id(run)]
+        outcome = self._host.decide(question)
+        unknown = outcome.status == "unknown"
+        symbols = None if unknown else tuple(kernel.symbol for kernel in outcome.kernels)
+        run = self._host.covering(question)
+        if run is not None:
+            self._runs[id(run)] = symbols
+        self._step()
+        return symbols
+
+    def _questions(self) -> Iterator[HostQuestion]:
+        """Every question, those that rows name in their columns first."""
+        numbers = {v for row in self._rows for v in row.fields.values() if type(v) is int}
+        heads = sorted(HEADS, key=lambda n: (n not in numbers, n))
+        qlens = sorted(QLENS, key=lambda n: (n not in numbers, n))
+        taken = [self._host.takes(role) for role in ("lse", "causal", "global_indptr")]
+        flags = product(*((True, False) if takes else (False,) for takes in taken))
+        base = self._base
+        for (lse, other_mask, cprr), persistent in product(tuple(flags)[::-1], (True, False)):
+            for count, qlen in product(heads, qlens):
                 yield HostQuestion(
-                    arch=arch,
-                    q_dtype=pair[0],
-                    kv_dtype=pair[1],
-                    num_heads=heads,
+                    arch=base.arch,
+                    q_dtype=base.q_dtype,
+                    kv_dtype=base.kv_dtype,
+                    num_heads=count,
                     qlen=qlen,
                     persistent=persistent,
                     lse=lse,
-                    causal=causal,
+                    causal=not other_mask,
                     cp_round_robin=cprr,
-                    page_size=self._pages[arch],
+                    page_size=base.page_size,
                 )
 
 
-def _pairs(row: TableRow) -> tuple[Pair, ...]:
+def pairs_of(row: TableRow) -> tuple[Pair, ...]:
     """The pairs of dtypes that a row can be for: those it names, in the order of its columns
     first."""
     names = {dtype.value for dtype in Dtype}
@@ -192,22 +199,21 @@ def _pairs(row: TableRow) -> tuple[Pair, ...]:
     return tuple(dict.fromkeys((first, *((q, kv) for q in named for kv in named))))
 
 
-def _numbers(rows: list[TableRow]) -> list[int]:
-    """The numbers that rows have in their columns."""
-    return sorted({v for row in rows for v in row.fields.values() if type(v) is int and v > 0})
-
-
-def _named(rows: list[TableRow]) -> Iterator[Input]:
-    """Head count, query length and mode as the rows name them, or close to it."""
-    numbers = _numbers(rows)
-    qlens = dict.fromkeys((*(n for n in numbers if n in QLENS), *range(1, 9)))
-    return product(dict.fromkeys((*numbers, *range(8, 129, 8))), qlens, (True, False))
-
-
-def _inputs(rows: list[TableRow]) -> Iterator[Input]:
-    """Every head count, query length and mode, those that the rows name first."""
-    numbers = _numbers(rows)
-    qlens = tuple(dict.fromkeys((*(n for n in numbers if n in QLENS), *QLENS)))
-    return product(
-        dict.fromkeys((*(n for n in numbers if n in HEADS), *HEADS)), qlens, (True, False)
-    )
+def _callers(question: HostQuestion) -> Iterator[DecodeShape]:
+    """The shapes that a dispatcher can turn into a question: its own first, then those with a
+    multiple of its heads (folded into the batch, or into a longer query)."""
+    for qlen in (q for q in range(question.qlen, 0, -1) if question.qlen % q == 0):
+        stretch = question.qlen // qlen
+        for heads in range(question.num_heads * stretch, max(HEADS) + 1, question.num_heads):
+            yield DecodeShape(
+                arch=question.arch,
+                q_dtype=question.q_dtype,
+                kv_dtype=question.kv_dtype,
+                num_heads=heads,
+                qlen=qlen,
+                lse=question.lse,
+                persistent=question.persistent,
+                causal=question.causal,
+                cp_round_robin=question.cp_round_robin,
+                page_size=question.page_size,
+            )

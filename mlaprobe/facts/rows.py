@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from mlaprobe.capability import Capability
@@ -24,18 +24,25 @@ def key_words(row: TableRow) -> str:
     return " ".join(f"{name}={value}" for name, value in row.fields.items())
 
 
-def row_facts(capability: Capability, reach: Reach | None) -> Iterator[Fact]:
-    """Every row of every table; ``reach`` finds out which of them a call can reach."""
+def row_facts(
+    capability: Capability, archs: Collection[str], reach: Reach | None, *, calls: bool = True
+) -> Iterator[Fact]:
+    """Every row of every table, of some archs.
+
+    Args:
+        reach: finds out which of them a call can reach; ``None``: nobody wants to know.
+        calls: whether to ask for calls of the dispatcher as well.
+    """
     for module, table in capability.tables.modules.items():
         alike: dict[tuple[Any, ...], list[TableRow]] = {}
-        for row in table.rows:
+        for row in (row for row in table.rows if row.arch in archs):
             key = (row.group, row.arch, *row.fields.items())
             alike.setdefault(key, []).append(row)
-            yield _row(capability, module, row, reach)
+            yield _row(capability, module, row, reach, calls)
         for rows in alike.values():
             if len(rows) > 1:
                 yield _alike(module, rows)
-        for lost in table.lost:
+        for lost in (lost for lost in table.lost if lost.row.arch in archs):
             yield _fact(module, lost.row, (lost.row, lost.winner), winner=lost.winner.line)
 
 
@@ -53,7 +60,8 @@ def _fact(module: str, row: TableRow, places: tuple[TableRow, ...], **values: An
             "key": key_words(row),
             "columns": dict(row.fields),
             "problem": row.problem,
-            **{"alike": None, "winner": None, "present": None, "defined": None, "reached": None},
+            **{"alike": None, "winner": None, "present": None, "defined": None, "by_host": None},
+            "by_call": None,
             **values,
         },
         proof=lambda: found,
@@ -61,16 +69,20 @@ def _fact(module: str, row: TableRow, places: tuple[TableRow, ...], **values: An
     )
 
 
-def _row(capability: Capability, module: str, row: TableRow, reach: Reach | None) -> Fact:
+def _row(
+    capability: Capability, module: str, row: TableRow, reach: Reach | None, calls: bool
+) -> Fact:
     below = row.co.split("/", 2)[2]
     kernel = capability.tables.kernel(row.arch, row.name, below)
+    asked = reach is not None and reach.knows(module, row)
     return _fact(
         module,
         row,
         (row,),
         present=kernel.co_present,
         defined=kernel.has_symbol,
-        reached=None if reach is None else reach.of(module, row),
+        by_host=reach.by_host(row) if reach is not None and asked else None,
+        by_call=reach.by_call(row) if reach is not None and asked and calls else None,
     )
 
 

@@ -42,7 +42,9 @@ class Scope:
     """Counts above those that there are kernels for: only whether the stages agree is asked."""
     qlens: tuple[int, ...] = tuple(range(1, 9))
     plain_heads: tuple[int, ...] = (1, 2, 4, *range(8, 129, 8))
-    """The counts that are asked without work metadata, and with knobs set."""
+    """The counts that are asked without work metadata."""
+    knob_heads: tuple[int, ...] = (8, *range(16, 129, 16))
+    """The counts that are asked with knobs set."""
     knobs: bool = True
     """Whether to ask with each environment variable set."""
     ignored_knobs: frozenset[str] = frozenset()
@@ -202,8 +204,9 @@ class Asker:
         self.step = step
         takes: Callable[[str], bool] = getattr(answers, "takes", lambda role: True)
         # A flag that the release does not take changes nothing.
-        self.causal = (True, False) if takes("causal") else (True,)
-        self.round_robin = (False, True) if takes("global_indptr") else (False,)
+        self.flags = [(True, False)]
+        self.flags += [(False, False)] * takes("causal") + [(True, True)] * takes("global_indptr")
+        """Mask and round robin: as usual, and each otherwise."""
         self.pages = {arch: usual_page(answers, arch, scope) for arch in scope.archs}
         self.taken: list[DecodeShape] = []
         """Persistent shapes that sizing, planner and dispatcher take, or may."""
@@ -249,14 +252,24 @@ class Asker:
     def _flags(self) -> Iterator[Fact]:
         """Every flag for what is taken, and the planner left without the dtypes."""
         for shape in self.taken:
-            for lse, causal, cprr in product((False, True), self.causal, self.round_robin):
+            contradicts = self._omitting_matters(shape)
+            for lse, (causal, cprr) in product((False, True), self.flags):
                 asked = replace(shape, lse=lse, causal=causal, cp_round_robin=cprr)
                 decision = self.answers.decide(asked)
                 yield decision_fact(decision)
-                if causal and not cprr:
+                if contradicts and causal and not cprr:
                     without = self.answers.decide(replace(asked, planner=OMITTED))
                     yield decision_fact(without, decision.verdict)
             self.step()
+
+    def _omitting_matters(self, shape: DecodeShape) -> bool:
+        """Whether the planner says something else where it is not told the dtypes."""
+        told, omitted = (
+            self.answers.ask("planner", each) for each in (shape, replace(shape, planner=OMITTED))
+        )
+        return (told.status, told.fold, told.qlen_fold, told.final_heads) != (
+            *(omitted.status, omitted.fold, omitted.qlen_fold, omitted.final_heads),
+        )
 
     def _without_metadata(self) -> Iterator[Fact]:
         for shape in self._shapes(self.scope.plain_heads, persistent=False):
@@ -270,7 +283,7 @@ class Asker:
             if knob in self.scope.ignored_knobs:
                 continue
             env = ((knob, KNOB_VALUE),)
-            for shape in self._shapes(self.scope.plain_heads):
+            for shape in self._shapes(self.scope.knob_heads):
                 before, after = self.chain(shape), self.chain(replace(shape, env=env))
                 if _differ(before, after):
                     yield after.fact()

@@ -134,17 +134,18 @@ def note(tables: tuple[Table, ...], answer: Answer, values: tuple[int | None, ..
     ]
 
 
-def batch_rules(
-    shape: DecodeShape, unset: Answer, ask: Ask
-) -> tuple[Rule[Answer], ...] | None:
+def batch_rules(shape: DecodeShape, unset: Answer, ask: Ask) -> tuple[Rule[Answer], ...] | None:
     """What holds at which batch size; none where it is always what holds without one, and
     ``None`` where that was not found out."""
 
     def at(batch: int) -> Answer:
         answer = ask(replace(shape, batch=batch))
+        if answer == unset:
+            return unset
         return tuple(None if fields is None else at_batch(fields, batch) for fields in answer)
 
-    if not speaks_of_batch(unset) and at(1) == unset and at(MOST_BATCH) == unset:
+    # An odd number: one that a gate on divisibility would refuse.
+    if not speaks_of_batch(unset) and at(MOST_BATCH - 1) == unset:
         return ()
     hints: list[str] = []
     for fields in (*unset, *at(MOST_BATCH - 1)):

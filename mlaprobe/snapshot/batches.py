@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 MOST_BATCH = 1 << 16
@@ -63,7 +64,7 @@ def _thresholds(
 ) -> tuple[Rule[Answer], ...] | None:
     found: list[Rule[Answer]] = []
     sizes = sorted(known)
-    for low, high in zip(sizes, sizes[1:], strict=False):
+    for low, high in pairwise(sizes):
         while known[low] != known[high]:
             if len(found) == MOST_STEPS:
                 return None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.chain import Launch
-from mlaprobe.shape import Evidence, Failure, Kernel, StageOutcome
+from mlaprobe.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome
 from mlaprobe.snapshot.phrases import (
     Fields,
-    Values,
     choose,
     mark_batch,
     phrase,
@@ -19,6 +18,7 @@ from mlaprobe.snapshot.phrases import (
     unmarked,
     written,
 )
+from mlaprobe.snapshot.phrases import Values as Known
 from mlaprobe.snapshot.phrases import number as number_of
 
 FIELDS = (
@@ -72,9 +72,10 @@ def at_batch(fields: Fields, batch: int) -> Fields:
 
 
 def write_records(
-    records: Sequence[tuple[Fields, Values]], names: Mapping[str, Sequence[str]]
+    records: Sequence[tuple[Fields, Known]], names: Mapping[str, Sequence[str]]
 ) -> list[Record]:
-    """Records of one stage as JSON objects, numbers that follow the question as variables.
+    """Records of one stage as JSON objects, numbers that follow the question as variables. A key
+    is written as the JSON of its columns' names, then its values.
 
     Args:
         records: each with what the variables are in all of its cells.
@@ -105,7 +106,8 @@ def _record(
         if mask[at] is not None:
             filled[at] = next(numbers)
     if mask[_KEY] is not None:
-        filled[_KEY] = [[n, _key_value(v, numbers)] for n, v in mask[_KEY]]
+        columns = json.dumps([name for name, _ in mask[_KEY]])
+        filled[_KEY] = [columns, *(_key_value(value, numbers) for _, value in mask[_KEY])]
     record: Record = {}
     for name, value in zip(FIELDS, filled, strict=True):
         if value is None or value == _USUAL.get(name, ()):
@@ -121,13 +123,42 @@ def _key_value(value: Any, numbers: Iterator[int | str]) -> Any:
     return [number] if isinstance(number, str) else number
 
 
-@dataclass(frozen=True, slots=True)
+class Values(dict[str, int]):
+    """What the variables are for a question, worked out when one is asked for."""
+
+    __slots__ = ("_heads", "_qlen", "_shape")
+
+    def __init__(self, shape: DecodeShape, heads: int, qlen: int) -> None:
+        self._shape = shape
+        self._heads = heads
+        self._qlen = qlen
+
+    def __missing__(self, name: str) -> int:
+        if name == "heads":
+            return self._heads
+        if name == "qlen":
+            return self._qlen
+        if name == "rows":
+            return self._heads * self._qlen
+        return int(getattr(self._shape, name))
+
+
 class Reader:
     """Turns the records of one stage into outcomes."""
 
-    stage: str
-    evidence: Mapping[str, Evidence]
-    kernels: Mapping[str, Kernel]
+    def __init__(
+        self,
+        stage: str,
+        columns: Mapping[str, Sequence[str]],
+        evidence: Mapping[str, Evidence],
+        kernels: Mapping[str, Kernel],
+    ) -> None:
+        self._stage = stage
+        self._columns = columns
+        self._evidence = evidence
+        self._kernels = kernels
+        self._constant: dict[int, StageOutcome] = {}
+        """Outcomes of records without variables, by the record's identity."""
 
     def outcome(self, record: Record, values: Mapping[str, int]) -> StageOutcome:
         """The outcome for a question.
@@ -135,12 +166,20 @@ class Reader:
         Raises:
             KeyError: the record names something that is not there.
         """
+        found = self._constant.get(id(record))
+        if found is None:
+            found = self._read(record, values)
+            if _is_constant(record):
+                self._constant[id(record)] = found
+        return found
+
+    def _read(self, record: Record, values: Mapping[str, int]) -> StageOutcome:
         get = record.get
         message, final, failure, key = (
             *(get("message"), get("final_heads"), get("failure"), get("key")),
         )
         return StageOutcome(
-            stage=self.stage,
+            stage=self._stage,
             status=record["status"],
             fold=get("fold", 1),
             qlen_fold=get("qlen_fold", 1),
@@ -149,11 +188,15 @@ class Reader:
             entry=get("entry"),
             failure=None if failure is None else Failure(failure),
             message=None if message is None else said(message, values),
-            key=None if key is None else tuple((n, _filled(v, values)) for n, v in key),
-            kernels=tuple(self.kernels[name] for name in get("kernels", ())),
+            key=None if key is None else self._key(key, values),
+            kernels=tuple(self._kernels[name] for name in get("kernels", ())),
             notes=tuple(get("notes", ())),
-            evidence=tuple(self.evidence[name] for name in get("evidence", ())),
+            evidence=tuple(self._evidence[name] for name in get("evidence", ())),
         )
+
+    def _key(self, key: Sequence[Any], values: Mapping[str, int]) -> tuple[tuple[str, Any], ...]:
+        columns = self._columns[key[0]]
+        return tuple((n, _filled(v, values)) for n, v in zip(columns, key[1:], strict=True))
 
     def launch(self, record: Record, values: Mapping[str, int]) -> Launch:
         """The dispatcher's outcome with what it means for the stages after it."""
@@ -165,6 +208,16 @@ class Reader:
             fails_after=None if after is None else said(after, values),
             call=None if reduces is None else number_of(reduces, values),
         )
+
+
+def _is_constant(record: Record) -> bool:
+    """Whether a record has no variable in what its outcome is made of."""
+    key = record.get("key", ())
+    return (
+        not isinstance(record.get("message"), list)
+        and not isinstance(record.get("final_heads"), str)
+        and not any(isinstance(value, list) for value in key)
+    )
 
 
 def _filled(value: Any, values: Mapping[str, int]) -> Any:

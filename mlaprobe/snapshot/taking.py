@@ -8,7 +8,8 @@ asked so first: an answer that holds whatever the flag is holds for all of its v
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -161,7 +162,9 @@ class _Filler:
         self._changing: set[tuple[Any, ...]] = set()
         """Cells whose answer was seen to depend on the batch size."""
 
-    def planes(self, scope: Scope, known: Known, flags: list[tuple[str, tuple[Any, ...]]]) -> None:
+    def planes(
+        self, scope: Scope, known: Known, flags: Sequence[tuple[str, Sequence[Any]]]
+    ) -> None:
         """The planes of all values of the flags, the first of which are the usual ones."""
         names = [name for name, _ in flags]
         settings = list(product(*(values for _, values in flags)))
@@ -181,30 +184,31 @@ class _Filler:
             table.planes[setting] = [places[at] for places in cells]
 
     def _usual_cell(
-        self, shape: DecodeShape, known: Known, flags: list[tuple[str, tuple[Any, ...]]]
+        self, shape: DecodeShape, known: Known, flags: Sequence[tuple[str, Sequence[Any]]]
     ) -> tuple[list[int], bool]:
         """A cell with the flags as usual, and whether it holds whatever the flags are."""
         answer = self._ask(shape)
+        places = self._settled(shape, known, answer)
         opened = [name for name, values in flags if len(values) > 1]
         # What is launched depends on every flag that is passed on.
-        if opened and len(list(filter(None, answer))) == 1 and not self._changes(answer, known):
-            if self._ask(_replaced(shape, opened)) == answer:
-                kept = {name: value for name, value in known.items() if name not in opened}
-                return note(self._tables, answer, values_of(shape, kept)), True
-        return self._settled(shape, known, answer), False
+        launched = len(tuple(filter(None, answer))) > 1
+        steady = max(places) >= 0 and not speaks_of_batch(answer)
+        if not opened or launched or not steady or self._ask(_opened(shape, opened)) != answer:
+            return places, False
+        kept = {name: value for name, value in known.items() if name not in opened}
+        return note(self._tables, answer, values_of(shape, kept)), True
 
     def _cell(self, shape: DecodeShape, known: Known) -> list[int]:
         return self._settled(shape, known, self._ask(shape))
-
-    def _changes(self, answer: Answer, known: Known) -> bool:
-        return self._batches and (speaks_of_batch(answer) or _is_usual(known))
 
     def _settled(self, shape: DecodeShape, known: Known, answer: Answer) -> list[int]:
         """The places of a cell, by batch size where its answer depends on it."""
         values = values_of(shape, known)
         places = note(self._tables, answer, values)
-        cell = (known["arch"], known["dtypes"], known.get("persistent"), shape.num_heads, shape.qlen)
-        if not self._batches or not (self._changes(answer, known) or cell in self._changing):
+        where = (known["arch"], known["dtypes"], known.get("persistent"))
+        cell = (*where, shape.num_heads, shape.qlen)
+        asked = speaks_of_batch(answer) or _is_usual(known) or cell in self._changing
+        if not self._batches or not asked:
             return places
         rules = batch_rules(shape, answer, self._ask)
         if rules == ():
@@ -232,8 +236,7 @@ def _is_usual(known: Known) -> bool:
     return all(known[name] == value for name, value in USUAL.items() if name in known)
 
 
-def _replaced(shape: DecodeShape, names: list[str]) -> DecodeShape:
+def _opened(shape: DecodeShape, names: list[str]) -> DecodeShape:
     """The shape with flags left open."""
-    from dataclasses import replace
-
-    return replace(shape, **{name: _OPEN[name] for name in names})
+    opened: dict[str, Any] = {name: _OPEN[name] for name in names}
+    return replace(shape, **opened)

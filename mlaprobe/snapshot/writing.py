@@ -16,12 +16,13 @@ from typing import Any
 from mlaprobe.boxes import cover
 from mlaprobe.shape import Evidence, Kernel
 from mlaprobe.snapshot.cells import write_plane
+from mlaprobe.snapshot.lookup import NONE
 from mlaprobe.snapshot.records import Record, write_records
 from mlaprobe.snapshot.scope import OMITTED
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Steps, Table
 
-NONE = "-"
-"""The name of no record."""
+BY_BATCH = "~"
+"""Starts the names of records that depend on the batch size."""
 _SHORTEST = 4
 
 
@@ -60,9 +61,9 @@ def evidence_names(found: Iterable[Evidence]) -> list[str]:
     return named(texts)
 
 
-def evidence_row(each: Evidence) -> list[Any]:
-    """A piece of evidence as JSON."""
-    return [each.stage, each.file, each.line, each.column, each.text]
+def evidence_row(each: Evidence, files: Sequence[str]) -> list[Any]:
+    """A piece of evidence as JSON, its file by place."""
+    return [each.stage, files.index(each.file), each.line, each.column, each.text]
 
 
 def kernel_row(each: Kernel) -> list[Any]:
@@ -71,7 +72,7 @@ def kernel_row(each: Kernel) -> list[Any]:
 
 
 class Book:
-    """What a notebook holds, with names."""
+    """Everything that tables name: pieces of evidence, kernels, keys' columns and records."""
 
     def __init__(self, notebook: Notebook) -> None:
         places, kernels = list(notebook.evidence), list(notebook.kernels)
@@ -79,8 +80,45 @@ class Book:
             "evidence": evidence_names(places),
             "kernels": named([compact(kernel_row(each)) for each in kernels]),
         }
-        self.evidence = _sorted(zip(self.names["evidence"], map(evidence_row, places), strict=True))
+        self.files = sorted({each.file for each in places})
+        rows = [evidence_row(each, self.files) for each in places]
+        self.evidence = _sorted(zip(self.names["evidence"], rows, strict=True))
         self.kernels = _sorted(zip(self.names["kernels"], map(kernel_row, kernels), strict=True))
+        self.columns: dict[str, list[str]] = {}
+        self.records: dict[str, Record] = {}
+
+    def keep(self, tables: Mapping[str, Table]) -> dict[str, dict[int, str]]:
+        """Keeps the records of all tables; their names by table and place."""
+        written = {n: write_records(table.records, self.names) for n, table in tables.items()}
+        columns = [r["key"][0] for records in written.values() for r in records if "key" in r]
+        names = dict(zip(columns, named(columns), strict=True))
+        self.columns = _sorted((name, json.loads(text)) for text, name in names.items())
+        for record in (r for records in written.values() for r in records if "key" in r):
+            record["key"] = [names[record["key"][0]], *record["key"][1:]]
+        found = self._name({n: dict(enumerate(records)) for n, records in written.items()})
+        for places in found.values():
+            places[NOTHING] = NONE
+        switches = {
+            name: {
+                place: _switch(unset, steps, found[name])
+                for (unset, steps), place in table.switches.items()
+            }
+            for name, table in tables.items()
+        }
+        for name, places in self._name(switches, BY_BATCH).items():
+            found[name].update(places)
+        self.records = _sorted(self.records.items())
+        return found
+
+    def _name(
+        self, records: Mapping[str, Mapping[int, Record]], mark: str = ""
+    ) -> dict[str, dict[int, str]]:
+        texts = {n: {at: compact(r) for at, r in each.items()} for n, each in records.items()}
+        every = sorted({text for each in texts.values() for text in each.values()})
+        names = {text: mark + name for text, name in zip(every, named(every), strict=True)}
+        for name, each in records.items():
+            self.records.update({names[texts[name][at]]: record for at, record in each.items()})
+        return {n: {at: names[text] for at, text in each.items()} for n, each in texts.items()}
 
 
 def _sorted(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -88,16 +126,8 @@ def _sorted(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return dict(sorted(pairs, key=lambda pair: (compact(pair[1]), pair[0])))
 
 
-def table_json(table: Table, heads: Sequence[int], book: Book) -> dict[str, Any]:
-    """A stage table as JSON: axes, records and planes."""
-    written = write_records(table.records, book.names)
-    names = dict(enumerate(named([compact(each) for each in written])))
-    records = {names[at]: each for at, each in enumerate(written)}
-    names[NOTHING] = NONE
-    for (unset, steps), place in table.switches.items():
-        switch = _switch(unset, steps, names)
-        (names[place],) = named([compact(switch)])
-        records[names[place]] = switch
+def table_json(table: Table, heads: Sequence[int], names: Mapping[int, str]) -> dict[str, Any]:
+    """A stage table as JSON: its axes and planes."""
     qlens = len(next(iter(table.planes.values()))) // len(heads)
     planes: dict[str, tuple[dict[str, str], list[tuple[str, ...]]]] = {}
     for setting, places in table.planes.items():
@@ -107,7 +137,6 @@ def table_json(table: Table, heads: Sequence[int], book: Book) -> dict[str, Any]
         planes.setdefault(compact(rows), (rows, []))[1].append(setting_names(setting))
     return {
         "axes": [name for name, _ in table.axes],
-        "records": _sorted(records.items()),
         "planes": [{"for": _boxes(table, same), **rows} for rows, same in planes.values()],
     }
 
@@ -136,13 +165,16 @@ def _boxes(table: Table, settings: Sequence[tuple[str, ...]]) -> list[str]:
     """Settings as few lines: ``gfx942,gfx950 fp8/fp8 0,1``."""
     if not table.axes:
         return []
-    order = [
-        {value_name(value): at for at, value in enumerate(values)} for _, values in table.axes
-    ]
+    order = [{value_name(value): at for at, value in enumerate(values)} for _, values in table.axes]
     lines = []
     for box in cover(settings):
-        parts = [sorted(map(str, values), key=o.__getitem__) for values, o in zip(box, order, strict=True)]
-        lines.append(([o[p[0]] for p, o in zip(parts, order, strict=True)], " ".join(map(",".join, parts))))
+        parts = [
+            sorted(map(str, values), key=o.__getitem__)
+            for values, o in zip(box, order, strict=True)
+        ]
+        lines.append(
+            ([o[p[0]] for p, o in zip(parts, order, strict=True)], " ".join(map(",".join, parts)))
+        )
     return [text for _, text in sorted(lines)]
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from mlaprobe.capability import probe as live
+from mlaprobe.snapshot.making import make
+from mlaprobe.snapshot.scope import Scope
 from tests.cli.conftest import Run
 from tests.findings.pairs import fold_32
 from tests.trees import today
@@ -148,6 +152,82 @@ def test_wrong_usage(
     assert done.out == "", "nothing was done"
 
 
+SMALL = Scope(archs=("gfx950",), heads=(16, 32, 48, 64), qlens=(1,))
+
+
+@pytest.fixture
+def pin(bumped: Path, tmp_path: Path) -> Path:
+    """A snapshot of the release in use."""
+    file = tmp_path / "aiter.pin"
+    with live(f"{bumped}@v0.9.1") as capability:
+        file.write_text(make(capability, scope=SMALL), encoding="utf-8")
+    return file
+
+
+def test_a_pin_in_a_file(run: Run, bumped: Path, pin: Path, kimi: str) -> None:
+    asked = ("check", "--pin", str(pin), "--deployments", kimi)
+    done = run(*asked, "--aiter", f"{bumped}@v0.9.2")
+    assert (done.code, done.err) == (10, "")
+    assert f"x {NAMED}" in done.out
+    assert run(*asked, "--aiter", f"{bumped}@v0.9.3").code == 0
+
+
+def test_what_the_pin_does_not_hold(run: Run, bumped: Path, pin: Path, kimi: str) -> None:
+    """A query length that it was not asked: whether it became worse cannot be told."""
+    Path(kimi).write_text(KIMI + "    qlens: [2]\n", encoding="utf-8")
+    done = run("check", "--pin", str(pin), "--deployments", kimi, "--aiter", f"{bumped}@v0.9.2")
+    assert done.code == 11
+    assert "warning unknown: an answer is known on one side only" in done.out
+
+
+def test_accept(
+    run: Run, bumped: Path, pin: Path, kimi: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlaprobe.snapshot.making.make", partial(make, scope=SMALL))
+    asked = ("check", "--pin", str(pin), "--deployments", kimi, "--aiter", f"{bumped}@v0.9.2")
+    done = run(*asked, "--accept")
+    assert done.code == 0
+    assert f"x {NAMED}" in done.out, "what is accepted is shown"
+    assert done.err == f"{pin} is the pin of {bumped}@v0.9.2 now\n"
+    assert [each.name for each in pin.parent.iterdir() if each.name.startswith(".")] == []
+    again = run(*asked)
+    assert (again.code, again.err) == (0, "")
+    assert "no change of behaviour" in again.out
+
+
+def test_a_snapshot_is_not_accepted(run: Run, pin: Path) -> None:
+    before = pin.read_bytes()
+    done = run("check", "--pin", str(pin), "--aiter", str(pin), "--heads", "32", "--accept")
+    assert (done.code, done.out) == (2, "")
+    assert "is a snapshot already" in done.err
+    assert pin.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda text: text[: len(text) // 2], "aiter.pin"),
+        (lambda text: text.replace('"schema":1', '"schema":99', 1), "schema 99"),
+        (lambda text: "{}", "aiter.pin"),
+    ],
+)
+def test_a_pin_that_is_damaged(
+    run: Run, bumped: Path, pin: Path, edit: Callable[[str], str], message: str
+) -> None:
+    text = pin.read_text(encoding="utf-8")
+    pin.write_text(edit(text), encoding="utf-8")
+    assert edit(text) != text
+    done = run("check", "--pin", str(pin), "--aiter", f"{bumped}@v0.9.2", "--heads", "32")
+    assert (done.code, done.out) == (1, "")
+    assert message in done.err
+
+
+def test_findings_in_a_snapshot(run: Run, pin: Path) -> None:
+    done = run("findings", "--aiter", str(pin), *FEW, "--fail-on", "never")
+    assert done.code == 11, "what could not be checked is no success"
+    assert "not checked: MLA005, MLA006, MLA007" in done.out
+
+
 def test_compare(run: Run, bumped: Path) -> None:
     sources = (f"{bumped}@v0.9.1", f"{bumped}@v0.9.2")
     done = run("compare", *sources, "--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "32")
@@ -160,10 +240,10 @@ def test_compare(run: Run, bumped: Path) -> None:
 def test_compare_with_filters(run: Run, bumped: Path) -> None:
     sources = (f"{bumped}@v0.9.1", f"{bumped}@v0.9.2", "--format", "json")
     only = ("--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "32", "--qlen", "1")
-    done = run("compare", *sources, *only, "--lse", "0", "--planner", "q_dtype=fp8")
+    done = run("compare", *sources, *only, "--lse", "0", "--planner", "q_dtype=none")
     found = json.loads(done.out)
-    assert [change["class"] for change in found["changes"]] == ["breaks"]
-    assert found["changes"][0]["shape"]["planner"] == {"q_dtype": "fp8"}
+    assert [change["class"] for change in found["changes"]] == ["gains"]
+    assert found["changes"][0]["shape"]["planner"] == {"q_dtype": None}
     done = run("compare", *sources, *only, "--route", "gluon")
     assert json.loads(done.out)["shapes"] == 1
 

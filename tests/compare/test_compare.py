@@ -183,12 +183,9 @@ def test_deployments(old: Capability, tmp_path: Path) -> None:
 
 
 def test_standard_grids_ask_what_engines_launch(old: Capability) -> None:
-    asm, omitted, gluon = standard_grids((old,))
+    asm, plain, omitted, gluon = standard_grids((old,))
     assert set(asm.heads) >= {*range(1, 129), 144, 256}
-    assert (asm.qlens, asm.lse, asm.persistent) == (
-        tuple(range(1, 9)),
-        (False, True),
-        (True, False),
-    )
+    assert (asm.qlens, asm.lse) == (tuple(range(1, 9)), (False, True))
+    assert (asm.persistent, plain.persistent) == ((True,), (False,))
     assert omitted.planner.q_dtype is None
     assert gluon.heads == tuple(range(1, 17))

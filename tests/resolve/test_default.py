@@ -5,11 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from types import ModuleType
 
 import pytest
 
-from mlaprobe import resolve
+from mlaprobe import bundled, probing, resolve
 from mlaprobe.errors import SourceError
 from mlaprobe.resolve import padded_num_heads, plan
 from tests.resolve.fake import Fake, later
@@ -25,9 +24,8 @@ def probed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Fake]]:
             raise SourceError(f"there is nothing at {spec}")
         return found[spec]
 
-    module = ModuleType("mlaprobe.capability")
-    module.probe = probe  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "mlaprobe.capability", module)
+    monkeypatch.setattr(probing, "probe", probe)
+    monkeypatch.setattr(bundled, "load", lambda name: probe(f"release:{name}"))
     resolve.default_capability.cache_clear()
     yield found
     resolve.default_capability.cache_clear()
@@ -48,8 +46,7 @@ def test_the_installed_aiter_is_asked_once(probed: dict[str, Fake]) -> None:
 def test_else_the_newest_bundled_release(
     probed: dict[str, Fake], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = ("releases/v0.1.9", "releases/v0.1.20", "releases/v0.1.20-rc0", "releases/index")
-    monkeypatch.setattr(resolve, "rule_names", lambda folder: names)
+    monkeypatch.setattr(bundled, "newest", lambda: "v0.1.20")
     probed["release:v0.1.20"] = later()
     assert ask() == 64
 
@@ -57,7 +54,7 @@ def test_else_the_newest_bundled_release(
 def test_else_there_is_nothing_to_ask(
     probed: dict[str, Fake], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resolve, "rule_names", lambda folder: ())
+    monkeypatch.setattr(bundled, "newest", lambda: None)
     with pytest.raises(SourceError, match="nothing at installed"):
         ask()
     with pytest.raises(SourceError):
@@ -72,6 +69,22 @@ def test_resolving_imports_nothing_heavy() -> None:
         "sys.exit(' '.join(sorted(heavy)) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not bundled.releases(), reason="no release is bundled: make releases")
+def test_resolving_on_a_bundled_release_reads_no_source() -> None:
+    code = (
+        "import sys, mlaprobe;"
+        "found = mlaprobe.plan(48, capability=mlaprobe.probe('release:' + sys.argv[1]),"
+        "    arch='gfx950', q_dtype='fp8', kv_dtype='fp8');"
+        "assert found.padded_num_heads >= 48, found;"
+        "heavy = {'torch', 'tree_sitter', 'typer', 'rich', 'aiter', 'mlaprobe.capability'};"
+        "heavy &= set(sys.modules);"
+        "sys.exit(' '.join(sorted(heavy)) if heavy else 0)"
+    )
+    command = [sys.executable, "-c", code, str(bundled.newest())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -1,0 +1,91 @@
+"""The releases that mlaprobe brings along: snapshots under ``rules/releases/``.
+
+Releases with equal content share a file, named after the last of them; the index says which.
+``make releases`` writes them all.
+"""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlaprobe.errors import RuleError, SourceError
+from mlaprobe.releases import is_release, release_key
+from mlaprobe.rulebook import rules_dir
+
+if TYPE_CHECKING:
+    from mlaprobe.snapshot import Snapshot
+
+PREFIX = "release:"
+"""How a bundled release is named as a source."""
+INDEX = "index.json"
+SUFFIX = ".json"
+
+
+def folder() -> Path:
+    """Where the snapshots are."""
+    return rules_dir() / "releases"
+
+
+@lru_cache(maxsize=1)
+def index() -> dict[str, str]:
+    """Every bundled release and the name of its file, in order of release; none where there is
+    no index.
+
+    Raises:
+        RuleError: the index cannot be read.
+    """
+    path = folder() / INDEX
+    if not path.is_file():
+        return {}
+    try:
+        files: dict[str, str] = json.loads(path.read_bytes())["releases"]
+        return dict(sorted(files.items(), key=lambda item: release_key(item[0])))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise RuleError(
+            "the index of the bundled releases cannot be read",
+            hint="install mlaprobe anew, or run make releases in a checkout",
+            file=f"rules/releases/{INDEX}",
+        ) from None
+
+
+def releases() -> tuple[str, ...]:
+    """Every bundled release, in order."""
+    return tuple(index())
+
+
+def newest() -> str | None:
+    """The last bundled release, ``None`` where there is none."""
+    return next(reversed(index()), None)
+
+
+def load(name: str) -> Snapshot:
+    """A bundled release, by its tag or version.
+
+    Raises:
+        SourceError: there is no such release, or its file cannot be read.
+    """
+    from mlaprobe.snapshot import Snapshot
+    from mlaprobe.snapshot.file import read
+
+    release = _known(name)
+    file = index()[release]
+    contents = read(folder() / file, f"rules/releases/{file}")
+    return Snapshot(contents, label=PREFIX + release, release=release)
+
+
+def _known(name: str) -> str:
+    known = index()
+    if name in known:
+        return name
+    if is_release(name):
+        key = release_key(name)
+        found = next((release for release in known if release_key(release) == key), None)
+        if found is not None:
+            return found
+    close = get_close_matches(name, known, n=3, cutoff=0.6) or list(known)[-1:]
+    hint = f"did you mean {' or '.join(close)}? mlaprobe history lists them all" if close else None
+    raise SourceError(f"no release {name!r} is bundled with mlaprobe", hint=hint)

@@ -1,0 +1,66 @@
+"""Opens whatever a person names: a live source, a snapshot, or a bundled release.
+
+What reads source is imported only where there is source to read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlaprobe import bundled
+from mlaprobe.errors import SourceError
+
+if TYPE_CHECKING:
+    from mlaprobe.capability import Capability
+    from mlaprobe.snapshot import Snapshot
+
+INSTALLED = "installed"
+
+
+def probe(source: str = INSTALLED) -> Capability | Snapshot:
+    """What answers for a source: ``installed``, a directory, an archive, ``REPO@REV``,
+    ``release:v0.1.20``, or a snapshot file.
+
+    Raises:
+        SourceError: the source cannot be read, is no AITER, or too old (its subclasses).
+    """
+    if source.startswith(bundled.PREFIX):
+        return bundled.load(source.removeprefix(bundled.PREFIX))
+    snapshot = _snapshot(source)
+    if snapshot is not None:
+        return snapshot
+    from mlaprobe.sources import open_source, require_aiter
+
+    opened = open_source(source)
+    require_aiter(opened)
+    from mlaprobe.capability import Capability
+
+    return Capability(opened)
+
+
+def _snapshot(source: str) -> Snapshot | None:
+    """The snapshot in a file, where it is one."""
+    if source == INSTALLED or not source or "\0" in source:
+        return None
+    path = Path(source).expanduser()
+    if not path.is_file():
+        return None
+    from mlaprobe.snapshot import load, looks_like_one
+
+    return load(path) if looks_like_one(path) or path.suffix == ".json" else None
+
+
+def installed_or_bundled() -> Capability | Snapshot:
+    """The installed AITER, else the newest bundled release.
+
+    Raises:
+        SourceError: there is neither.
+    """
+    try:
+        return probe(INSTALLED)
+    except SourceError:
+        newest = bundled.newest()
+        if newest is None:
+            raise
+        return bundled.load(newest)

@@ -1,0 +1,180 @@
+"""A snapshot as something that answers, like a live source on its grid.
+
+A snapshot holds what its source says. Errata are applied when it is asked, so that a changed rule
+changes no snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mlaprobe import errata
+from mlaprobe.chain import judge
+from mlaprobe.errors import UsageError
+from mlaprobe.shape import (
+    Decision,
+    DecodeShape,
+    PlannerCall,
+    Route,
+    StageOutcome,
+    Verdict,
+)
+from mlaprobe.snapshot.file import Contents
+from mlaprobe.snapshot.stages import STAGES, Stages, UnknownBatchError
+
+OUTSIDE = "snapshot"
+"""The ``stage`` of a decision about a shape that the snapshot does not hold."""
+_NO_CALL = PlannerCall()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotInfo:
+    """Where a snapshot is, and what it was taken of."""
+
+    label: str
+    kind: str
+    """``release`` for a bundled one, else ``snapshot``."""
+    release: str | None
+    commit: str | None
+    location: str
+    same_content: tuple[str, ...] = ()
+    """Every release with this content, for a bundled one."""
+
+
+class Snapshot:
+    """Answers without any AITER source."""
+
+    def __init__(self, contents: Contents, *, label: str, release: str | None = None) -> None:
+        data = contents.data
+        releases: Mapping[str, str] = data.get("releases", {})
+        self._contents = contents
+        self.source = SnapshotInfo(
+            label=label,
+            kind="snapshot" if release is None else "release",
+            release=release or data["release"],
+            commit=releases.get(release, data["commit"]) if release else data["commit"],
+            location=contents.name,
+            same_content=tuple(releases),
+        )
+        self.scope = contents.scope
+        self.archs = contents.scope.archs
+        self.erratum_release: str | None = release or data["same_files_as"]
+        self._knobs = frozenset(data["knobs"])
+        self._stages = Stages(contents)
+        self._decisions: dict[DecodeShape, Decision] = {}
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What the file says of where it comes from."""
+        names = ("schema", "mlaprobe", "kind", "release", "commit", "distribution", "blobs")
+        return {name: self._contents.data[name] for name in names}
+
+    @property
+    def stage_status(self) -> tuple[tuple[str, str, str], ...]:
+        """(stage, ``present`` or ``absent``, what there is to say)."""
+        return tuple((row[0], row[1], row[2]) for row in self._contents.data["stages"])
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Environment variables that the deciding code asks for."""
+        return tuple(sorted(self._knobs))
+
+    def has_route(self, route: Route) -> bool:
+        """Whether the source has a route at all."""
+        stage = "gluon" if route is Route.GLUON else "dispatcher"
+        return any(row[:2] == (stage, "present") for row in self.stage_status)
+
+    def source_text(self, file: str) -> str | None:
+        """A snapshot holds no source."""
+        return None
+
+    def nearest_rows(
+        self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
+    ) -> tuple[tuple[str, str, int, tuple[str, ...]], ...]:
+        """A snapshot holds no kernel table."""
+        return ()
+
+    @property
+    def release(self) -> str | None:
+        """The release that the snapshot is of, where that is known."""
+        return self.source.release
+
+    def forget(self) -> None:
+        """Lets go of remembered answers."""
+        self._decisions.clear()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- deciding --------------------------------------------------------------------------------
+
+    def decide(self, shape: DecodeShape) -> Decision:
+        """What happens to a shape; errata applied. UNKNOWN, with ``OUTSIDE`` as its stage, for a
+        shape that the snapshot does not hold.
+
+        Raises:
+            SnapshotError: the snapshot is damaged.
+        """
+        known = self._decisions.get(shape)
+        if known is None:
+            known = errata.apply(self.judge(shape), release=self.erratum_release)
+            self._decisions[shape] = known
+        return known
+
+    def judge(self, shape: DecodeShape) -> Decision:
+        """What the source alone says of a shape."""
+        why = self.scope.outside(shape, self._knobs)
+        if why is None:
+            try:
+                return judge(self._stages, shape)
+            except UnknownBatchError:
+                why = f"batch {shape.batch} (how the answer depends on the batch is not known)"
+        return Decision(
+            shape=shape,
+            verdict=Verdict.UNKNOWN,
+            stage=OUTSIDE,
+            message=f"outside the snapshot: {why}",
+        )
+
+    def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
+        """One stage alone.
+
+        Raises:
+            UsageError: there is no stage of that name.
+            SnapshotError: the snapshot is damaged.
+        """
+        if stage == "reducer":
+            return self._stages.reducer(shape.num_heads, head_dim)
+        if stage not in STAGES:
+            raise UsageError(
+                f"unknown stage {stage!r}", hint="use one of " + ", ".join((*STAGES, "reducer"))
+            )
+        asked = shape if stage in ("planner", "sizing") else replace(shape, planner=_NO_CALL)
+        why = self.scope.outside(asked, self._knobs)
+        if why is None:
+            try:
+                return self._stages.ask(stage, shape)
+            except UnknownBatchError:
+                why = f"batch {shape.batch}"
+        return StageOutcome(stage=stage, status="unknown", message=f"outside the snapshot: {why}")
+
+    @property
+    def head_dims(self) -> tuple[int, ...]:
+        """The head dimensions of the reducer, the decode's first."""
+        return self._stages.head_dims
+
+    def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
+        """The reducer's answer for head counts and every head_dim that its router names."""
+        if ("reducer", "present") not in [row[:2] for row in self.stage_status]:
+            return
+        for count in heads:
+            for dim in sorted(self.head_dims):
+                yield count, dim, self._stages.reducer(count, dim)

@@ -1,0 +1,130 @@
+"""Reads a snapshot file: what it must be, and what is said where it is something else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mlaprobe.errors import SourceError
+from mlaprobe.shape import Dtype, Evidence, Kernel
+from mlaprobe.snapshot.scope import Scope, numbers_of
+
+FORMAT = "mlaprobe snapshot"
+SCHEMA = 1
+MAX_BYTES = 16 << 20
+_SEAL = ',\n"sha256":"'
+
+
+class SnapshotError(SourceError):
+    """A file is no snapshot, or one that cannot be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """A snapshot file, read."""
+
+    name: str
+    """The file, for messages."""
+    data: dict[str, Any]
+    scope: Scope
+    evidence: dict[str, Evidence] = field(repr=False)
+    kernels: dict[str, Kernel] = field(repr=False)
+
+
+def looks_like_one(path: Path) -> bool:
+    """Whether a file is a snapshot, whole or not, of whatever schema."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(256)
+    except OSError:
+        return False
+    return FORMAT.encode() in start and start.lstrip().startswith(b"{")
+
+
+def read(path: Path, name: str | None = None) -> Contents:
+    """The snapshot in a file.
+
+    Raises:
+        SnapshotError: it cannot be read, is none, is of a newer schema, or is damaged.
+    """
+    shown = name or str(path)
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise SnapshotError(f"{shown} is too large for a snapshot")
+        raw = path.read_bytes()
+    except OSError as error:
+        raise SnapshotError(f"cannot read the snapshot {shown}: {error.strerror}") from None
+    return parse(raw, shown)
+
+
+def parse(raw: bytes, name: str) -> Contents:
+    """The snapshot in some bytes.
+
+    Raises:
+        SnapshotError: as for ``read``.
+    """
+    try:
+        text = raw.decode("utf-8").replace("\r\n", "\n")
+        data = json.loads(text)
+    except ValueError:
+        if FORMAT.encode() in raw[:256]:
+            raise _damaged(name, "it is cut off or was edited") from None
+        raise _foreign(name) from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise _foreign(name)
+    schema = data.get("schema")
+    if schema != SCHEMA:
+        raise SnapshotError(
+            f"{name} is a snapshot of schema {schema}, and this mlaprobe reads schema {SCHEMA}",
+            hint="upgrade mlaprobe, or take the snapshot anew with mlaprobe snapshot",
+        )
+    body, seal, _ = text.rpartition(_SEAL)
+    if not seal or sha256(body.encode()).hexdigest() != data.get("sha256"):
+        raise _damaged(name, "its checksum is another")
+    try:
+        return _contents(data, name)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise _damaged(name, "something is missing in it") from None
+
+
+def _contents(data: dict[str, Any], name: str) -> Contents:
+    pairs = (tuple(map(Dtype, pair.split("/"))) for pair in data["dtypes"])
+    scope = Scope(
+        archs=tuple(data["archs"]),
+        dtypes=tuple((q_dtype, kv_dtype) for q_dtype, kv_dtype in pairs),
+        heads=numbers_of(data["heads"]),
+        qlens=numbers_of(data["qlens"]),
+        page_sizes=numbers_of(data["page_sizes"]),
+    )
+    return Contents(
+        name=name,
+        data=data,
+        scope=scope,
+        evidence={
+            at: Evidence(
+                stage=row[0], file=data["files"][row[1]], line=row[2], column=row[3], text=row[4]
+            )
+            for at, row in data["evidence"].items()
+        },
+        kernels={
+            at: Kernel(symbol=row[0], co=row[1], co_present=row[2], has_symbol=row[3])
+            for at, row in data["kernels"].items()
+        },
+    )
+
+
+def _foreign(name: str) -> SnapshotError:
+    return SnapshotError(
+        f"{name} is no snapshot of mlaprobe",
+        hint="take one with mlaprobe snapshot --aiter SOURCE -o FILE",
+    )
+
+
+def _damaged(name: str, why: str) -> SnapshotError:
+    return SnapshotError(
+        f"the snapshot {name} is damaged: {why}",
+        hint="take it anew with mlaprobe snapshot; it is not made to be edited or merged by hand",
+    )

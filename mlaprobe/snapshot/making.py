@@ -1,0 +1,114 @@
+"""Makes the text of a snapshot from a live source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any
+
+from mlaprobe.capability import Capability
+from mlaprobe.errata import BLOB_SCHEMA, BLOBS
+from mlaprobe.rulebook import load_rules
+from mlaprobe.snapshot.file import FORMAT, SCHEMA
+from mlaprobe.snapshot.scope import Scope, spans
+from mlaprobe.snapshot.tables import Table
+from mlaprobe.snapshot.taking import Step, Taker
+from mlaprobe.snapshot.writing import Book, compact, table_json, text_of
+
+TABLES = ("planner", "sizing", "dispatcher", "called", "host", "reducer", "gluon")
+
+
+def make(
+    capability: Capability,
+    *,
+    releases: Mapping[str, str] | None = None,
+    scope: Scope | None = None,
+    step: Step = lambda: None,
+) -> str:
+    """The snapshot of a source.
+
+    Args:
+        capability: what to ask.
+        releases: for a bundled snapshot every release with this content, and its commit.
+        scope: what to ask it; ``None``: the standard grid over the source's archs.
+        step: called after every plane.
+
+    Raises:
+        SourceError: a file cannot be read.
+    """
+    scope = scope or Scope(archs=capability.archs)
+    taker = Taker(capability, scope, step)
+    tables = {"planner": taker.planner(), "sizing": taker.sizing(), "host": taker.host()}
+    tables["dispatcher"], tables["called"] = taker.dispatcher()
+    tables["gluon"] = taker.gluon()
+    heads = _reduced_heads(scope, tables["dispatcher"])
+    tables["reducer"] = taker.reducer(heads)
+    head_dims = [dim for (dim,) in tables["reducer"].settings()]
+    for table in tables.values():
+        table.drop_idle_axes()
+    book = Book(taker.asker.notebook)
+    names = book.keep(tables)
+    written = {
+        name: table_json(tables[name], heads if name == "reducer" else scope.heads, names[name])
+        for name in TABLES
+    }
+    written["reducer"] = {"heads": spans(heads), **written["reducer"]}
+    body = {
+        "files": book.files,
+        "evidence": book.evidence,
+        "kernels": book.kernels,
+        "columns": book.columns,
+        "records": book.records,
+        "tables": written,
+    }
+    text = "".join(text_of(_head(capability, scope, releases, book, head_dims), body))
+    return sealed(text)
+
+
+def _reduced_heads(scope: Scope, dispatcher: Table) -> tuple[int, ...]:
+    """The head counts of the grid, and any other that the dispatcher hands to the reducer."""
+    reduces = {fields[-1] for fields, _ in dispatcher.records}
+    return tuple(sorted({*scope.heads, *(n for n in reduces if n is not None)}))
+
+
+def _head(
+    capability: Capability,
+    scope: Scope,
+    releases: Mapping[str, str] | None,
+    book: Book,
+    head_dims: Sequence[int],
+) -> dict[str, Any]:
+    """Where the snapshot is from, and what it holds."""
+    source = capability.source
+    files = set(book.files)
+    files.update(load_rules(BLOBS, BLOB_SCHEMA)["files"])
+    blobs = {file: source.blob(file) for file in sorted(files)}
+    return {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "mlaprobe": version("mlaprobe"),
+        "kind": source.kind,
+        "release": source.release,
+        "commit": source.commit,
+        "distribution": source.distribution,
+        "same_files_as": capability.erratum_release,
+        **({} if releases is None else {"releases": dict(releases)}),
+        "blobs": {file: blob for file, blob in blobs.items() if blob is not None},
+        "archs": capability.archs,
+        "dtypes": [f"{q}/{kv}" for q, kv in scope.dtypes],
+        "heads": spans(scope.heads),
+        "qlens": spans(scope.qlens),
+        "page_sizes": spans(scope.page_sizes),
+        "knobs": capability.knobs,
+        "head_dims": head_dims,
+        "takes": [role for role in ("causal", "global_indptr") if capability.takes(role)],
+        "has_tables": capability.has_tables,
+        "stages": capability.stage_status,
+    }
+
+
+def sealed(text: str) -> str:
+    """A snapshot's text with its checksum."""
+    body = text.rstrip().removesuffix("}").rstrip()
+    return f'{body},\n"sha256":{compact(sha256(body.encode()).hexdigest())}\n}}\n'

@@ -1,0 +1,115 @@
+"""The stages of a snapshot: asked for shapes on its grid, they answer as the live ones did."""
+
+from __future__ import annotations
+
+from mlaprobe.chain import Launch
+from mlaprobe.shape import DecodeShape, StageOutcome
+from mlaprobe.snapshot.file import Contents
+from mlaprobe.snapshot.lookup import StageTable
+from mlaprobe.snapshot.records import Record, Values
+from mlaprobe.snapshot.scope import OMITTED, told
+
+STAGES = ("planner", "sizing", "dispatcher", "host", "gluon")
+"""Those that are asked for a shape."""
+
+
+class UnknownBatchError(Exception):
+    """How an answer depends on the batch size is not known."""
+
+
+class Stages:
+    """What the chain asks (``mlaprobe.chain.Links``)."""
+
+    def __init__(self, contents: Contents) -> None:
+        data = contents.data
+        self.head_dims: tuple[int, ...] = tuple(data["head_dims"])
+        self._contents = contents
+        self._qlen_at = contents.scope.qlen_at
+        self._has_tables = bool(data["has_tables"])
+        self._takes = frozenset(data["takes"])
+        self._tables: dict[str, StageTable] = {}
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether the source has a kernel table."""
+        return self._has_tables
+
+    def takes(self, role: str) -> bool:
+        """Whether the dispatcher has a parameter of that meaning."""
+        return role in self._takes
+
+    def ask(self, stage: str, shape: DecodeShape) -> StageOutcome:
+        """One stage alone.
+
+        Raises:
+            UnknownBatchError: the shape has a batch size for which that is not known.
+        """
+        if stage == "dispatcher":
+            return self.launch(shape).outcome
+        table = self._table(stage)
+        words, heads, qlen = _words(shape), shape.num_heads, shape.qlen
+        if stage in ("planner", "sizing"):
+            dtypes, heads, qlen = told(shape)
+            if dtypes != OMITTED:
+                words["dtypes"] = "/".join(map(str, dtypes))
+            elif stage == "planner":
+                words["dtypes"] = "omitted"
+        record = self._record(table, words, heads, qlen, shape.batch)
+        return table.reader.outcome(record, Values(shape, heads, qlen))
+
+    def launch(self, shape: DecodeShape) -> Launch:
+        """What the dispatcher does."""
+        table = self._table("dispatcher")
+        record = self._of(table, shape)
+        return table.reader.launch(record, Values(shape, shape.num_heads, shape.qlen))
+
+    def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+        """The host, with what the dispatcher passes it."""
+        table = self._table("called", "host")
+        record = self._of(table, shape)
+        return table.reader.outcome(record, Values(shape, shape.num_heads, shape.qlen))
+
+    def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+        """The reducer, with what the dispatcher passes it."""
+        return self.reducer(launch.call if isinstance(launch.call, int) else shape.num_heads)
+
+    def reducer(self, heads: int, head_dim: int | None = None) -> StageOutcome:
+        """Whether the merge exists for a pair."""
+        table = self._table("reducer")
+        dim = self.head_dims[0] if head_dim is None else head_dim
+        if heads not in table.head_at or dim not in self.head_dims:
+            message = f"outside the snapshot: a reducer of {heads} heads and head_dim {dim}"
+            return StageOutcome(stage="reducer", status="unknown", message=message)
+        record = table.record({"head_dim": str(dim)}, heads, 0, None)
+        assert record is not None
+        return table.reader.outcome(record, {"heads": heads})
+
+    def _table(self, name: str, stage: str | None = None) -> StageTable:
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = StageTable(self._contents, name, stage or name)
+        return table
+
+    def _of(self, table: StageTable, shape: DecodeShape) -> Record:
+        return self._record(table, _words(shape), shape.num_heads, shape.qlen, shape.batch)
+
+    def _record(
+        self, table: StageTable, words: dict[str, str], heads: int, qlen: int, batch: int | None
+    ) -> Record:
+        record = table.record(words, heads, self._qlen_at[qlen], batch)
+        if record is None:
+            raise UnknownBatchError
+        return record
+
+
+def _words(shape: DecodeShape) -> dict[str, str]:
+    """The values of all axes as words."""
+    return {
+        "arch": shape.arch,
+        "dtypes": shape.q_dtype.value + "/" + shape.kv_dtype.value,
+        "lse": "1" if shape.lse else "0",
+        "persistent": "1" if shape.persistent else "0",
+        "causal": "1" if shape.causal else "0",
+        "cp_round_robin": "1" if shape.cp_round_robin else "0",
+        "page_size": str(shape.page_size),
+    }
