@@ -95,7 +95,7 @@ def _head(
         "same_files_as": capability.erratum_release,
         **({} if releases is None else {"releases": dict(releases)}),
         "blobs": {file: blob for file, blob in blobs.items() if blob is not None},
-        "archs": capability.archs,
+        "archs": scope.archs,
         "dtypes": [f"{q}/{kv}" for q, kv in scope.dtypes],
         "heads": spans(scope.heads),
         "qlens": spans(scope.qlens),
