@@ -144,6 +144,15 @@ class Snapshot:
             message=f"outside the snapshot: {why}",
         )
 
+    def may_be_native(self, shape: DecodeShape) -> bool:
+        """Whether a shape can turn out native; asked first where most cannot."""
+        try:
+            return self.scope.outside(shape, self._knobs) is None and self._stages.may_be_native(
+                shape
+            )
+        except UnknownBatchError:
+            return True
+
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         """One stage alone.
 

@@ -15,7 +15,8 @@ from mlaprobe.snapshot.scope import Scope, numbers_of
 FORMAT = "mlaprobe snapshot"
 SCHEMA = 1
 MAX_BYTES = 16 << 20
-_SEAL = ',\n"sha256":"'
+SEAL = ',\n"sha256":"'
+"""Before the checksum, which is over everything before this."""
 
 
 class SnapshotError(SourceError):
@@ -81,7 +82,7 @@ def parse(raw: bytes, name: str) -> Contents:
             f"{name} is a snapshot of schema {schema}, and this mlaprobe reads schema {SCHEMA}",
             hint="upgrade mlaprobe, or take the snapshot anew with mlaprobe snapshot",
         )
-    body, seal, _ = text.rpartition(_SEAL)
+    body, seal, _ = text.rpartition(SEAL)
     if not seal or sha256(body.encode()).hexdigest() != data.get("sha256"):
         raise _damaged(name, "its checksum is another")
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlaprobe.chain import Launch
-from mlaprobe.shape import DecodeShape, StageOutcome
+from mlaprobe.shape import DecodeShape, PlannerCall, Route, StageOutcome
 from mlaprobe.snapshot.file import Contents
 from mlaprobe.snapshot.lookup import StageTable
 from mlaprobe.snapshot.records import Record, Values
@@ -11,6 +11,9 @@ from mlaprobe.snapshot.scope import OMITTED, told
 
 STAGES = ("planner", "sizing", "dispatcher", "host", "gluon")
 """Those that are asked for a shape."""
+
+
+_TOLD_ALL = PlannerCall()
 
 
 class UnknownBatchError(Exception):
@@ -56,6 +59,18 @@ class Stages:
                 words["dtypes"] = "omitted"
         record = self._record(table, words, heads, qlen, shape.batch)
         return table.reader.outcome(record, Values(shape, heads, qlen))
+
+    def may_be_native(self, shape: DecodeShape) -> bool:
+        """Whether no stage that is quick to ask refuses or folds: far quicker than judging."""
+        if shape.route is Route.GLUON:
+            return True
+        names = ("dispatcher", *(("planner", "sizing") if shape.persistent else ()))
+        usual = shape.planner == _TOLD_ALL
+        return all(
+            self._of(self._table(name), shape)["status"] not in ("rejected", "fold", "qlen_fold")
+            for name in names
+            if usual or name == "dispatcher"
+        )
 
     def launch(self, shape: DecodeShape) -> Launch:
         """What the dispatcher does."""

@@ -182,7 +182,7 @@ def text_of(head: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a snapshot file. ``head`` is written a value per line; in ``body`` everything
     is opened down to single records."""
     yield "{"
-    lines = [f"{compact(name)}:{compact(value)}" for name, value in head.items()]
+    lines = [f"{compact(name)}:{_opened(value, 1)}" for name, value in head.items()]
     for name, value in body.items():
         lines.append(f"{compact(name)}:{_opened(value, 3)}")
     yield ",\n".join(lines)

@@ -125,6 +125,12 @@ class Source(ABC):
             )
         return self._files[name]
 
+    @property
+    def blobs_read(self) -> dict[str, str | None]:
+        """The blob hash of every file that was asked for so far, ``None`` for one that is not
+        there."""
+        return {path: None if f is None else f.blob for path, f in self._files.items()}
+
     def exists(self, path: str) -> bool:
         """Whether there is a file at this path, readable or not."""
         name = canonical(path)

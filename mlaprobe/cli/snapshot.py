@@ -1,0 +1,60 @@
+"""``mlaprobe snapshot``: an AITER's answers in a file that needs no AITER."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlaprobe.cli import options as o
+
+EPILOG = """\b
+Examples:
+  mlaprobe snapshot -o aiter.pin                                   the installed AITER
+  mlaprobe snapshot --aiter ~/src/aiter@v0.1.20 -o aiter.pin       a git revision
+  mlaprobe report --aiter aiter.pin                                a snapshot is a source
+
+\b
+A snapshot holds every arch of the source, the usual dtype pairs, heads 1-128 and multiples of 16 to
+256, qlen 1-8, with and without the LSE, work metadata, the causal mask and round robin, page sizes
+1 and 64, the planner told both dtypes and told none, both routes, any batch size, no knob set.
+"""
+
+
+def snapshot(
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The file; - for stdout.")
+    ],
+    aiter: o.AiterOption = "installed",
+    quiet: o.QuietOption = False,
+) -> None:
+    """Takes a snapshot of an AITER: what ``check`` compares a new one with.
+
+    It takes a minute or so: every stage is asked on the whole grid.
+    """
+    from mlaprobe.capability import Capability
+    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.outputs import _writable
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.errors import UsageError
+    from mlaprobe.snapshot.making import make
+
+    if output != "-":
+        _writable(Path(output))
+    answers = common.load(aiter)
+    if not isinstance(answers, Capability):
+        raise UsageError(f"{aiter} is a snapshot already", hint=_copy(answers, output))
+    with Progress("planes taken", quiet=quiet) as progress:
+        text = make(answers, step=progress.step)
+    emit.write([text], output)
+
+
+def _copy(answers: object, output: str) -> str:
+    location = getattr(getattr(answers, "source", None), "location", "it")
+    return f"copy {Path(str(location)).name} to {output}"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(snapshot)
