@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from mlaprobe.errors import UsageError
@@ -14,6 +15,29 @@ _VERSION = re.compile(r"^gfx_target_version\s+(\d+)\s*$", re.M)
 _NAME = re.compile(r"^\s*Name:\s+(gfx[0-9a-f]+)\s*$", re.M)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpus:
+    """The GPUs of AMD that were found."""
+
+    archs: tuple[str, ...]
+    """The arch of each, in the order of whoever was asked."""
+    how: str
+    """Who was asked; empty where nobody knows of any."""
+
+
+def gpus(topology: Path = TOPOLOGY) -> Gpus:
+    """This machine's GPUs, as the kernel driver or ``rocminfo`` lists them.
+
+    Args:
+        topology: where the kernel driver lists its nodes.
+    """
+    found = _from_topology(topology)
+    if found:
+        return Gpus(archs=tuple(found), how=f"the kernel driver ({topology})")
+    found = _from_rocminfo()
+    return Gpus(archs=tuple(found), how="rocminfo" if found else "")
+
+
 def archs(topology: Path = TOPOLOGY) -> tuple[str, ...]:
     """The archs of this machine's GPUs, each once, in the order of the driver; none: no GPU of
     AMD is here, or its driver does not say.
@@ -21,8 +45,7 @@ def archs(topology: Path = TOPOLOGY) -> tuple[str, ...]:
     Args:
         topology: where the kernel driver lists its nodes.
     """
-    found = _from_topology(topology) or _from_rocminfo()
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(gpus(topology).archs))
 
 
 def arch(topology: Path = TOPOLOGY) -> str:

@@ -1,6 +1,7 @@
-"""Prints ``rules/release_blobs.yaml`` anew from a git repository of AITER with its tags::
+"""Prints rule files about the files of releases anew from a git repository of AITER with its tags::
 
 python -m tests.resolve.blobs PATH > rules/release_blobs.yaml
+python -m tests.resolve.blobs PATH --files > rules/release_files.yaml
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from pathlib import Path
 
 from mlaprobe.errata import fingerprint
 from mlaprobe.errors import SourceError
+from mlaprobe.nearest import ABSENT
 from mlaprobe.releases import is_release, release_key
-from mlaprobe.sources import open_source, require_aiter
+from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.sources.git import run
 
 FILES = (
@@ -37,10 +39,15 @@ HEAD = """\
 # such as a checkout between two tags, takes the last release with the same hash.
 # Written by: python -m tests.resolve.blobs PATH_OF_ROCM_AITER > rules/release_blobs.yaml
 """
+FILES_HEAD = f"""\
+# Which release changed which of the files that decide: for each file its git blob hash from a
+# release on, until the next one that is named ("{ABSENT}": no such file).
+# Written by: python -m tests.resolve.blobs PATH_OF_ROCM_AITER --files > rules/release_files.yaml
+"""
 
 
-def fingerprints(repository: Path) -> Iterator[tuple[str, str]]:
-    """Every release in range and its fingerprint, in order."""
+def sources(repository: Path) -> Iterator[tuple[str, Source]]:
+    """Every release in range, in order."""
     tags = run(repository, "tag", "--list").decode().split()
     for tag in sorted(filter(is_release, tags), key=release_key):
         with open_source(f"{repository}@{tag}") as source:
@@ -48,19 +55,43 @@ def fingerprints(repository: Path) -> Iterator[tuple[str, str]]:
                 require_aiter(source)
             except SourceError:
                 continue
-            yield tag, fingerprint(source, FILES)
+            yield tag, source
 
 
-def main(repository: str) -> None:
-    """Prints the rule file."""
+def fingerprints(repository: Path) -> Iterator[tuple[str, str]]:
+    """Every release in range and its fingerprint, in order."""
+    for tag, source in sources(repository):
+        yield tag, fingerprint(source, FILES)
+
+
+def changes(repository: Path) -> dict[str, dict[str, str]]:
+    """For each file the releases that changed it, and what to."""
+    found: dict[str, dict[str, str]] = {file: {} for file in FILES}
+    for tag, source in sources(repository):
+        for file, blobs in found.items():
+            blob = source.blob(file) or ABSENT
+            if next(reversed(blobs.values()), None) != blob:
+                blobs[tag] = blob
+    return found
+
+
+def main(repository: str, *words: str) -> None:
+    """Prints a rule file."""
+    # Hashes are quoted: one of digits alone would read as a number.
+    if words == ("--files",):
+        print(FILES_HEAD + "files:")
+        for file, blobs in changes(Path(repository)).items():
+            print(f"  {file}:")
+            for tag, blob in blobs.items():
+                print(f'    {tag}: "{blob}"')
+        return
     print(HEAD + "files:")
     for file in FILES:
         print(f"  - {file}")
     print("releases:")
-    for tag, found in fingerprints(Path(repository)):
-        # Quoted: a hash of digits alone would read as a number.
-        print(f'  {tag}: "{found}"')
+    for tag, fingerprint_ in fingerprints(Path(repository)):
+        print(f'  {tag}: "{fingerprint_}"')
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe import errata, launch, models, policy, rulebook
+from mlaprobe import errata, launch, models, nearest, policy, rulebook
 from mlaprobe.errors import RuleError
 from mlaprobe.pattern import PATTERN, Numbers, Pattern
 from mlaprobe.schema import Schema
@@ -16,6 +16,7 @@ from mlaprobe.shape import DecodeShape, Dtype
 FILES: dict[str, Schema] = {
     "errata": errata.SCHEMA,
     "release_blobs": errata.BLOB_SCHEMA,
+    "release_files": nearest.SCHEMA,
     "launch": launch.SCHEMA,
     "models": models.SCHEMA,
     "policy": policy.SCHEMA,
@@ -58,6 +59,8 @@ SLIPS = [
     ("errata", "- https://github.com/ROCm/aiter/pull/4365", "- aiter 4365", "address"),
     ("release_blobs", "v0.1.18: ", "main: ", "release"),
     ("release_blobs", 'v0.1.20: "6', 'v0.1.20: "', "fingerprint"),
+    ("release_files", "    v0.1.20: ", "    main: ", "release"),
+    ("release_files", 'v0.1.20: "1', 'v0.1.20: "', "blob hash"),
     ("launch", "set: {num_head_qo: $heads}", "sets: {num_head_qo: $heads}", "sets"),
     ("launch", "set: {num_head_qo: $heads}", "set: {num_head_qo: $head}", "a value"),
     ("launch", "id: planner-dtypes", "id: planner-heads", "there twice"),

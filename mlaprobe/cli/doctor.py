@@ -1,0 +1,55 @@
+"""``mlaprobe doctor``: what is here, and what to do about it."""
+
+from __future__ import annotations
+
+import typer
+
+from mlaprobe.cli import options as o
+
+FORMATS = ("text", "json")
+EPILOG = """\b
+Examples:
+  mlaprobe doctor                                  the installed AITER, and this machine
+  mlaprobe doctor --aiter ~/src/aiter              a checkout
+  mlaprobe doctor --aiter ~/src/aiter@v0.1.20      a git repository at a tag
+  mlaprobe doctor --format json                    for a bug report, or programs
+
+\b
+Exit codes: 0 answers can be had here, 1 they cannot (no AITER that can be read), 2 wrong usage.
+"""
+
+
+def doctor(
+    aiter: o.AiterOption = "installed",
+    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> int:
+    """Looks at AITER, its files and stages, the variables that are set, the GPU, ROCm, PyTorch,
+    Triton and the bundled releases, and says what to do about each problem.
+
+    Nothing is changed, and AITER is not imported.
+    """
+    return _run(aiter, format=format, output=output, quiet=quiet)
+
+
+def _run(aiter: str, *, format: str, output: str | None, quiet: bool) -> int:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.doctor import checkup
+    from mlaprobe.output.doctor import doctor as lines_of
+    from mlaprobe.output.doctor import doctor_json
+
+    common.parse_choice("--format", format, FORMATS)
+    with Progress("shapes asked", quiet=quiet) as progress:
+        found = checkup(aiter, step=progress.step)
+    if format == "json":
+        emit.write([doctor_json(found)], output)
+    else:
+        emit.write_lines(lines_of(found, width=emit.width(output), spec=aiter), output)
+    return 0 if found.works else 1
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(doctor)

@@ -1,0 +1,91 @@
+"""What ``doctor`` found, as a person reads it and for programs: pure functions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mlaprobe.doctor.words import Check, Checkup, Standing
+from mlaprobe.output import SCHEMA, commands
+from mlaprobe.output.escape import printable
+from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
+from mlaprobe.output.rows import shape_row
+from mlaprobe.output.style import Line, Span, line, paragraph
+
+_STYLES = {
+    Standing.FAULT: "wrong",
+    Standing.WARNING: "fail",
+    Standing.NOTE: "dim",
+    Standing.OK: "native",
+}
+_ROOM = max(len(standing.value) for standing in Standing)
+_INDENT = " " * (_ROOM + 2)
+
+
+def doctor(found: Checkup, *, width: int, spec: str) -> list[Line]:
+    """Everything that was found, and last what there is to do.
+
+    Args:
+        width: columns of the terminal.
+        spec: how the user named the source, for commands to copy.
+    """
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    lines: list[Line] = []
+    for check in found.checks:
+        lines += _check(check, width)
+    lines.append(())
+    return lines + _summary(found, width, spec)
+
+
+def _check(check: Check, width: int) -> list[Line]:
+    said = paragraph(printable(f"{check.topic}: {check.found}"), width, first=_INDENT)
+    mark = Span(check.standing.value.ljust(_ROOM + 2), _STYLES[check.standing])
+    first = line(mark, said[0][0].text[len(_INDENT) :])
+    lines = [first, *said[1:]]
+    if check.how:
+        lines += paragraph(printable(check.how), width, first=f"{_INDENT}  ", style="place")
+    for each in check.more:
+        lines += paragraph(printable(each), width, first=f"{_INDENT}  ", style="dim")
+    return lines
+
+
+def _summary(found: Checkup, width: int, spec: str) -> list[Line]:
+    """Advice, the most urgent first, and whether the main job can run."""
+    lines: list[Line] = []
+    advised = [check for standing in Standing for check in found.of(standing) if check.advice]
+    if advised:
+        lines.append(line(Span("To do", "title")))
+    for check in advised:
+        text = printable(f"{check.topic}: {check.advice}")
+        lines += paragraph(text, width, first="  - ")
+        if check.shape is not None:
+            command = printable(commands.explain(check.shape, spec))
+            lines.append(line("    ", Span(command, "command")))
+    lines += [()] if advised else []
+    said = "mlaprobe works here" if found.works else "mlaprobe cannot do its main job here"
+    warnings = len(found.of(Standing.WARNING))
+    more = f", with {warnings} warning{'' if warnings == 1 else 's'}" if warnings else ""
+    return [*lines, *paragraph(said + more, width, style="title" if found.works else "wrong")]
+
+
+def doctor_json(found: Checkup) -> str:
+    """The same as one JSON object."""
+    data = {
+        "schema": SCHEMA,
+        "works": found.works,
+        "checks": [_row(check) for check in found.checks],
+    }
+    return json.dumps(data, indent=2, default=str) + "\n"
+
+
+def _row(check: Check) -> dict[str, Any]:
+    return {
+        "topic": check.topic,
+        "standing": check.standing.value,
+        "found": check.found,
+        "how": check.how,
+        "more": list(check.more),
+        "advice": check.advice,
+        "shape": None if check.shape is None else shape_row(check.shape),
+        "detail": dict(check.detail),
+    }
