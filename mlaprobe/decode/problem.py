@@ -1,0 +1,181 @@
+"""A decode to run, as numbers; and random inputs for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.decode.interface import KvLayout
+from mlaprobe.decode.layout import kv_layout
+from mlaprobe.decode.tensors import HEAD_DIM, torch, torch_dtype
+from mlaprobe.errors import UsageError
+from mlaprobe.padding import Tensor, query_indptr
+from mlaprobe.question import positive
+from mlaprobe.shape import Dtype
+
+MOST_HEADS = 128
+"""No release of AITER decodes more query heads in one call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One decode, as the caller has it: nothing padded."""
+
+    arch: str
+    """Of the plan; on another device, AITER's decisions for this arch are what is run."""
+    num_heads: int
+    """Query heads."""
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    kv_lens: tuple[int, ...]
+    """KV tokens of each request, its query tokens included."""
+    qlen: int = 1
+    """Query tokens of each request."""
+    page_size: int = 1
+    """KV tokens per page."""
+    lse: bool = False
+    causal: bool = True
+    sm_scale: float = HEAD_DIM**-0.5
+    """What AITER takes where it is given none."""
+    persistent: bool = True
+    """Whether AITER is given work metadata."""
+    device: str = "cpu"
+    """A torch device."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_heads", "qlen", "page_size"):
+            positive(getattr(self, name), name)
+        if self.num_heads > MOST_HEADS:
+            raise UsageError(
+                f"{self.num_heads} query heads: one call decodes at most {MOST_HEADS}",
+                hint="split them over more ranks, or into several calls",
+            )
+        if not self.kv_lens:
+            raise UsageError("the batch is empty", hint="give at least one KV length")
+        for request, length in enumerate(self.kv_lens):
+            positive(length, f"kv_lens[{request}]")
+            if length < self.qlen:
+                raise UsageError(
+                    f"kv_lens[{request}] is {length}, less than the {self.qlen} query tokens that "
+                    "it includes",
+                    hint="a KV length counts the query tokens as well",
+                )
+
+    @property
+    def batch(self) -> int:
+        """Requests."""
+        return len(self.kv_lens)
+
+    @property
+    def tokens(self) -> int:
+        """Query tokens, of all requests."""
+        return self.batch * self.qlen
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes of KV cache that a decode has to read at least once."""
+        size = 1 if self.kv_dtype is Dtype.FP8 else 2
+        return sum(self.kv_lens) * HEAD_DIM * size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Inputs:
+    """Tensors for a problem."""
+
+    q: Tensor
+    """``[tokens, num_heads, 576]``."""
+    kv: Tensor
+    """``[num_pages, page_size, 1, 576]``."""
+    layout: KvLayout
+    q_scale: Tensor | None
+    """``[1]`` float32 with an fp8 query, else ``None``."""
+    kv_scale: Tensor | None
+    """``[1]`` float32 with an fp8 cache, else ``None``."""
+
+
+def make_inputs(
+    problem: Problem,
+    *,
+    seed: int = 0,
+    spare_pages: int = 3,
+    scales: tuple[float, float] = (1.0, 1.0),
+    order: Sequence[int] | None = None,
+) -> Inputs:
+    """Random inputs: standard normal values, pages scattered over a cache that has some more.
+
+    What no request may see, which is pages that are not used and the rest of last pages, holds a
+    value so large that a back end which looks at it is found out.
+
+    Args:
+        spare_pages: pages that no request uses.
+        scales: of query and cache, where they are fp8: values are divided by them before they
+            are rounded.
+        order: the pages of the cache in the order of use; left out: random.
+
+    Raises:
+        UsageError: a data type that the driver does not run.
+        NoTorchError: PyTorch is not installed.
+    """
+    t = torch()
+    device = t.device(problem.device)
+    random = t.Generator(device=device).manual_seed(seed)
+    pages = [-(-length // problem.page_size) for length in problem.kv_lens]
+    total = sum(pages) + spare_pages
+    if order is None:
+        order = t.randperm(total, generator=t.Generator().manual_seed(seed)).tolist()
+    indices = t.tensor(list(order)[: sum(pages)], dtype=t.int32)
+    last = [n - (p - 1) * problem.page_size for n, p in zip(problem.kv_lens, pages, strict=True)]
+    q_scale, kv_scale = (
+        t.tensor([scale], dtype=t.float32, device=device) if dtype is Dtype.FP8 else None
+        for dtype, scale in zip((problem.q_dtype, problem.kv_dtype), scales, strict=True)
+    )
+    q_dtype = torch_dtype(problem.q_dtype, problem.arch)
+    kv_dtype = torch_dtype(problem.kv_dtype, problem.arch)
+    q = _normal((problem.tokens, problem.num_heads, HEAD_DIM), q_dtype, q_scale, random)
+    kv = _normal((total, problem.page_size, 1, HEAD_DIM), kv_dtype, kv_scale, random)
+    _hide(kv, indices.long(), pages, last)
+    indptr = t.tensor([0, *pages], dtype=t.int32).cumsum(0, dtype=t.int32)
+    layout = kv_layout(
+        qo_indptr=query_indptr(problem.batch, problem.qlen, device=device),
+        kv_indptr=indptr.to(device),
+        kv_page_indices=indices.to(device),
+        kv_last_page_lens=t.tensor(last, dtype=t.int32, device=device),
+        page_size=problem.page_size,
+        num_pages=total,
+    )
+    return Inputs(q=q, kv=kv, layout=layout, q_scale=q_scale, kv_scale=kv_scale)
+
+
+_BLOCK = 1 << 24
+"""Random values that are drawn at once: a cache in float32 may be larger than the memory."""
+_HIDDEN = 200.0
+"""What no request may see; every fp8 can hold it."""
+
+
+def _normal(shape: tuple[int, ...], dtype: Any, scale: Tensor | None, random: Any) -> Tensor:
+    """Standard normal values, divided by the scale, of a data type."""
+    t = torch()
+    found = t.empty(shape, dtype=dtype, device=random.device)
+    flat, most = found.view(-1), t.finfo(dtype).max
+    for start in range(0, flat.shape[0], _BLOCK):
+        part = flat[start : start + _BLOCK]
+        values = t.randn(part.shape, generator=random, device=random.device)
+        if scale is not None:
+            values = (values / scale).clamp_(-most, most)
+        part.copy_(values)
+    return found
+
+
+def _hide(kv: Tensor, indices: Tensor, pages: list[int], last: list[int]) -> None:
+    """Overwrites what no request may look at."""
+    t = torch()
+    most = t.tensor(_HIDDEN).to(kv.dtype).to(kv.device)
+    unused = t.ones(kv.shape[0], dtype=t.bool)
+    unused[indices] = False
+    for page in unused.nonzero().flatten().tolist():
+        kv[page] = most
+    end = 0
+    for count, tokens in zip(pages, last, strict=True):
+        end += count
+        kv[int(indices[end - 1]), tokens:] = most
