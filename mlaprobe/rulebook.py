@@ -152,7 +152,11 @@ def _read(file: Path) -> str:
         reason = error.strerror
     except UnicodeDecodeError:
         reason = "it is not UTF-8"
-    raise RuleError(f"cannot read the rule file: {reason}", file=_display(file))
+    shown = _display(file)
+    hint = "name a file that exists and can be read"
+    if shown != str(file):
+        hint = "this mlaprobe is not whole: install it again"
+    raise RuleError(f"cannot read the rule file: {reason}", hint=hint, file=shown)
 
 
 def _display(file: Path) -> str:

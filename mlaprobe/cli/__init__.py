@@ -12,7 +12,9 @@ from collections.abc import Sequence
 
 import typer
 
-from mlaprobe.cli.emit import PipeClosedError
+from mlaprobe.cli.arguments import flags_as_values, refuse_repeated
+from mlaprobe.cli.emit import warnings_said
+from mlaprobe.cli.streams import PipeClosedError, let_go_of_stdout, let_go_of_unwritable, settled
 from mlaprobe.errors import MlaprobeError
 
 PROGRAM = "mlaprobe"
@@ -31,9 +33,8 @@ Examples:
   mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 48    why one shape folds
   mlaprobe table --heads 1-128 --qlen 1-8 -o table.jsonl       for programs
 
-\b
-Exit codes: 0 clean, 1 a source cannot be read, 2 wrong usage, 10 a check failed or found
-something, 11 something that a check needs is not known.
+Exit codes: 0 clean, 1 a source cannot be read, 2 wrong usage, 10 a check failed or found something,
+11 something that a check needs is not known.
 """
 
 _UsageError: type[Exception] = next(
@@ -44,28 +45,29 @@ _UsageError: type[Exception] = next(
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        # What the terminal cannot show is written out rather than failing the command.
-        with contextlib.suppress(AttributeError, ValueError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    try:
-        return _run(args)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except (BrokenPipeError, PipeClosedError):
-        _let_go_of_stdout()
-        return PIPE_CLOSED
-    except MlaprobeError as error:
-        return _fail(error)
-    except _UsageError as error:
-        return _wrong_usage(error)
-    except Exception as error:
-        return _crash(error)
+    with settled():
+        try:
+            try:
+                return _run(args)
+            except _UsageError as error:
+                return _wrong_usage(error, args)
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except PipeClosedError:
+            let_go_of_stdout()
+            return PIPE_CLOSED
+        except MlaprobeError as error:
+            return _fail(error, args)
+        except Exception as error:
+            return _crash(error)
 
 
 def _run(args: list[str]) -> int:
-    app = _app(_wanted(args))
-    code = app(args=_flags_as_values(args), prog_name=PROGRAM, standalone_mode=False)
+    command = typer.main.get_command(_app(_wanted(args)))
+    words = flags_as_values(args)
+    refuse_repeated(words, command)
+    with warnings_said(quiet=not {"-q", "--quiet"}.isdisjoint(words)):
+        code = command.main(args=words, prog_name=PROGRAM, standalone_mode=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
 
@@ -84,13 +86,21 @@ def _app(names: Sequence[str]) -> typer.Typer:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(epilog=EPILOG)(_top)
     for name in names:
         module = f"{__name__}.{name}"
         if importlib.util.find_spec(module) is not None:
-            importlib.import_module(module).register(app)
+            loaded = importlib.import_module(module)
+            loaded.register(app)
+            app.registered_commands[-1].short_help = _in_short(loaded.__doc__)
     return app
+
+
+def _in_short(doc: str | None) -> str:
+    """What a command is for: the first line of its module, without its name."""
+    return (doc or "").partition("\n")[0].partition(": ")[2].rstrip(".")
 
 
 def _show_version(wanted: bool) -> None:
@@ -115,51 +125,43 @@ def _top(
     """Says what AITER's MLA decode does with a shape, by evaluating AITER's own source."""
 
 
-_LISTS = ("--lse", "--persistent", "--causal", "--cp-round-robin")
-
-
-def _flags_as_values(args: Sequence[str]) -> list[str]:
-    """Lets ``report`` and ``table``, which take lists (``--lse 0,1``), be asked like the commands
-    about one shape too (``--lse``, ``--no-persistent``)."""
-    if not args or args[0] not in ("report", "table"):
-        return list(args)
-    found: list[str] = []
-    for at, word in enumerate(args):
-        positive = "--" + word.removeprefix("--no-")
-        if word in _LISTS:
-            following = args[at + 1] if at + 1 < len(args) else "-"
-            found += [word, "1"] if following.startswith("-") else [word]
-        elif word.startswith("--no-") and positive in _LISTS:
-            found += [positive, "0"]
-        else:
-            found.append(word)
-    return found
-
-
 def _say(text: str) -> None:
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)
 
 
-def _fail(error: MlaprobeError) -> int:
+def _fail(error: MlaprobeError, args: Sequence[str]) -> int:
     from mlaprobe.output.escape import printable
 
+    if not error.hint:
+        error.hint = _next_step(error, args)
     _say("\n".join(map(printable, error.render().split("\n"))))
+    let_go_of_unwritable()
     return error.exit_code
 
 
-def _wrong_usage(error: Exception) -> int:
+def _next_step(error: MlaprobeError, args: Sequence[str]) -> str:
+    """What to do about an error that does not say it itself."""
+    if error.file is not None:
+        return "mend that file, and run the command again"
+    return f"{_called(args)} --help shows the options, with examples"
+
+
+def _called(args: Sequence[str]) -> str:
+    return f"{PROGRAM} {args[0]}" if args and args[0] in COMMANDS else PROGRAM
+
+
+def _wrong_usage(error: Exception, args: Sequence[str]) -> int:
     """What typer found wrong, in the form of every other error."""
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context else PROGRAM
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error)
+        sys.stdout.flush()
         return 2
     from mlaprobe.output.escape import printable
 
     message = getattr(error, "format_message", error.__str__)().strip().rstrip(".")
     _say(f"error: {printable(message[:1].lower() + message[1:])}")
-    _say(f"help: {path} --help shows the options, with examples")
+    _say(f"help: {_called(args)} --help shows the options, with examples")
     return 2
 
 
@@ -176,9 +178,3 @@ def _crash(error: Exception) -> int:
         _say(f"  --> {frames[-1].filename}:{frames[-1].lineno}")
     _say(f"help: set {DEBUG_VARIABLE}=1 for the traceback, and report it with the command")
     return 1
-
-
-def _let_go_of_stdout() -> None:
-    """Nobody reads any more: the interpreter must not try to flush once again at its end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -25,7 +25,6 @@ Examples:
   mlaprobe check --pin aiter.pin --aiter installed --format sarif=out.sarif --format markdown=out.md
   mlaprobe check --pin aiter.pin --aiter installed --accept           take over what changed
 
-\b
 Exit codes: 0 nothing that matters got worse, 10 something did (or a waiver has expired), 11
 something that is needed is not known, 1 a source cannot be read, 2 wrong usage.
 """
@@ -91,7 +90,7 @@ def parse_kinds(text: str) -> tuple[Kind, ...]:
 
 def _run(given: dict[str, Any]) -> int:
     from mlaprobe.cli import common, outputs
-    from mlaprobe.cli.compare import _filled, load_served
+    from mlaprobe.cli.compare import _filled, archs_of, load_served
     from mlaprobe.waivers import load_waivers
 
     wanted = outputs.parse_outputs(given["format"], given["output"])
@@ -101,7 +100,8 @@ def _run(given: dict[str, Any]) -> int:
     common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
     if given["accept"]:
         _pin_file(given["pin"])
-    old, new = common.load(given["pin"]), common.load(given["aiter"])
+    old, new = (common.reading(given[side], quiet=given["quiet"]) for side in ("pin", "aiter"))
+    common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     # Before anything is shown: what cannot become a pin is told at once.
     text = _accepted(given, new) if given["accept"] else None
     done = _judge(given, old, new, served=served, fail_on=fail_on, waivers=waivers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.errors import UsageError
@@ -32,6 +32,27 @@ def load(spec: str) -> LiveAnswers:
     from mlaprobe.probing import probe
 
     return probe(spec)
+
+
+def reading(spec: str, *, quiet: bool = False) -> LiveAnswers:
+    """The same, with a sign of life where it takes a while."""
+    from mlaprobe.cli.progress import Progress
+
+    with Progress("reading AITER", quiet=quiet):
+        return load(spec)
+
+
+def warn_unnamed(answers: Sequence[Any], archs: Iterable[str], *, quiet: bool = False) -> None:
+    """Says which archs none of the sources names: they may be slips of the finger."""
+    from mlaprobe.cli.emit import warn
+
+    named = tuple(dict.fromkeys(arch for each in answers for arch in each.archs))
+    unknown = [arch for arch in archs if arch not in named]
+    if named and unknown:
+        one = len(answers) == 1
+        which = "this AITER does not name" if one else "neither AITER names"
+        rest = f"{'it names' if one else 'they name'} {', '.join(named)}"
+        warn(f"{which} {', '.join(unknown)}; {rest}", quiet=quiet)
 
 
 def _parts(option: str, text: str, hint: str) -> Iterator[str]:
@@ -120,9 +141,9 @@ def parse_archs(option: str, text: str) -> tuple[str, ...]:
     hint = f"archs are written like {option} gfx942,gfx950"
     found = []
     for part in _parts(option, text, hint):
-        if not _ARCH.fullmatch(part):
+        if not _ARCH.fullmatch(part.lower()):
             raise UsageError(f"{option}: {part!r} is no GPU architecture", hint=hint)
-        found.append(part)
+        found.append(part.lower())
     return _once(found)
 
 
@@ -134,7 +155,7 @@ def parse_dtypes(option: str, text: str) -> tuple[DtypePair, ...]:
     """
     found = []
     for part in _parts(option, text, _DTYPE_HINT):
-        pair = part.split("/")
+        pair = part.lower().split("/")
         if len(pair) != 2:
             raise UsageError(f"{option}: {part!r} is no pair of dtypes", hint=_DTYPE_HINT)
         try:
@@ -176,7 +197,7 @@ def parse_planner(values: Sequence[str]) -> PlannerCall:
             raise UsageError(f"--planner: {value!r} is not FIELD=VALUE", hint=hint)
         if not name.endswith("dtype"):
             if not re.fullmatch(r"-?[0-9]{1,9}", text):
-                raise UsageError(f"--planner: {text!r} is no number", hint=hint)
+                raise UsageError(f"--planner: {text!r} is no number of up to 9 digits", hint=hint)
             found[name] = int(text)
         else:
             found[name] = None if text.lower() == "none" else text

@@ -73,7 +73,8 @@ def _run(given: dict[str, Any]) -> None:
     wanted = outputs.parse_outputs(given["format"], given["output"])
     served = load_served(given)
     common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
-    old, new = common.load(given["old"]), common.load(given["new"])
+    old, new = (common.reading(given[side], quiet=given["quiet"]) for side in ("old", "new"))
+    common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     comparison = run_comparison(given, old, new, served)
     results = compared(comparison, changed_signatures(old, new))
     specs = {"old": given["old"], "new": given["new"]}
@@ -100,6 +101,15 @@ def load_served(given: dict[str, Any]) -> Any:
             hint="the deployments say themselves which shapes they launch",
         )
     return load_deployments(given["deployments"])
+
+
+def archs_of(given: dict[str, Any], served: Any) -> tuple[str, ...]:
+    """The archs that were named, as filters or in deployments."""
+    from mlaprobe.cli import common
+
+    if given["arch"]:
+        return common.parse_archs("--arch", given["arch"])
+    return tuple(arch for each in served for arch in each.grid.archs)
 
 
 def run_comparison(given: dict[str, Any], old: Any, new: Any, served: Any) -> Comparison:

@@ -14,14 +14,13 @@ Examples:
   mlaprobe doctor --aiter ~/src/aiter@v0.1.20      a git repository at a tag
   mlaprobe doctor --format json                    for a bug report, or programs
 
-\b
 Exit codes: 0 answers can be had here, 1 they cannot (no AITER that can be read), 2 wrong usage.
 """
 
 
 def doctor(
     aiter: o.AiterOption = "installed",
-    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
 ) -> int:

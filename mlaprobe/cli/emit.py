@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import sys
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 DEFAULT_WIDTH = 100
 
 
-class PipeClosedError(Exception):
-    """Whoever read stdout has gone. No ``OSError``: typer would take that for its own."""
-
-
 def width(output: str | None) -> int:
     """The columns to lay text out for: the terminal's, or what a page takes."""
     if output not in (None, "-"):
@@ -37,6 +34,27 @@ def warn(message: str, *, quiet: bool = False) -> None:
         print(f"warning: {printable(message)}", file=sys.stderr)
 
 
+class _Warnings(logging.Handler):
+    """What the library has to say while a command runs, said as the command's own warnings."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        warn(record.getMessage())
+
+
+@contextlib.contextmanager
+def warnings_said(*, quiet: bool = False) -> Iterator[None]:
+    """Shows what the library logs, unless it is to be quiet."""
+    logger = logging.getLogger("mlaprobe")
+    handler: logging.Handler = logging.NullHandler() if quiet else _Warnings(logging.WARNING)
+    logger.addHandler(handler)
+    propagate, logger.propagate = logger.propagate, False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
+
+
 def write(pieces: Iterable[str], output: str | None = None) -> None:
     """Text, to stdout or to a file.
 
@@ -46,18 +64,9 @@ def write(pieces: Iterable[str], output: str | None = None) -> None:
     if output is not None and output != "-":
         _write_file(pieces, Path(output))
         return
-    with _pipe():
-        for piece in pieces:
-            sys.stdout.write(piece)
-        sys.stdout.flush()
-
-
-@contextlib.contextmanager
-def _pipe() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise PipeClosedError from None
+    for piece in pieces:
+        sys.stdout.write(piece)
+    sys.stdout.flush()
 
 
 def write_lines(lines: list[Line], output: str | None = None) -> None:
@@ -70,8 +79,7 @@ def write_lines(lines: list[Line], output: str | None = None) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    with _pipe():
-        console.print(rich_text(lines), end="")
+    console.print(rich_text(lines), end="")
 
 
 def wants_colour() -> bool:

@@ -37,7 +37,7 @@ def explain(
     route: o.RouteOption = "asm",
     env: o.EnvOption = None,
     planner: o.PlannerOption = None,
-    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -77,10 +77,8 @@ def _run(shape: DecodeShape, *, aiter: str, format: str, output: str | None, qui
     from mlaprobe.explanation import explain as explanation
 
     common.parse_choice("--format", format, FORMATS)
-    answers = common.load(aiter)
-    if answers.archs and shape.arch not in answers.archs:
-        named = ", ".join(answers.archs)
-        emit.warn(f"this AITER does not name {shape.arch}; it names {named}", quiet=quiet)
+    answers = common.reading(aiter, quiet=quiet)
+    common.warn_unnamed([answers], [shape.arch], quiet=quiet)
     with Progress("explaining", quiet=quiet) as progress:
         found = explanation(answers, shape, progress.step)
     if format == "json":

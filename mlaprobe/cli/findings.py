@@ -24,7 +24,6 @@ Examples:
   mlaprobe findings --format json                      for programs
   mlaprobe findings --format sarif=aiter.sarif         for code scanning
 
-\b
 Exit codes: 0 nothing of that level, 10 findings, 11 a rule could not be checked or source could
 not be followed, 1 a source cannot be read, 2 wrong usage.
 """
@@ -39,7 +38,10 @@ def findings(
     qlen: o.QlenList = None,
     rule: str = typer.Option(None, "--rule", metavar="LIST", help="Only these rules: MLA001,..."),
     fail_on: str = typer.Option(
-        "warning", "--fail-on", help="The mildest level that exits with 10: " + ", ".join(LEVELS)
+        "warning",
+        "--fail-on",
+        metavar="LEVEL",
+        help="The mildest level that exits with 10: " + ", ".join(LEVELS),
     ),
     every: bool = typer.Option(False, "--all", help="Show every finding in the text."),
     format: FormatOption = None,
@@ -67,7 +69,9 @@ def _run(given: dict[str, Any]) -> int:
     for name in some:
         common.parse_choice("--rule", name, known)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
-    answers = common.load(given["aiter"])
+    answers = common.reading(given["aiter"], quiet=given["quiet"])
+    archs = common.parse_archs("--arch", given["arch"]) if given["arch"] else ()
+    common.warn_unnamed([answers], archs, quiet=given["quiet"])
     with Progress("shapes asked", quiet=given["quiet"]) as progress:
         result = inspect(answers, _scope(given, answers), only=some, step=progress.step)
     level = None if given["fail_on"] == "never" else Level(given["fail_on"])

@@ -56,7 +56,7 @@ def models(
         typer.Option("--kv-len", metavar="N", help="KV tokens per request, for the cost."),
     ] = None,
     env: o.EnvOption = None,
-    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -75,7 +75,8 @@ def _run(given: dict[str, Any]) -> None:
     common.parse_choice("--format", given["format"], FORMATS)
     wanted = _deployments(given)
     grid = _grid(given)
-    answers = common.load(given["aiter"])
+    answers = common.reading(given["aiter"], quiet=given["quiet"])
+    common.warn_unnamed([answers], grid["archs"], quiet=given["quiet"])
     total = len(wanted) * len(grid["archs"]) * len(grid["dtypes"])
     with Progress("deployments", total, quiet=given["quiet"]) as progress:
         found = assess(answers, wanted, step=progress.step, **grid)

@@ -9,12 +9,19 @@ import typer
 # typer reads these at run time, on Python 3.10 too.
 _Text = Optional[str]  # noqa: UP045
 
+
+def _a_file(value: str | None) -> str | None:
+    if value == "":
+        raise typer.BadParameter("no file is named")
+    return value
+
+
 AiterOption = Annotated[
     str,
     typer.Option(
         "--aiter",
         metavar="SOURCE",
-        help="Where AITER is: installed, a directory, REPO@REV, or a wheel, sdist or zip.",
+        help="installed, a directory, REPO@REV, a wheel, sdist or zip, or a snapshot.",
     ),
 ]
 ArchList = Annotated[
@@ -64,7 +71,16 @@ PlannerOption = Annotated[
     ),
 ]
 OutputOption = Annotated[
-    _Text, typer.Option("--output", "-o", metavar="FILE", help="Write there, not to stdout.")
+    _Text,
+    typer.Option(
+        "--output", "-o", metavar="FILE", callback=_a_file, help="Write there, not to stdout."
+    ),
+]
+OutputFile = Annotated[
+    str,
+    typer.Option(
+        "--output", "-o", metavar="FILE", callback=_a_file, help="The file; - for stdout."
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no warnings.")]
 

@@ -39,7 +39,7 @@ def report(
     route: o.RouteOption = "asm",
     env: o.EnvOption = None,
     planner: o.PlannerOption = None,
-    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -60,13 +60,14 @@ def _run(
 
     common.parse_choice("--format", format, FORMATS)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
-    answers = common.load(aiter)
+    answers = common.reading(aiter, quiet=quiet)
     grid, others = common.make_grid(given, qlens=QLENS, archs=lambda: answers.archs), Others.NONE
-    if given["heads"] is None:
-        heads, others = head_counts(answers, grid)
-        grid = replace(grid, heads=heads)
-    rows = grid.size // len(grid.qlens)
-    with Progress("head counts asked", rows, quiet=quiet) as progress:
+    common.warn_unnamed([answers], grid.archs, quiet=quiet)
+    with Progress("head counts asked", quiet=quiet) as progress:
+        if given["heads"] is None:
+            heads, others = head_counts(answers, grid)
+            grid = replace(grid, heads=heads)
+        progress.total = grid.size // len(grid.qlens)
         found = survey(answers, grid, others=others, step=progress.step)
     if format == "text":
         from mlaprobe.output.report import report as lines_of

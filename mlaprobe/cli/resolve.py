@@ -38,8 +38,8 @@ def resolve(
         ),
     ] = "1",
     lse: o.LseFlag = False,
-    mode: str = typer.Option("auto", "--mode", help="off, auto or force."),
-    route: str = typer.Option("auto", "--route", help="auto, asm or gluon."),
+    mode: str = typer.Option("auto", "--mode", metavar="MODE", help="off, auto or force."),
+    route: str = typer.Option("auto", "--route", metavar="ROUTE", help="auto, asm or gluon."),
     persistent: o.PersistentFlag = True,
     causal: o.CausalFlag = True,
     cp_round_robin: o.RoundRobinFlag = False,
@@ -49,7 +49,7 @@ def resolve(
         _Text,
         typer.Option("--kv-len", metavar="N", help="KV tokens per request, for the cost."),
     ] = None,
-    strategy: str = typer.Option("tile", "--strategy", help="tile, repeat or zero."),
+    strategy: str = typer.Option("tile", "--strategy", metavar="HOW", help="tile, repeat or zero."),
     pad_qlen: bool = typer.Option(
         False, "--pad-qlen", help="Let queries ride a kernel for longer ones."
     ),
@@ -57,7 +57,7 @@ def resolve(
         _Text, typer.Option("--profile", metavar="FILE", help="A measured cost profile.")
     ] = None,
     env: o.EnvOption = None,
-    format: str = typer.Option("text", "--format", help=", ".join(FORMATS) + "."),
+    format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -71,15 +71,15 @@ def resolve(
 
 def _run(given: dict[str, Any]) -> None:
     from mlaprobe.cli import common, emit
+    from mlaprobe.cli.progress import Progress
 
     common.parse_choice("--format", given["format"], FORMATS)
     question = _question(given)
-    answers = common.load(given["aiter"])
-    if answers.archs and question["arch"] not in answers.archs:
-        named = ", ".join(answers.archs)
-        message = f"this AITER does not name {question['arch']}; it names {named}"
-        emit.warn(message, quiet=given["quiet"])
-    found = _plan(answers, question)
+    quiet = given["quiet"]
+    answers = common.reading(given["aiter"], quiet=quiet)
+    common.warn_unnamed([answers], [question["arch"]], quiet=quiet)
+    with Progress("resolving", quiet=quiet):
+        found = _plan(answers, question)
     if given["format"] == "json":
         from mlaprobe.output.resolve_data import plan_json
 

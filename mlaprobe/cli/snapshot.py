@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -15,7 +14,6 @@ Examples:
   mlaprobe snapshot --aiter ~/src/aiter@v0.1.20 -o aiter.pin       a git revision
   mlaprobe report --aiter aiter.pin                                a snapshot is a source
 
-\b
 A snapshot holds every arch of the source, the usual dtype pairs, heads 1-128 and multiples of 16 to
 256, qlen 1-8, with and without the LSE, work metadata, the causal mask and round robin, page sizes
 1 and 64, the planner told both dtypes and told none, both routes, any batch size, no knob set.
@@ -23,9 +21,7 @@ A snapshot holds every arch of the source, the usual dtype pairs, heads 1-128 an
 
 
 def snapshot(
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="The file; - for stdout.")
-    ],
+    output: o.OutputFile,
     aiter: o.AiterOption = "installed",
     quiet: o.QuietOption = False,
 ) -> None:
@@ -42,7 +38,7 @@ def snapshot(
 
     if output != "-":
         _writable(Path(output))
-    answers = common.load(aiter)
+    answers = common.reading(aiter, quiet=quiet)
     if not isinstance(answers, Capability):
         raise UsageError(f"{aiter} is a snapshot already", hint=_copy(answers, output))
     with Progress("planes taken", quiet=quiet) as progress:

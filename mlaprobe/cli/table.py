@@ -47,9 +47,12 @@ def table(
     stage: str = typer.Option(
         None,
         "--stage",
+        metavar="STAGE",
         help="One stage alone: planner, sizing, dispatcher, host, reducer or gluon.",
     ),
-    format: str = typer.Option("jsonl", "--format", help=", ".join(FORMATS) + "."),
+    format: str = typer.Option(
+        "jsonl", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."
+    ),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -80,8 +83,9 @@ def _run(
     if stage is not None:
         common.parse_choice("--stage", stage, STAGES)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
-    answers = common.load(aiter)
+    answers = common.reading(aiter, quiet=quiet)
     grid = common.make_grid(given, archs=lambda: answers.archs)
+    common.warn_unnamed([answers], grid.archs, quiet=quiet)
     head = {"schema": SCHEMA, "source": source_row(answers.source), "stage": stage}
     seen = output is None and sys.stdout.isatty()  # the rows themselves are the progress
     with Progress("rows", grid.size, quiet=quiet or seen) as progress:

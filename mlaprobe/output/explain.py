@@ -10,7 +10,7 @@ from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
-from mlaprobe.output.style import Line, Span, line, paragraph, ranges
+from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import what_happens
 from mlaprobe.shape import Decision, Kernel, StageOutcome, Verdict
 
@@ -56,7 +56,11 @@ def _headline(decision: Decision, width: int) -> list[Line]:
     what = f"{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
     style = WORDS[decision.verdict].style
     return [
-        line(Span(printable(f"{what}: "), "title"), Span(outcome_words(decision), style)),
+        *broken(
+            line(Span(printable(f"{what}: "), "title"), Span(outcome_words(decision), style)),
+            width,
+            rest="  ",
+        ),
         *paragraph(commands.in_words(shape, defaults=True), width, first="  ", style="dim"),
     ]
 
@@ -67,7 +71,7 @@ def _stage(
     style = "fail" if outcome.status in _BAD else ""
     style = "unknown" if outcome.status == "unknown" else style
     title = Span(f"{number:>2} {printable(outcome.stage)}: ", "title")
-    lines = [line(title, Span(printable(_status(outcome)), style))]
+    lines = broken(line(title, Span(printable(_status(outcome)), style)), width, rest="     ")
     if outcome.message:
         lines += paragraph(printable(outcome.message), width, first="     ")
     for excerpt in excerpts[:_MOST_EXCERPTS]:
@@ -145,7 +149,8 @@ def _kernels(decision: Decision, width: int) -> list[Line]:
         lines += [_EMPTY, line(Span(title, "title"))]
         for kernel in decision.kernels:
             lines.append(line(f"  {printable(kernel.symbol)}"))
-            lines.append(line("  in ", Span(printable(kernel.co), "place"), _presence(kernel)))
+            where = line("  in ", Span(printable(kernel.co), "place"), _presence(kernel))
+            lines += broken(where, width, rest="     ")
     return lines
 
 
@@ -185,9 +190,10 @@ def _notes(decision: Decision, width: int) -> list[Line]:
 
 def _verdict(decision: Decision, width: int) -> list[Line]:
     style = WORDS[decision.verdict].style
-    lines = [line(Span("Verdict: ", "title"), Span(outcome_words(decision), style))]
+    said = line(Span("Verdict: ", "title"), Span(outcome_words(decision), style))
     if decision.stage and not decision.verdict.runs:
-        lines[0] += (Span(f", decided by {printable(decision.stage)}"),)
+        said += (Span(f", decided by {printable(decision.stage)}"),)
+    lines = broken(said, width, rest="  ")
     lines += paragraph(_meaning(decision), width, first="  ")
     if decision.message:
         lines += paragraph(printable(decision.message), width, first="  ")
@@ -220,7 +226,7 @@ def _knobs(found: Explanation, width: int) -> list[Line]:
         return []
     lines = [_EMPTY, line(Span("Knobs that would change the answer", "title"))]
     for knob in found.knobs:
-        lines.append(_knob(knob))
+        lines += broken(_knob(knob), width, rest="    ")
     same = [name for name in found.knobs_tried if name not in {k.name for k in found.knobs}]
     if same:
         names = ", ".join(map(printable, same))
@@ -243,12 +249,19 @@ def _alternatives(found: Explanation, width: int, spec: str, can_resolve: bool) 
     lines = [_EMPTY, line(Span("Nearest that do better", "title"))]
     for each in found.alternatives:
         style = WORDS[each.decision.verdict].style
-        lines.append(line(f"  {what_differs(each)}: ", Span(_change(each.decision), style)))
+        said = line(f"  {what_differs(each)}: ", Span(_change(each.decision), style))
+        lines += broken(said, width, rest="    ")
     if not found.alternatives:
-        lines.append(line("  none: no padding, query length, mode or page size that was tried"))
+        none = "none: no padding, query length, mode or page size that was tried"
+        lines += paragraph(none, width, first="  ")
     if can_resolve:
-        command = Span(commands.resolve(decision.shape, spec), "command")
-        lines += [_EMPTY, line("What to launch instead: ", command)]
+        command = commands.resolve(decision.shape, spec)
+        what = "What to launch instead:"
+        # A command is never broken: it is there to be copied.
+        if len(what) + 1 + len(command) <= width:
+            lines += [_EMPTY, line(f"{what} ", Span(command, "command"))]
+        else:
+            lines += [_EMPTY, line(what), line("  ", Span(command, "command"))]
     return lines
 
 

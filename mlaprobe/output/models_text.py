@@ -11,14 +11,13 @@ from mlaprobe.interface import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import markdown, printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
-from mlaprobe.output.style import Line, Span, line, paragraph, ranges
+from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.shape import Route, Verdict
 
 _Key = TypeVar("_Key")
 _EMPTY: Line = ()
-_HEADS = 20
-"""Columns for head counts."""
-_HEAD = f"  {'heads':>{_HEADS}} {'qlen':<5} {'lse':<4}{'as it is':<14}{'launch':<11}{'gain':<8}"
+_LEAST_NAMES = 24
+"""Columns that deployments need beside their numbers; with fewer they get a line of their own."""
 
 
 def models(source: SourceInfo, found: Sequence[Assessment], *, width: int) -> list[Line]:
@@ -28,9 +27,8 @@ def models(source: SourceInfo, found: Sequence[Assessment], *, width: int) -> li
     lines = paragraph(where_found(source), width, style="dim")
     for (arch, dtype), group in _by(found, _pair):
         lines += [_EMPTY, line(Span(printable(f"{arch} {dtype}"), "title"))]
-        lines.append(line(Span(_HEAD, "dim")))
         inside = [each for each in group if each.deployment.model.outside is None]
-        lines += [_row(same, width) for _, same in _by(inside, _launch)]
+        lines += _table([same for _, same in _by(inside, _launch)], width)
         lines += _outside([each for each in group if each.deployment.model.outside], width)
     lines += [_EMPTY, *_legend(width)]
     return lines
@@ -84,17 +82,37 @@ def where(each: Assessment) -> str:
     return f"{text} DCP{deployment.dcp}" if deployment.dcp > 1 else text
 
 
-def _row(same: list[Assessment], width: int) -> Line:
-    """One line for all deployments that launch the same."""
+def _heads(same: Sequence[Assessment]) -> str:
+    return ranges(sorted({each.padded.num_heads for each in same}))
+
+
+def _table(rows: Sequence[list[Assessment]], width: int) -> list[Line]:
+    """One row for all deployments that launch the same."""
+    if not rows:
+        return []
+    room = max(5, *(len(_heads(same)) for same in rows))
+    head = f"  {'heads':>{room}} {'qlen':<5} {'lse':<4}{'as it is':<14}{'launch':<11}{'gain':<8}"
+    lines = broken(line(Span(head.rstrip(), "dim")), width, rest=_REST)
+    for same in rows:
+        lines += _row(same, room, width)
+    return lines
+
+
+_REST = " " * 6
+
+
+def _row(same: list[Assessment], heads: int, width: int) -> list[Line]:
     first = same[0]
-    heads = ranges(sorted({each.padded.num_heads for each in same}))
     _, qlens, lse = _shape(first)
-    head = f"  {heads:>{_HEADS}} {ranges(qlens):<5} {'yes' if lse else 'no':<4}"
+    head = f"  {_heads(same):>{heads}} {ranges(qlens):<5} {'yes' if lse else 'no':<4}"
     verdict, rest = f"{words(first):<14}", f"{target(first):<11}{gain(first):<8}"
     names = [where(each) for each in same]
     room = width - len(head + verdict + rest)
-    style = WORDS[first.verdict].style
-    return line(head, Span(verdict, style), rest, Span(printable(fitting(names, room)), "dim"))
+    numbers = (Span(head), Span(verdict, WORDS[first.verdict].style), Span(rest))
+    if room >= _LEAST_NAMES:
+        return [line(*numbers, Span(printable(fitting(names, room)), "dim"))]
+    shown = printable(fitting(names, width - len(_REST)))
+    return [*broken(line(*numbers), width, rest=_REST), line(_REST, Span(shown, "dim"))]
 
 
 def fitting(names: Sequence[str], room: int) -> str:
@@ -104,7 +122,7 @@ def fitting(names: Sequence[str], room: int) -> str:
         text = ", ".join(names[:count]) + more
         if len(text) <= room:
             return text
-    return f"{len(names)} deployments"
+    return f"{len(names)} deployment" + ("" if len(names) == 1 else "s")
 
 
 def _launch(each: Assessment) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from mlaprobe.output import commands
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, Cell, cell
 from mlaprobe.output.escape import printable
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
-from mlaprobe.output.style import Line, Span, line, paragraph, ranges
+from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import notes, troubles
 from mlaprobe.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.survey import Block, Others, Setting, Survey, deciding_clause
@@ -85,7 +85,7 @@ def header(survey: Survey, width: int) -> list[Line]:
     """Which AITER, where it is, which of its stages were read, and what was asked."""
     source = survey.source
     location = getattr(source, "location", None) or source.label
-    lines = [line(Span(where_found(source), "title"))]
+    lines = paragraph(where_found(source), width, style="title")
     lines += paragraph(printable(str(location)), width, first="  at      ")
     if source.commit:
         lines.append(line(f"  commit  {printable(source.commit)}"))
@@ -203,7 +203,7 @@ def _fails_alike(cells: Sequence[Cell]) -> bool:
 
 def _block(survey: Survey, drawn: _Drawn, width: int, *, short: bool, merge: bool) -> list[Line]:
     arch, rest = block_title(survey, drawn.settings)
-    lines = [line(Span(f"{arch}  {rest}", "title"))]
+    lines = broken(line(Span(f"{arch}  {rest}", "title")), width, rest=INDENT)
     if not drawn.block.runs:
         return lines + _nothing_runs(drawn, width)
     lines += paragraph(native_summary(drawn.block), width, first=INDENT, style="native")
@@ -250,7 +250,7 @@ def _nothing_runs(drawn: _Drawn, width: int) -> list[Line]:
             lines.append(line(INDENT * 3 + "--> ", Span(place, "place")))
     more = len(drawn.reasons) - _MOST_REASONS
     if more > 0:
-        lines.append(line(f"{INDENT * 2}and {more} more: mlaprobe explain tells each"))
+        lines += paragraph(f"and {more} more: mlaprobe explain tells each", width, first=INDENT * 2)
     other = drawn.block.runs_with
     if other is not None:
         words = {

@@ -9,7 +9,7 @@ from mlaprobe.launch import Setting
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
-from mlaprobe.output.style import Line, Span, line, paragraph, ranges
+from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.padplan import PadPlan, Rejected
 
 _EMPTY: Line = ()
@@ -38,12 +38,13 @@ def _headline(plan: PadPlan, width: int) -> list[Line]:
     what = f"{plan.arch} {plan.q_dtype}/{plan.kv_dtype}, {plan.num_heads} heads"
     how = f"launch {plan.padded_num_heads} heads on the {plan.route} route, "
     asked = f"qlen {ranges(plan.qlens)}, {'with' if plan.lse else 'without'} log-sum-exp, "
+    said = line(
+        Span(printable(f"{what}: "), "title"),
+        how,
+        Span(plan.verdict.value, WORDS[plan.verdict].style),
+    )
     return [
-        line(
-            Span(printable(f"{what}: "), "title"),
-            how,
-            Span(plan.verdict.value, WORDS[plan.verdict].style),
-        ),
+        *broken(said, width, rest="  "),
         *paragraph(f"{asked}mode {plan.mode}", width, first="  ", style="dim"),
     ]
 
@@ -106,7 +107,8 @@ def _rejected(plan: PadPlan, width: int) -> list[Line]:
         lines += paragraph(printable(reason), width, first=f"    {counts:>7}  ")
     if len(groups) > _MOST_REASONS:
         rest = sum(len(each) for _, each in groups[_MOST_REASONS:])
-        lines.append(line(Span(f"             and {rest} more: --format json has all", "dim")))
+        text = f"and {rest} more: --format json has all"
+        lines += paragraph(text, width, first=" " * 13, style="dim")
     return lines
 
 

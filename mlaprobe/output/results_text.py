@@ -19,6 +19,9 @@ _STYLES = {Level.ERROR: "wrong", Level.WARNING: "fail", Level.NOTE: "dim"}
 _MOST = 12
 """Findings of one rule that are shown; the rest are counted, unless all are asked for."""
 
+_LEAST_TEXT = 8
+"""Columns below which a clause is not worth beginning."""
+
 
 def results_lines(
     results: Results, *, width: int, specs: dict[str, str], every: bool = False
@@ -110,8 +113,9 @@ def _place(first: str, place: Evidence, width: int) -> Line:
     where = printable(f"{place.file}:{place.line}")
     room = width - len(first) - len(where) - 2
     text = printable(place.text)
-    shown = text if len(text) <= room else text[: max(room - 3, 0)] + "..."
-    return line(first, Span(where, "place"), "  ", Span(shown, "dim"))
+    if len(text) > room:
+        text = text[: room - 3] + "..." if room >= _LEAST_TEXT else ""
+    return line(first, Span(where, "place"), "  ", Span(text, "dim"))
 
 
 def _tail(results: Results, width: int) -> Iterator[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,39 @@ def wrapped(text: str, width: int, *, first: str = "", rest: str | None = None) 
 def paragraph(text: str, width: int, *, first: str = "", style: str = "") -> list[Line]:
     """Wrapped text as lines of one style."""
     return [line(Span(each, style)) for each in wrapped(text, width, first=first)]
+
+
+def broken(given: Line, width: int, *, rest: str = "") -> list[Line]:
+    """A styled line, broken at blanks where it is too long.
+
+    Args:
+        given: the line; blanks at its start stay there.
+        width: columns.
+        rest: what the other lines start with.
+    """
+    text = "".join(span.text for span in given)
+    found: list[Line] = []
+    start, end = 0, 0
+    for word in re.finditer(r"\S+", text):
+        room = width - (len(rest) if found else 0)
+        before = len(text[start : word.start()].rstrip())
+        if word.end() - start > room and before > (0 if found else len(rest)):
+            found.append(_cut(given, start, end, rest if found else ""))
+            start = word.start()
+        end = word.end()
+    found.append(_cut(given, start, end, rest if found else ""))
+    return found
+
+
+def _cut(given: Line, start: int, end: int, first: str) -> Line:
+    """Part of a line, behind something else."""
+    found, at = [Span(first)] if first else [], 0
+    for span in given:
+        text = span.text[max(0, start - at) : max(0, end - at)]
+        at += len(span.text)
+        if text:
+            found.append(Span(text, span.style))
+    return tuple(found)
 
 
 def ranges(numbers: Sequence[int]) -> str:

@@ -75,7 +75,8 @@ def notes(decisions: Iterable[Decision], width: int) -> list[Line]:
         lines += paragraph(printable(text), width, first="  - ")
     more = len(found) - _MOST_NOTES
     if more > 0:
-        lines.append(line(f"  and {more} more: mlaprobe explain tells those of a shape"))
+        text = f"and {more} more: mlaprobe explain tells those of a shape"
+        lines += paragraph(text, width, first="  ")
     return lines
 
 

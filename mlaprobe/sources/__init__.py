@@ -109,6 +109,12 @@ def _open_git(spec: str, path: Path, revision: str) -> Source:
 
 
 def _not_found(spec: str) -> SourceError:
+    if "://" in spec or spec.startswith("git@"):
+        url = spec.rpartition("@")[0] if spec.rfind("@") > spec.rfind("/") else spec
+        return SourceError(
+            f"{spec} is an address, and nothing is fetched from the network",
+            hint=f"git clone --bare {url} aiter.git, then name aiter.git@v0.1.20",
+        )
     left, at, _ = spec.rpartition("@")
     if at and left:
         return SourceError(f"there is no git repository at {left}", hint=_how_to_name_one())
@@ -116,6 +122,7 @@ def _not_found(spec: str) -> SourceError:
 
 
 def _how_to_name_one() -> str:
-    from mlaprobe.sources.installed import HOW_TO_NAME_ONE
-
-    return HOW_TO_NAME_ONE
+    return (
+        "name a directory (a checkout or a site-packages), REPO@REV (a git repository at a tag or "
+        "commit), a wheel, sdist or zip, or a snapshot"
+    )

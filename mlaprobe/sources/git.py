@@ -190,7 +190,7 @@ def resolve(git_dir: Path, revision: str) -> str:
         SourceError: the repository has no such revision, or cannot be read.
     """
     if "\0" in revision or "\n" in revision:
-        raise SourceError(f"{revision!r} is no git revision")
+        raise SourceError(f"{revision!r} is no git revision", hint="name a tag or a commit")
     done = _call(git_dir, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     commit = done.stdout.decode("ascii", "replace").strip().removeprefix("--end-of-options\n")
     if done.returncode == 0 and commit:
@@ -234,7 +234,10 @@ def run(git_dir: Path, *arguments: str) -> bytes:
     done = _call(git_dir, *arguments)
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git failed"]
-        raise SourceError(f"cannot read the git repository {git_dir}: {said[-1]}")
+        raise SourceError(
+            f"cannot read the git repository {git_dir}: {said[-1]}",
+            hint=f"see what git says itself: git --git-dir={git_dir} log -1",
+        )
     return done.stdout
 
 

@@ -38,7 +38,8 @@ def require_aiter(source: Source) -> None:
         which = f"AITER {source.release}" if source.release else f"the AITER in {source.label}"
         raise OutOfRangeError(
             f"{which} is older than {FIRST_RELEASE}, the first release whose MLA decode has a "
-            "planner to read"
+            "planner to read",
+            hint=f"name a newer one, for example --aiter REPO@{FIRST_RELEASE}",
         )
 
 

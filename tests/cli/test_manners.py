@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -191,6 +192,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_progress_on_a_terminal(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "HEARTBEAT", 1000)
     with progress.Progress("rows", 30) as shown:
         shown.step()
         assert screen.getvalue() == "", "nobody waits yet"
@@ -199,6 +201,34 @@ def test_progress_on_a_terminal(clock: list[float], monkeypatch: pytest.MonkeyPa
         shown.step()
         assert screen.getvalue() == "\rrows: 2 of 30"
     assert screen.getvalue().endswith("\r             \r")
+
+
+def test_work_that_says_nothing_of_itself(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "HEARTBEAT", 0.001)
+    clock[0] = 10.0
+    with progress.Progress("reading AITER"):
+        clock[0] = 12.4
+        for _ in range(1000):
+            if screen.getvalue():
+                break
+            threading.Event().wait(0.01)
+        assert screen.getvalue() == "\rreading AITER (2 s)"
+    assert screen.getvalue().endswith("\r" + " " * 19 + "\r")
+
+
+def test_progress_is_never_broken(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "HEARTBEAT", 1000)
+    monkeypatch.setenv("COLUMNS", "12")
+    with progress.Progress("head counts asked", 30) as shown:
+        clock[0] = 1.5
+        shown.step()
+        assert screen.getvalue() == "\rhead counts"
 
 
 def test_no_progress_elsewhere(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:

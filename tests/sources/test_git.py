@@ -146,7 +146,7 @@ def test_the_callers_git_environment_is_ignored(
         ("--output=x", "no revision '--output=x'", "did you mean"),
         ("nope", "no revision 'nope'", "did you mean v0.1.20"),
         ("HEAD:aiter", "no revision", "did you mean"),
-        ("a\nb", "is no git revision", None),
+        ("a\nb", "is no git revision", "a tag or a commit"),
         ("", "names no revision after the @", "v0.1.20"),
     ],
 )

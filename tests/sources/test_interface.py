@@ -118,7 +118,9 @@ def test_older_than_the_planner(make: Make, tmp_path: Path) -> None:
     ):
         require_aiter(source)
     assert caught.value.exit_code == 1
-    assert "\n" not in caught.value.render()
+    said, next_step = caught.value.render().splitlines()
+    assert said.startswith("error: ")
+    assert next_step == "help: name a newer one, for example --aiter REPO@v0.1.6.post2"
 
 
 def test_something_else(make: Make, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_no_source(spec: str, message: str) -> None:
     with pytest.raises(SourceError, match=message) as caught:
         open_source(spec)
     assert caught.value.exit_code == 1
-    assert "--aiter DIR" in str(caught.value.hint)
+    assert "REPO@REV" in str(caught.value.hint)
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
