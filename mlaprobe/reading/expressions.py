@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.reading import callables, displays, ir, places
+from mlaprobe.reading import boolean, callables, displays, ir, places
 from mlaprobe.reading.attributes import attribute, subscript
 from mlaprobe.reading.calls import Braced
 from mlaprobe.reading.ir import Node, Span
-from mlaprobe.reading.machine import Failed, truth
+from mlaprobe.reading.machine import truth
 from mlaprobe.reading.operators import ARITHMETIC, COMPARE, binary, convert, negate, unary
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Closure, EnumType, Model, Pointer, Record, Ref, Unknown
@@ -163,45 +163,8 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
     return lambda e: binary(op, left(e), right(e), span, unsigned=unsigned)
 
 
-def _bool(unit: Unit, node: ir.Bool, scope: Scope) -> Eval:
-    parts = tuple(compile_expression(unit, part, scope) for part in node.parts)
-    stop = node.op == "or"
-    coerce = node.coerce
-    machine = unit.machine
-
-    def run(e: Frame) -> Any:
-        value: Any = not stop
-        for at, part in enumerate(parts):
-            value = part(e)
-            known = value if value is True or value is False else truth(value)
-            if known is stop:
-                return stop if coerce else value
-            if isinstance(known, Unknown):
-                return _undecided(known, value, parts, at + 1, e)
-        return (not stop) if coerce else value
-
-    def _undecided(first: Unknown, value: Any, rest: Any, at: int, e: Frame) -> Any:
-        """An unknown operand: a later one may still settle the whole. One that fails is only
-        reached where the first lets it be."""
-        unknowns = [first]
-        for part in rest[at:]:
-            try:
-                later = truth(part(e))
-            except Failed:
-                if machine.run.decide(first) is not stop:
-                    raise
-                return stop
-            if later is stop:
-                return stop
-            if isinstance(later, Unknown):
-                unknowns.append(later)
-        return first if len(unknowns) == 1 else first.derive(node.op, *unknowns)
-
-    return run
-
-
 def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
-    test = compile_expression(unit, node.test, scope)
+    test = boolean.compile_test(unit, node.test, scope)
     then = compile_expression(unit, node.then, scope)
     orelse = compile_expression(unit, node.orelse, scope)
     machine = unit.machine
@@ -374,7 +337,7 @@ _HANDLERS: dict[type, Callable[[Unit, Any, Scope], Eval]] = {
     ir.Name: _name,
     ir.Unary: _unary,
     ir.Binary: _binary,
-    ir.Bool: _bool,
+    ir.Bool: boolean.compile_bool,
     ir.Cond: _cond,
     ir.Attr: _attr,
     ir.Index: _index,

@@ -8,7 +8,7 @@ from typing import Any
 
 from mlaprobe.reading.ir import CType, Span
 from mlaprobe.reading.machine import Abandon, Failed, truth
-from mlaprobe.reading.symbols import Sym, plain
+from mlaprobe.reading.symbols import Condition, Sym, plain
 from mlaprobe.reading.values import EnumMember, Model, Record, Unknown
 
 INT_MAX = 2**31 - 1
@@ -196,6 +196,24 @@ def compare(op: str, left: Any, right: Any, span: Span) -> Any:
     return Unknown(f"{_kind(left)} {op} {_kind(right)}", span)
 
 
+def condition(op: str, left: Any, right: Any) -> Condition | bool | None:
+    """A comparison with a symbol, not asked yet; ``None`` where numbers do not settle it."""
+    sides = [_number(_value(s)) for s in (left, right)]
+    if not all(type(s) in (int, bool, float) for s in sides):
+        return None
+    sym: Sym = left if type(left) is Sym else right
+    return sym.condition(op, *(s if type(s) is Sym else _number(s) for s in (left, right)))
+
+
+def membership(container: Any, item: Sym) -> Condition | bool | None:
+    """``item in container`` for plain numbers, not asked yet; ``None`` for anything else."""
+    if isinstance(container, (tuple, list, set, frozenset, dict)) and all(
+        type(element) is int for element in container
+    ):
+        return item.among(tuple(sorted(set(container))))
+    return None
+
+
 def _compare_unknown(op: str, left: Any, right: Any) -> Any:
     known = left if isinstance(left, Unknown) else right
     if known.present and (left is None or right is None) and op in ("==", "!="):
@@ -302,8 +320,12 @@ def contains(container: Any, item: Any, span: Span) -> Any:
         return item in container
     if isinstance(container, range) and type(item) in (int, bool):
         return item in container
-    if isinstance(container, range) and type(item) is Sym:
-        return _in_range(container, item, span)
+    if type(item) is Sym:
+        if isinstance(container, range):
+            return _in_range(container, item, span)
+        stated = membership(container, item)
+        if stated is not None:
+            return stated.ask() if type(stated) is Condition else stated
     if isinstance(container, dict):
         container = tuple(container)
     elif isinstance(container, Model):

@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mlaprobe.reading import ir, loops
+from mlaprobe.reading import boolean, ir, loops
 from mlaprobe.reading.calls import Braced
 from mlaprobe.reading.cpptypes import zero_of
 from mlaprobe.reading.displays import text_of
@@ -235,7 +235,7 @@ def _later(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
 def _if(unit: Unit, node: ir.If, scope: Scope) -> Exec:
     from mlaprobe.reading.expressions import compile_expression
 
-    test = compile_expression(unit, node.test, scope)
+    test = boolean.compile_test(unit, node.test, scope)
     now = scope.frozen() if unit.lang == "cpp" else scope
     then = _later(unit, node.then, now)
     orelse = _later(unit, node.orelse, now) if node.orelse else None
@@ -328,7 +328,7 @@ def _jump(unit: Unit, node: ir.Jump, scope: Scope) -> Exec:
 def _check(unit: Unit, node: ir.Check, scope: Scope) -> Exec:
     from mlaprobe.reading.expressions import compile_expression
 
-    test = compile_expression(unit, node.test, scope)
+    test = boolean.compile_test(unit, node.test, scope)
     message = compile_expression(unit, node.message, scope) if node.message is not None else None
     machine, how, traced = unit.machine, node.how, unit.traced
 

@@ -56,6 +56,10 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
     "fits": _fits,
+    "in": lambda a, b: a in b,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "not": lambda a, b: not a,
     "ceil": lambda a, b: math.ceil(a),
     "floor": lambda a, b: math.floor(a),
 }
@@ -66,7 +70,7 @@ def value_of(expr: Expr, inputs: Mapping[str, int]) -> Any:
     if type(expr) is str:
         return inputs[expr]
     if type(expr) is tuple and type(expr[0]) is str and expr[0] in FUNCTIONS:
-        right = expr[2] if expr[0] == "fits" else value_of(expr[2], inputs)
+        right = expr[2] if expr[0] in ("fits", "in") else value_of(expr[2], inputs)
         return FUNCTIONS[expr[0]](value_of(expr[1], inputs), right)
     return expr
 
@@ -94,6 +98,33 @@ class Recorder:
         return result
 
 
+class Condition:
+    """A statement about symbols that has not been asked yet."""
+
+    __slots__ = ("expr", "recorder", "size", "value")
+
+    def __init__(self, value: bool, expr: Expr, recorder: Recorder, size: int) -> None:
+        self.value = value
+        self.expr = expr
+        self.recorder = recorder
+        self.size = size
+
+    def ask(self) -> bool:
+        """Whether it holds, written down."""
+        return self.recorder.note(self.expr, self.value)
+
+    def joined(self, op: str, other: Condition) -> Condition:
+        """``and`` or ``or`` of two, as one."""
+        value = self.value and other.value if op == "and" else self.value or other.value
+        expr = (op, self.expr, other.expr)
+        return Condition(value, expr, self.recorder, self.size + other.size + 1)
+
+    def denied(self) -> Condition:
+        """The opposite."""
+        expr = self.expr[1] if self.expr[0] == "not" else ("not", self.expr, None)
+        return Condition(not self.value, expr, self.recorder, self.size)
+
+
 class Sym:
     """A number with its formula."""
 
@@ -118,6 +149,28 @@ class Sym:
             return not self.compare(_NEGATED[op], left, right)
         result = bool(FUNCTIONS[op](_number(left), _number(right)))
         return self.recorder.note((op, _expr(left), _expr(right)), result)
+
+    def condition(self, op: str, left: Any, right: Any) -> Condition | bool:
+        """The comparison as a condition that can be asked later; a bool where the run has asked
+        it already."""
+        if type(left) is not Sym:
+            op, left, right = _MIRRORED[op], right, left
+        if op in _NEGATED:
+            found = self.condition(_NEGATED[op], left, right)
+            return found.denied() if type(found) is Condition else not found
+        result = bool(FUNCTIONS[op](_number(left), _number(right)))
+        return self._stated((op, _expr(left), _expr(right)), result, _size(left) + _size(right))
+
+    def among(self, numbers: tuple[int, ...]) -> Condition | bool:
+        """Membership in a handful of numbers, as ``condition``."""
+        if not numbers:
+            return False
+        return self._stated(("in", self.expr, numbers), self.value in numbers, self.size)
+
+    def _stated(self, expr: Expr, result: bool, size: int) -> Condition | bool:
+        if expr in self.recorder.asked:
+            return result
+        return Condition(result, expr, self.recorder, size + 1)
 
     def combine(self, op: str, left: Any, right: Any, value: Any) -> Any:
         """The result of arithmetic, whose value has been computed.
@@ -294,6 +347,10 @@ def _source(expr: Expr) -> str:
         return f"({expr[2][0]} <= {left} <= {expr[2][1]})"
     if op in ("ceil", "floor"):
         return f"_{op}({left})"
+    if op == "not":
+        return f"(not {left})"
+    if op == "in":
+        return f"({left} in {expr[2]!r})"
     right = _source(expr[2])
     if op == "c/":
         return f"_quotient({left}, {right})"
