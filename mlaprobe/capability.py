@@ -206,12 +206,11 @@ class Capability:
     def launch(self, shape: DecodeShape) -> Launch:
         """What the dispatcher does, with the call that it makes."""
         found = self._dispatch(shape)
-        after = found.fails_after
         return Launch(
             outcome=found.outcome,
             entry=found.entry,
             missing=found.missing,
-            fails_after=None if after is None else after.message,
+            fails_after=found.fails_after,
             call=found,
         )
 

@@ -74,6 +74,7 @@ def judge(links: Links, shape: DecodeShape) -> Decision:
         shape,
         tuple(stages),
         missing_entry=launch.missing,
+        fails_after=launch.fails_after,
         notes=tuple(_notes(links, shape, launch)),
     )
 
@@ -148,5 +149,3 @@ def _notes(links: Links, shape: DecodeShape, launch: Launch) -> Iterator[str]:
         yield "causal has no effect in this release: the kernels mask"
     if shape.cp_round_robin and not links.takes("global_indptr"):
         yield "round robin has no effect in this release"
-    if launch.fails_after is not None:
-        yield f"fails after the launch: {launch.fails_after}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlaprobe.shape import Decision, DecodeShape, StageOutcome, Verdict
+from mlaprobe.shape import Decision, DecodeShape, Failure, StageOutcome, Verdict
 
 Stages = tuple[tuple[str, StageOutcome], ...]
 TAKEN = ("native", "fold", "qlen_fold", "passthrough")
@@ -22,9 +22,15 @@ def absent(stage: str, why: str) -> StageOutcome:
 
 
 def compose(
-    shape: DecodeShape, stages: Stages, *, missing_entry: bool, notes: tuple[str, ...] = ()
+    shape: DecodeShape,
+    stages: Stages,
+    *,
+    missing_entry: bool,
+    fails_after: str | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Decision:
-    """One verdict from the outcomes of the asm route, in call order."""
+    """One verdict from the outcomes of the asm route, in call order. ``fails_after`` is what the
+    dispatcher raises once the entry point has been called."""
     found = dict(stages)
     everything = tuple(n for _, s in stages for n in s.notes) + notes
     base = Decision(
@@ -37,15 +43,31 @@ def compose(
     )
     doubt: tuple[str, StageOutcome] | None = None
     for stage, outcome in stages:
+        if stage == "reducer" and fails_after is not None:
+            break
         if outcome.status == "unknown":
             doubt = doubt or (stage, outcome)
             continue
         failed = _failure(base, stage, outcome, found, missing_entry)
         if failed is not None:
             return failed if doubt is None else _doubtful(base, doubt, failed)
+    if fails_after is not None:
+        failed = _stopped(base, fails_after)
+        return failed if doubt is None else _doubtful(base, doubt, failed)
     if doubt is not None:
         return _unknown(base, *doubt)
     return _running(base, found)
+
+
+def _stopped(base: Decision, why: str) -> Decision:
+    """The dispatcher launches, and then raises before the result is handed back."""
+    return replace(
+        base,
+        verdict=Verdict.REJECTED,
+        stage="dispatcher",
+        failure=Failure.EXCEPTION,
+        message=f"fails after the launch: {why}",
+    )
 
 
 def _doubtful(base: Decision, doubt: tuple[str, StageOutcome], failed: Decision) -> Decision:

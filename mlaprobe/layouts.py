@@ -20,6 +20,8 @@ SCHEMA = Record(
         "arch_functions": _NAMES,
         "unknown_device_functions": _NAMES,
         "assumed_device_functions": MapOf(Anything()),
+        "required_packages": _NAMES,
+        "settings": Record(required={"bases": _NAMES, "booleans": MapOf(Anything())}),
         "bindings": _STAGE,
         "planner": _STAGE,
         "host": _STAGE,

@@ -414,6 +414,15 @@ class Define(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class LocalClass(Node):
+    """A class inside a function whose body only sets attributes."""
+
+    name: str
+    bases: tuple[Node, ...]
+    attributes: tuple[tuple[str, Node], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Import(Node):
     """``from module import name as alias`` inside a function; ``name`` is ``None`` for a plain
     import of the module. The module is absolute."""

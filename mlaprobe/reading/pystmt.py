@@ -205,6 +205,21 @@ class Statements(Patterns, Expressions):
             body = inner.body(node.body)
         return ir.Function(span, node.name, params, body, decorators=decorators, lang="py")
 
+    def _class(self, node: ast.ClassDef) -> ir.Node:
+        attributes: list[tuple[str, ir.Node]] = []
+        for stmt in node.body:
+            target = stmt.targets[0] if isinstance(stmt, ast.Assign) else None
+            if isinstance(stmt, ast.Assign) and isinstance(target, ast.Name):
+                if len(stmt.targets) > 1 or target.id.startswith("_"):
+                    return self._unfollowed(node)
+                attributes.append((target.id, self.expr(stmt.value)))
+            elif not (isinstance(stmt, ast.Pass) or _is_docstring(stmt)):
+                return self._unfollowed(node)
+        if node.decorator_list or node.keywords:
+            return self._unfollowed(node)
+        bases = self.exprs(node.bases)
+        return ir.LocalClass(self.span(node), node.name, bases, tuple(attributes))
+
     def _unfollowed(self, node: ast.ClassDef | ast.AsyncFunctionDef) -> ir.Node:
         reason = f"{type(node).__name__} {node.name} is not followed"
         return ir.OpaqueStmt(self.span(node), reason, (node.name,))
@@ -260,8 +275,12 @@ _STATEMENTS: dict[type[ast.stmt], Callable[[Any, Any], ir.Node | tuple[ir.Node, 
     ast.With: Statements._with,
     ast.FunctionDef: Statements._define,
     ast.AsyncFunctionDef: Statements._unfollowed,
-    ast.ClassDef: Statements._unfollowed,
+    ast.ClassDef: Statements._class,
     ast.Import: Statements._import,
     ast.ImportFrom: Statements._import_from,
     ast.Match: Statements._match,
 }
+
+
+def _is_docstring(stmt: ast.stmt) -> bool:
+    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)

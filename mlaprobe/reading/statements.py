@@ -20,7 +20,7 @@ from mlaprobe.reading.places import adapter, compile_place, compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
 from mlaprobe.reading.symbols import joined
-from mlaprobe.reading.values import CaughtError, Closure, Record, Unknown
+from mlaprobe.reading.values import Builtin, CaughtError, Closure, Record, SettingsBase, Unknown
 from mlaprobe.reading.walk import assigned_names, declared_names, written_names
 
 if TYPE_CHECKING:
@@ -453,6 +453,26 @@ def _define(unit: Unit, node: ir.Define, scope: Scope) -> Exec:
     return run
 
 
+def _local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Exec:
+    """A class whose objects are its attributes, as long as its bases add nothing else."""
+    from mlaprobe.reading.expressions import compile_expression
+
+    store = compile_store(unit, ir.Name(node.span, node.name), scope)
+    bases = tuple(compile_expression(unit, base, scope) for base in node.bases)
+    attributes = tuple((n, compile_expression(unit, v, scope)) for n, v in node.attributes)
+    name, span = node.name, node.span
+
+    def run(e: Frame) -> Any:
+        if all(isinstance(base(e), SettingsBase) for base in bases):
+            fields = {n: value(e) for n, value in attributes}
+            store(e, Builtin(name, lambda run, args, kwargs, span: Record(name, dict(fields))))
+        else:
+            store(e, Unknown(f"the class {name} is not followed", span))
+        return None
+
+    return run
+
+
 def _import(unit: Unit, node: ir.Import, scope: Scope) -> Exec:
     store = compile_store(unit, ir.Name(node.span, node.alias), scope)
     machine, module = unit.machine, unit.module
@@ -499,6 +519,7 @@ _HANDLERS: dict[type, Callable[[Unit, Any, Scope], Exec]] = {
     ir.Throw: _throw,
     ir.Try: _try,
     ir.Define: _define,
+    ir.LocalClass: _local_class,
     ir.Import: _import,
     ir.OpaqueStmt: _opaque,
 }

@@ -255,6 +255,12 @@ class Model:
         return None
 
 
+class SettingsBase(Model):
+    """A base class outside the source whose subclasses are what their attributes say."""
+
+    __slots__ = ()
+
+
 class CaughtError(Model):
     """An exception in the hands of a handler."""
 

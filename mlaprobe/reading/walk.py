@@ -101,6 +101,8 @@ def assigned_names(body: Iterable[Node]) -> list[str]:
             names.update(dict.fromkeys(_bound(node.target)))
         elif isinstance(node, ir.Define):
             names[node.function.name] = None
+        elif isinstance(node, ir.LocalClass):
+            names[node.name] = None
         elif isinstance(node, ir.Import):
             names[node.alias] = None
         elif isinstance(node, ir.OpaqueStmt):

@@ -44,7 +44,7 @@ class Dispatched:
     """Whether the package does not define the entry point."""
     reduce_args: tuple[Any, ...] | None = field(default=None, compare=False)
     """Arguments of the reducer's entry point, where it is called."""
-    fails_after: Failed | None = field(default=None, compare=False)
+    fails_after: str | None = None
     """What fails after the entry point was called."""
 
 
@@ -267,7 +267,7 @@ class Dispatcher:
             entry=entry.name,
             missing=missing,
             reduce_args=reduce.args if reduce is not None else None,
-            fails_after=None if missing else failed,
+            fails_after=None if missing or failed is None else _message(failed),
         )
 
     def _role(self, named: dict[str, Any], role: str) -> Any:

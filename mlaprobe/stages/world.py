@@ -17,13 +17,14 @@ from mlaprobe.reading.cppunit import CppModule
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import Failed, Machine, Outcome, Run
 from mlaprobe.reading.preprocess import TranslationUnit
-from mlaprobe.reading.pymodule import Later, PyProject
+from mlaprobe.reading.pymodule import INSTALLED, Later, PyProject
 from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse, Tree
 from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Unknown
 from mlaprobe.sources import Source
 from mlaprobe.stages.bindings import Bindings, enum_ids
 from mlaprobe.stages.instantiate import Template
 from mlaprobe.stages.pybuiltins import python_externals
+from mlaprobe.stages.settings import settings_externals
 from mlaprobe.stages.tensors import named_dtypes
 
 Context = tuple[str, tuple[tuple[str, str], ...]]
@@ -178,12 +179,14 @@ class World:
         """The Python modules of the source."""
         externals: dict[str, Any] = python_externals()
         externals.update({n: t for n, t in named_dtypes().items() if n.startswith("torch.")})
+        externals.update(settings_externals(self.names.data["settings"]))
         overrides = self._device_functions()
         for dotted, rule in self.names.data["bindings"]["enums"].items():
             overrides[dotted] = Later(partial(enum_ids, self, rule))
         return PyProject(
             self.text,
             externals=externals,
+            externals_installed=INSTALLED.union(self.names.data["required_packages"]),
             overrides=overrides,
             entry_packages=self.names.data["dispatcher"]["packages"],
         )

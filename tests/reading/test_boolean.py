@@ -7,7 +7,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from mlaprobe.reading.ir import NOWHERE
 from mlaprobe.reading.machine import Machine, Outcome, Run
@@ -16,7 +16,7 @@ from mlaprobe.reading.symbols import Recorder, Sym, Tree
 from mlaprobe.stages.instantiate import Template
 from mlaprobe.stages.pybuiltins import python_externals
 
-GRID = tuple(product(range(-1, 5), (0, 1, 2, 16, 32)))
+GRID = tuple(product(range(-1, 4), (0, 1, 2, 16)))
 HELPERS = """
 nothing = None
 yes = True
@@ -94,6 +94,7 @@ CLAUSE = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(CLAUSE, st.booleans())
 def test_a_clause_over_symbols_is_what_python_says(clause: str, tested: bool) -> None:
     body = f"    if {clause}:\n        return 1\n    return 2" if tested else f"    return {clause}"
