@@ -84,11 +84,14 @@ _NEUTRAL = {"+": 0, "-": 0, "*": 1, "c/": 1, "//": 1}
 class Recorder:
     """What a run asked of its inputs, in order."""
 
-    __slots__ = ("asked", "conditions")
+    __slots__ = ("asked", "conditions", "parts")
 
     def __init__(self) -> None:
         self.conditions: list[tuple[Expr, bool]] = []
         self.asked: set[Expr] = set()
+        self.parts: dict[Expr, None] = {}
+        """Comparisons that were part of a larger condition, asked or not: inputs for which they
+        come out alike take the same path for the same reason."""
 
     def note(self, condition: Expr, result: bool) -> bool:
         """Write a comparison down, once."""
@@ -170,6 +173,7 @@ class Sym:
     def _stated(self, expr: Expr, result: bool, size: int) -> Condition | bool:
         if expr in self.recorder.asked:
             return result
+        self.recorder.parts[expr] = None
         return Condition(result, expr, self.recorder, size + 1)
 
     def combine(self, op: str, left: Any, right: Any, value: Any) -> Any:

@@ -38,7 +38,7 @@ class Asker:
         """Asks one stage alone."""
 
         def ask(shape: DecodeShape) -> Answer:
-            self.capability.world.leaf = None
+            self.capability.world.forget_leaf()
             return (self._fields(self.capability.ask(name, shape), shape),)
 
         return ask
@@ -46,7 +46,7 @@ class Asker:
     def launches(self, shape: DecodeShape) -> Answer:
         """Asks the dispatcher, and the host with what it passes."""
         capability = self.capability
-        capability.world.leaf = None
+        capability.world.forget_leaf()
         launch = capability.launch(shape)
         reduces = None
         if launch.outcome.persistent is not False and shape.persistent:
@@ -54,14 +54,14 @@ class Asker:
         fields = self._fields(launch.outcome, shape, launch, reduces)
         if launch.outcome.entry != "asm":
             return fields, None
-        capability.world.leaf = None
+        capability.world.forget_leaf()
         return fields, self._fields(capability.called(shape, launch), shape)
 
     def reducer(self, heads: int, head_dim: int | None, scope: Scope) -> Fields:
         """Asks the reducer."""
         q_dtype, kv_dtype = scope.dtypes[0]
         shape = DecodeShape(arch="any", q_dtype=q_dtype, kv_dtype=kv_dtype, num_heads=heads)
-        self.capability.world.leaf = None
+        self.capability.world.forget_leaf()
         outcome = self.capability.ask("reducer", shape, head_dim=head_dim)
         return self._fields(outcome, shape)
 

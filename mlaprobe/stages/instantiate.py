@@ -6,12 +6,12 @@ is filled in by functions that are compiled once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from mlaprobe.reading.machine import Event, Failed, Outcome
-from mlaprobe.reading.symbols import Sym, SymText, compile_expr
+from mlaprobe.reading.symbols import Expr, Sym, SymText, compile_expr
 from mlaprobe.reading.values import Record
 from mlaprobe.stages.tensors import Tensor
 
@@ -21,12 +21,21 @@ Fill = Callable[[tuple[int, ...]], Any]
 class Template:
     """The paths of one run over symbols."""
 
-    __slots__ = ("_outcomes", "_parts")
+    __slots__ = ("_names", "_outcomes", "_parts", "_reasons")
 
-    def __init__(self, outcomes: tuple[Outcome, ...], names: tuple[str, ...]) -> None:
+    def __init__(
+        self, outcomes: tuple[Outcome, ...], names: tuple[str, ...], reasons: Iterable[Expr] = ()
+    ) -> None:
+        """``reasons`` are comparisons that tell apart why inputs take these paths."""
         self._outcomes = outcomes
+        self._names = names
+        self._reasons = tuple(reasons)
         maker = _Maker(names)
         self._parts = tuple(maker.changes(o) for o in outcomes)
+
+    def reason(self, inputs: tuple[int, ...]) -> tuple[bool, ...]:
+        """What inputs have to share for the same clauses to decide."""
+        return tuple(bool(compile_expr(e, self._names)(*inputs)) for e in self._reasons)
 
     def outcomes(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
         """The paths for certain inputs."""

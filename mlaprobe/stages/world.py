@@ -82,11 +82,22 @@ class World:
         self._functions: dict[str, Closure | None] = {}
         self._trees: dict[Hashable, Tree] = {}
         self._caches: dict[Context, dict[Any, Any]] = {}
-        self.leaf: object = None
-        """What stands for the paths that the last question took: questions with one leaf are
-        decided by the same clauses. ``None`` where nothing is known."""
+        self._last: tuple[Template, tuple[int, ...]] | None = None
         self.generated: dict[str, Any] = {}
         """Variables that AITER's build generates (kernel tables), by name."""
+
+    @property
+    def leaf(self) -> Hashable | None:
+        """What stands for how the last question was decided: questions with one leaf are decided
+        by the same clauses. ``None`` where nothing is known."""
+        if self._last is None:
+            return None
+        template, inputs = self._last
+        return template, template.reason(inputs)
+
+    def forget_leaf(self) -> None:
+        """The next question may be answered without anything being run."""
+        self._last = None
 
     def _watched(self, branch: Node) -> tuple[str, Node] | None:
         return next((found for w in self.watch if (found := w(branch)) is not None), None)
@@ -254,14 +265,14 @@ class World:
                 paths = self.explore(
                     lambda run: start(run, symbols), context, on_entry=on_entry, **options
                 )
-                found = Template(paths, names)
+                found = Template(paths, names, recorder.parts)
             except SymbolMisuse:
-                self.leaf = None
+                self._last = None
                 return self.explore(
                     lambda run: start(run, inputs), context, on_entry=on_entry, **options
                 )
             tree.add(recorder.conditions, numbers, found)
-        self.leaf = found
+        self._last = found, numbers
         answer: tuple[Outcome, ...] = found.outcomes(numbers)
         return answer
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.shape import DecodeShape, Verdict
-from tests.stages.ask import opened
+from mlaprobe.shape import Verdict
+from tests.stages.ask import FP8, opened, shape
 from tests.trees import today
 from tests.trees.common import changed
 
@@ -32,10 +32,8 @@ def _verdict(tmp_path: Path, option: str, **env: str) -> Verdict:
         ("def mla_decode_fwd(", SWITCH % option),
         (OLD, f"    if _other_reduce():\n        raise NotImplementedError()\n{OLD}"),
     )
-    shape = DecodeShape(
-        arch="gfx950", q_dtype="fp8", kv_dtype="fp8", num_heads=16, env=tuple(env.items())
-    )
-    return opened(tmp_path, tree).decide(shape).verdict
+    asked = shape("gfx950", FP8, 16, env=env)
+    return opened(tmp_path, tree).decide(asked).verdict
 
 
 @pytest.mark.parametrize("value", ["", "0", "2", "no"])
