@@ -29,6 +29,7 @@ SCHEMA = Record(
         "sizing": _STAGE,
         "dispatcher": _STAGE,
         "gluon": _STAGE,
+        "calls": MapOf(MapOf(Text())),
         "dtypes": MapOf(_NAMES),
         "fp8_variants": MapOf(Text()),
         "parameters": MapOf(MapOf(_NAMES)),
@@ -52,6 +53,16 @@ class Layouts:
             found = {name: role for role, names in sections for name in names}
             self._roles[stage] = found
         return found
+
+    def call_roles(self, stage: str) -> Mapping[str, str]:
+        """Parameter name -> what it means, for the Python function that a caller of AITER uses."""
+        return {**self.roles(stage), **self.roles(f"{stage}_call")}
+
+    def python_places(self, name: str) -> tuple[tuple[str, str], ...]:
+        """(module, function) where a Python function that a caller uses may be; the first that
+        exists counts."""
+        call = self.data["calls"].get(name)
+        return self.places(name) if call is None else ((call["module"], call["function"]),)
 
     def places(self, stage: str) -> tuple[tuple[str, str], ...]:
         """(file or module, function) where a stage may be, the first that exists counts."""

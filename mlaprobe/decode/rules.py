@@ -8,44 +8,43 @@ from functools import lru_cache
 
 from mlaprobe.rulebook import load_rules
 from mlaprobe.ruleparts import REFERENCES
-from mlaprobe.schema import MapOf, Number, Record, Text
+from mlaprobe.schema import Number, Record
 from mlaprobe.shape import Dtype
 
-_VARIANT = Text(choices=("float8_e4m3fn", "float8_e4m3fnuz"))
-_ARCH = Text(pattern="gfx[0-9a-f]+", form="an arch like gfx950")
-SCHEMA = Record(
+_LIMITS = Record(
     required={
-        "fp8": Record(
-            required={
-                "otherwise": _VARIANT,
-                "archs": MapOf(_VARIANT, _ARCH),
-                "reference": REFERENCES,
-            }
-        ),
-        "tolerance": Record(
-            required={"bf16": Number(0), "fp8": Number(0), "reference": REFERENCES}
-        ),
+        "value": Number(0),
+        "share": Number(0, 1),
+        "rmse": Number(0),
+        "reference": REFERENCES,
     }
 )
+SCHEMA = Record(required={"tolerance": Record(required={"bf16": _LIMITS, "fp8": _LIMITS})})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """How far a result may be from the reference."""
+
+    value: float
+    """By so much may an output value differ, plus by that share of the reference; so may a
+    log-sum-exp, absolutely."""
+    share: float
+    """The part of all values that may differ by more."""
+    rmse: float
+    """The largest relative RMSE."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """The rules, as values."""
 
-    fp8: Mapping[str, str]
-    """By arch, which of torch's dtypes fp8 is."""
-    fp8_otherwise: str
-    tolerances: Mapping[Dtype, float]
-    """By data type, how far an output may be from the reference."""
+    tolerances: Mapping[Dtype, Tolerance]
+    """By data type."""
 
-    def fp8_of(self, arch: str) -> str:
-        """The name of torch's dtype that fp8 is on an arch."""
-        return self.fp8.get(arch, self.fp8_otherwise)
-
-    def tolerance(self, q_dtype: Dtype, kv_dtype: Dtype) -> float:
-        """How far an output may be from the reference: that of the coarser data type."""
-        return max(self.tolerances[dtype] for dtype in (q_dtype, kv_dtype))
+    def tolerance(self, q_dtype: Dtype, kv_dtype: Dtype) -> Tolerance:
+        """How far a result may be from the reference: that of the coarser data type."""
+        return max((self.tolerances[d] for d in (q_dtype, kv_dtype)), key=lambda t: t.value)
 
 
 @lru_cache(maxsize=1)
@@ -55,10 +54,12 @@ def rules() -> Rules:
     Raises:
         RuleError: they are wrong.
     """
-    loaded = load_rules("decode", SCHEMA)
-    tolerance = loaded["tolerance"]
+    found = load_rules("decode", SCHEMA)["tolerance"]
     return Rules(
-        fp8=dict(loaded["fp8"]["archs"]),
-        fp8_otherwise=loaded["fp8"]["otherwise"],
-        tolerances={dtype: tolerance[dtype.value] for dtype in (Dtype.BF16, Dtype.FP8)},
+        tolerances={
+            dtype: Tolerance(
+                **{name: float(found[dtype.value][name]) for name in ("value", "share", "rmse")}
+            )
+            for dtype in (Dtype.BF16, Dtype.FP8)
+        }
     )

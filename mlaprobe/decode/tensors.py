@@ -7,8 +7,8 @@ import warnings
 from functools import lru_cache
 from typing import Any
 
-from mlaprobe.decode.rules import rules
 from mlaprobe.errors import MlaprobeError, UsageError
+from mlaprobe.layouts import layouts
 from mlaprobe.shape import Dtype
 
 HEAD_DIM = 576
@@ -58,5 +58,5 @@ def torch_dtype(dtype: Dtype, arch: str) -> Any:
     if dtype is Dtype.BF16:
         return torch().bfloat16
     if dtype is Dtype.FP8:
-        return getattr(torch(), rules().fp8_of(arch))
+        return getattr(torch(), f"float8_{layouts().fp8_variant(arch)}")
     raise UsageError(f"the driver does not run {dtype}", hint="it runs bf16 and fp8")

@@ -1,0 +1,100 @@
+"""How long a call takes: on a GPU by its own clock, on a CPU by the host's."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.decode.tensors import torch
+
+FLUSH_BYTES = 1 << 29
+"""Written before each call where caches must be cold: more than any GPU's last-level cache."""
+WARM_UP = 3
+MOST_RUNS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Times of one call."""
+
+    us: float
+    """Microseconds, the median."""
+    low_us: float
+    """A quarter of the runs was faster."""
+    high_us: float
+    """A quarter of the runs was slower."""
+    runs: int
+    clock: str
+    """``device`` or ``host``."""
+    cold: bool
+    """Whether caches were flushed before each run."""
+
+
+def time_call(
+    call: Callable[[], Any], device: Any, *, cold: bool = True, budget_s: float = 2.0
+) -> Timing:
+    """Times a call: a few times unseen, then up to 50 times, or as often as the budget allows.
+
+    Args:
+        device: a torch device; on anything but a GPU, the host's clock is read and nothing is
+            flushed.
+        cold: whether to flush the caches before each run.
+        budget_s: seconds to spend, flushes apart; at least three runs are made.
+    """
+    gpu = torch().device(device).type == "cuda"
+    once = _on_device if gpu else _on_host
+    flush = _flusher(device) if gpu and cold else _nothing
+    first = once(call, flush)
+    left = budget_s - first / 1e6
+    for _ in range(WARM_UP if first < 1e5 else 0):
+        once(call, flush)
+    runs = max(3, min(MOST_RUNS, int(left * 1e6 / max(first, 1))))
+    times = sorted(once(call, flush) for _ in range(runs))
+    low, _, high = statistics.quantiles(times, n=4, method="inclusive")
+    return Timing(
+        us=statistics.median(times),
+        low_us=low,
+        high_us=high,
+        runs=runs,
+        clock="device" if gpu else "host",
+        cold=gpu and cold,
+    )
+
+
+def _on_host(call: Callable[[], Any], flush: Callable[[], Any]) -> float:
+    flush()
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1e6
+
+
+def _on_device(call: Callable[[], Any], flush: Callable[[], Any]) -> float:
+    cuda = torch().cuda
+    start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    flush()
+    start.record()
+    call()
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end)) * 1e3
+
+
+def _flusher(device: Any) -> Callable[[], Any]:
+    buffer = torch().empty(FLUSH_BYTES, dtype=torch().int8, device=device)
+    return lambda: buffer.zero_()
+
+
+def _nothing() -> None:
+    """There is nothing to flush."""
+
+
+def read_bandwidth(device: Any, *, budget_s: float = 1.0) -> float:
+    """Bytes per second that a GPU reads from memory, measured by summing up a buffer."""
+    t = torch()
+    size = 1 << 30
+    buffer = t.zeros(size // 4, dtype=t.float32, device=device)
+    timing = time_call(lambda: buffer.sum(), device, cold=True, budget_s=budget_s)
+    return size / (timing.us * 1e-6)
