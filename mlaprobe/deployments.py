@@ -77,15 +77,25 @@ def assess(
                     step()
 
     def _assess(deployment: Deployment, arch: str, q_dtype: Dtype, kv_dtype: Dtype) -> Assessment:
+        launch = (deployment.num_heads, deployment.qlens, deployment.lse)
+        key = (launch, arch, q_dtype, kv_dtype)
+        plans = known.get(key)
+        if plans is None:
+            plans = known[key] = _plans(launch, arch, q_dtype, kv_dtype)
+        return Assessment(deployment=deployment, as_is=plans[0], padded=plans[1])
+
+    def _plans(
+        launch: tuple[int, tuple[int, ...], bool], arch: str, q_dtype: Dtype, kv_dtype: Dtype
+    ) -> tuple[PadPlan, PadPlan]:
         as_is, padded = (
             plan(
-                deployment.num_heads,
+                launch[0],
                 capability=capability,
                 arch=arch,
                 q_dtype=q_dtype,
                 kv_dtype=kv_dtype,
-                qlens=deployment.qlens,
-                lse=deployment.lse,
+                qlens=launch[1],
+                lse=launch[2],
                 mode=mode,
                 page_size=page_size,
                 batch=batch,
@@ -94,7 +104,9 @@ def assess(
             )
             for mode in (Mode.OFF, Mode.AUTO)
         )
-        return Assessment(deployment=deployment, as_is=as_is, padded=padded)
+        return as_is, padded
 
+    # Many deployments launch the same.
+    known: dict[tuple[object, ...], tuple[PadPlan, PadPlan]] = {}
     kept, archs, dtypes = tuple(deployments), tuple(archs), tuple(dtypes)
     return tuple(sorted(each(), key=lambda found: found.trouble))

@@ -73,7 +73,7 @@ def _run(given: dict[str, Any]) -> int:
     archs = common.parse_archs("--arch", given["arch"]) if given["arch"] else ()
     common.warn_unnamed([answers], archs, quiet=given["quiet"])
     with Progress("shapes asked", quiet=given["quiet"]) as progress:
-        result = inspect(answers, _scope(given, answers), only=some, step=progress.step)
+        result = inspect(answers, scope_of(given, answers), only=some, step=progress.step)
     level = None if given["fail_on"] == "never" else Level(given["fail_on"])
     rules = tuple(each.rule for each in finding_rules() if not some or each.rule.id in some)
     results = found(result, rules, level)
@@ -87,7 +87,7 @@ def _code(result: Findings, failing: bool) -> int:
     return 11 if result.unknown or result.skipped else 0
 
 
-def _scope(given: dict[str, Any], answers: Any) -> Scope:
+def scope_of(given: dict[str, Any], answers: Any) -> Scope:
     """The shapes to ask: all that matter, as far as no filter restricts them."""
     from mlaprobe.cli import common
     from mlaprobe.facts.shapes import Scope

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Optional
 
 import typer
 
 from mlaprobe.cli import options as o
 
-FORMATS = ("text", "json", "jsonl", "markdown", "csv")
+FORMATS = ("text", "json", "jsonl", "markdown", "csv", "html")
 QLENS = tuple(range(1, 9))
+_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 EPILOG = """\b
 Examples:
   mlaprobe report                                   the installed AITER
@@ -20,6 +21,8 @@ Examples:
   mlaprobe report --heads 1-128 --qlen 1            every head count
   mlaprobe report --lse 0,1 --persistent 0,1        every mode apart
   mlaprobe report --format markdown -o report.md    for a document
+  mlaprobe report --format html -o report.html      to look at, with findings and deployments
+  mlaprobe report --format html -o report.html --against release:v0.1.19
 """
 
 
@@ -39,6 +42,12 @@ def report(
     route: o.RouteOption = "asm",
     env: o.EnvOption = None,
     planner: o.PlannerOption = None,
+    against: Annotated[
+        _Text,
+        typer.Option(
+            "--against", metavar="SOURCE", help="With html: show what differs from this one."
+        ),
+    ] = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
@@ -59,7 +68,13 @@ def _run(
     from mlaprobe.survey import Others, head_counts, survey
 
     common.parse_choice("--format", format, FORMATS)
+    _needs_html(given["against"], format)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    if format == "html":
+        from mlaprobe.cli.page import write_page
+
+        write_page(given, aiter=aiter, output=output, quiet=quiet)
+        return
     answers = common.reading(aiter, quiet=quiet)
     grid, others = common.make_grid(given, qlens=QLENS, archs=lambda: answers.archs), Others.NONE
     common.warn_unnamed([answers], grid.archs, quiet=quiet)
@@ -79,6 +94,16 @@ def _run(
         from mlaprobe.output.report_data import report_text
 
         emit.write(report_text(format, found), output)
+
+
+def _needs_html(against: str | None, format: str) -> None:
+    from mlaprobe.errors import UsageError
+
+    if against is not None and format != "html":
+        raise UsageError(
+            "--against goes with --format html",
+            hint="mlaprobe compare shows what two sources do differently in every other format",
+        )
 
 
 def register(app: typer.Typer) -> None:

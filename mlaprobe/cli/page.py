@@ -1,0 +1,112 @@
+"""``mlaprobe report --format html``: everything about one AITER on one page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlaprobe.deployments import Assessment
+    from mlaprobe.grid import Grid
+    from mlaprobe.interface import LiveAnswers
+    from mlaprobe.results import Results
+    from mlaprobe.survey import Survey
+
+TPS, DCPS = (1, 2, 4, 8, 16), (1, 2, 4, 8)
+
+
+def write_page(given: dict[str, Any], *, aiter: str, output: str | None, quiet: bool) -> None:
+    """Gathers what the page shows, and writes it.
+
+    Raises:
+        SourceError: a source cannot be read.
+        UsageError: the file cannot be written.
+    """
+    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.outputs import _writable
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.output.html import Page, html_report
+
+    if output not in (None, "-"):
+        _writable(Path(str(output)))
+    answers = common.reading(aiter, quiet=quiet)
+    named = given["against"]
+    other = None if named is None else common.reading(named, quiet=quiet)
+    grid = _grid(given, answers)
+    common.warn_unnamed([answers], grid.archs, quiet=quiet)
+    with Progress("shapes asked", quiet=quiet) as progress:
+        page = Page(
+            survey=_survey(answers, grid, progress.step),
+            spec=aiter,
+            assessments=_assessments(answers, grid, progress.step),
+            findings=_findings(given, answers, progress.step),
+            changes=None if other is None else _changes(given, other, answers, progress.step),
+            before=None if other is None else _survey(other, grid, progress.step),
+        )
+    emit.write([html_report(page)], output)
+
+
+def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
+    """What the filters say, and both values of what a page can switch between."""
+    from mlaprobe.cli import common
+    from mlaprobe.cli.report import QLENS
+    from mlaprobe.survey import head_counts
+
+    grid = common.make_grid(given, qlens=QLENS, archs=lambda: answers.archs)
+    if given["heads"] is None:
+        grid = replace(grid, heads=head_counts(answers, grid)[0])
+    return replace(
+        grid,
+        lse=(False, True) if given["lse"] is None else grid.lse,
+        persistent=(True, False) if given["persistent"] is None else grid.persistent,
+    )
+
+
+def _survey(answers: LiveAnswers, grid: Grid, step: Any) -> Survey:
+    from mlaprobe.survey import survey
+
+    return survey(answers, grid, step=step)
+
+
+def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessment, ...]:
+    """What deployments of the known models launch. Models are told by the usual flags."""
+    from mlaprobe.deployments import assess
+    from mlaprobe.models import deployments, models
+
+    wanted = tuple(
+        each
+        for model in models()
+        for each in deployments([model], tps=TPS, dcps=DCPS, drafts=model.drafts)
+    )
+    return assess(
+        answers,
+        wanted,
+        archs=grid.archs,
+        dtypes=grid.dtypes,
+        page_size=grid.page_sizes[0],
+        batch=grid.batches[0],
+        env=grid.env,
+        step=step,
+    )
+
+
+def _findings(given: dict[str, Any], answers: LiveAnswers, step: Any) -> Results:
+    from mlaprobe.cli.findings import scope_of
+    from mlaprobe.findingrules import finding_rules
+    from mlaprobe.inspection import inspect
+    from mlaprobe.results import found
+
+    result = inspect(answers, scope_of(given, answers), step=step)
+    return found(result, tuple(each.rule for each in finding_rules()), None)
+
+
+def _changes(given: dict[str, Any], old: Any, new: Any, step: Any) -> Results:
+    from mlaprobe.cli.compare import grids_of
+    from mlaprobe.compare import compare
+    from mlaprobe.results import compared
+    from mlaprobe.signatures import changed_signatures
+
+    named = {**given, "route": None if given["route"] == "asm" else given["route"]}
+    comparison = compare(old, new, grids_of(named, old, new), step=step)
+    return compared(comparison, changed_signatures(old, new))

@@ -1,0 +1,218 @@
+"""The decisions of a survey as compact data: every text, clause, outcome and decision once, and
+cells as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mlaprobe.output import commands
+from mlaprobe.output.cells import WORDS, cell
+from mlaprobe.output.escape import printable
+from mlaprobe.output.html.intern import Interner, runs
+from mlaprobe.output.report import varying
+from mlaprobe.output.rows import key_row
+from mlaprobe.shape import Decision, Evidence, Kernel, StageOutcome
+from mlaprobe.survey import Answer, Block, Setting, Survey
+
+NONE = -1
+"""In place of a number that stands for something."""
+
+
+class Book:
+    """Everything that cells refer to."""
+
+    def __init__(self) -> None:
+        self.texts = Interner()
+        self.clauses = Interner()
+        self.kernels = Interner()
+        self.outcomes = Interner()
+        self.records = Interner()
+
+    def text(self, text: object) -> int:
+        """A text from the source, harmless; ``NONE`` for none."""
+        return NONE if text is None else self.texts(printable(str(text)))
+
+    def clause(self, evidence: Evidence) -> int:
+        """A place in the source."""
+        file, text = self.text(evidence.file), self.text(evidence.text)
+        return self.clauses((self.text(evidence.stage), file, evidence.line, text))
+
+    def _kernel(self, kernel: Kernel) -> int:
+        there = {True: 1, False: 0, None: NONE}
+        present, defined = there[kernel.co_present], there[kernel.has_symbol]
+        return self.kernels((self.text(kernel.symbol), self.text(kernel.co), present, defined))
+
+    def _outcome(self, outcome: StageOutcome) -> int:
+        return self.outcomes(
+            (
+                self.text(outcome.stage),
+                self.text(outcome.status),
+                outcome.fold,
+                outcome.qlen_fold,
+                outcome.final_heads or 0,
+                self.text(outcome.entry),
+                tuple(map(self.clause, outcome.evidence)),
+                self.text(outcome.message),
+            )
+        )
+
+    def record(self, decision: Decision) -> int:
+        """What a cell shows, and what there is to say about it."""
+        key = key_row(decision.key)
+        pairs = None if key is None else ", ".join(f"{name}={value}" for name, value in key.items())
+        shown = cell(Answer(decision=decision))
+        return self.records(
+            (
+                self.text(decision.verdict.value),
+                self.text(shown.short),
+                max(decision.fold, 1) * max(decision.qlen_fold, 1),
+                self.text(decision.failure),
+                self.text(decision.stage),
+                self.text(decision.message),
+                tuple(map(self._kernel, decision.kernels)),
+                self.text(pairs),
+                tuple(self._outcome(outcome) for _, outcome in decision.stages),
+                tuple(map(self.text, decision.notes)),
+            )
+        )
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Everything that was written down."""
+        return {
+            "texts": self.texts.things,
+            "clauses": self.clauses.things,
+            "kernels": self.kernels.things,
+            "outcomes": self.outcomes.things,
+            "records": self.records.things,
+        }
+
+
+def map_data(survey: Survey, book: Book, before: Survey | None = None) -> dict[str, Any]:
+    """The maps: a block for each arch and pair of dtypes, in it a plane for each setting of what
+    can be switched.
+
+    Args:
+        before: the same survey of another source, to mark what is different.
+    """
+    switches = varying(survey)
+    blocks: dict[tuple[str, str], dict[str, Any]] = {}
+    earlier = {} if before is None else {block.setting: block for block in before.blocks}
+    for block in survey.blocks:
+        setting = block.setting
+        found = blocks.setdefault(
+            (setting.arch, setting.dtype),
+            {
+                "arch": printable(setting.arch),
+                "dtype": printable(setting.dtype),
+                "heads": [heads for heads, _ in block.rows],
+                "planes": {},
+                "before": {},
+            },
+        )
+        place = _place(survey, setting, switches)
+        found["planes"][place] = runs(_records(block, book))
+        if setting in earlier:
+            found["before"][place] = runs(_shorts(earlier[setting], book))
+    return {
+        "qlens": list(survey.grid.qlens),
+        "switches": [_switch(survey, name) for name in switches],
+        "blocks": list(blocks.values()),
+        "words": _words(),
+    }
+
+
+def _records(block: Block, book: Book) -> Iterable[int]:
+    return (book.record(answer.decision) for answer in block.answers)
+
+
+def _shorts(block: Block, book: Book) -> Iterable[int]:
+    """What another source's cells show."""
+    return (book.text(cell(Answer(decision=a.decision)).short) for a in block.answers)
+
+
+def _words() -> dict[str, dict[str, str]]:
+    return {
+        verdict.value: {
+            "long": word.long,
+            "short": word.short,
+            "style": word.style,
+            "meaning": word.meaning,
+        }
+        for verdict, word in WORDS.items()
+    }
+
+
+_TITLES = {
+    "lse": "Log-sum-exp",
+    "persistent": "Mode",
+    "causal": "Mask",
+    "cp_round_robin": "Context parallel",
+    "batch": "Batch",
+    "page_size": "Page size",
+}
+_DEFAULTS: dict[str, Any] = {
+    **{"lse": False, "persistent": True, "causal": True, "cp_round_robin": False},
+    **{"batch": None, "page_size": 1},
+}
+_AXES = {"batch": "batches", "page_size": "page_sizes"}
+
+
+def _values(survey: Survey, name: str) -> Sequence[Any]:
+    values: Sequence[Any] = getattr(survey.grid, _AXES.get(name, name))
+    return values
+
+
+def _place(survey: Survey, setting: Setting, switches: Sequence[str]) -> str:
+    """Which plane a setting is: the place of its value along each switch."""
+    at = (_values(survey, name).index(getattr(setting, name)) for name in switches)
+    return ",".join(map(str, at))
+
+
+def _switch(survey: Survey, name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": _TITLES[name],
+        "values": [_said(name, value) for value in _values(survey, name)],
+        "options": [_option(name, value) for value in _values(survey, name)],
+    }
+
+
+def _said(name: str, value: Any) -> str:
+    """A value of a switch as people say it."""
+    if name == "cp_round_robin":
+        return "round robin" if value else "no round robin"
+    if name == "batch":
+        return "any batch" if value is None else f"batch {value}"
+    words = {
+        "lse": ("without LSE", "with LSE"),
+        "persistent": ("non-persistent", "persistent"),
+        "causal": ("not causal", "causal"),
+    }
+    return words[name][value] if name in words else f"page size {value}"
+
+
+def _option(name: str, value: Any) -> str:
+    """The words that ask for a value on the command line; none for the default."""
+    option = name.replace("_", "-")
+    if value == _DEFAULTS[name]:
+        return ""
+    if name in ("batch", "page_size"):
+        return f"--{option} {value}"
+    return f"--{option}" if value else f"--no-{option}"
+
+
+def fixed_words(survey: Survey) -> tuple[str, str]:
+    """What is the same for every cell: as people say it, and as options of a command."""
+    if not survey.blocks:
+        return "", ""
+    shape = survey.blocks[0].setting.shape(survey.grid, 1, 1)
+    said = commands.says(shape, defaults=True)
+    for name in varying(survey):
+        said.pop(name, None)
+    # Arch, dtypes and heads are the cell's own, and a switch adds its words itself.
+    plain = replace(shape, **{name: _DEFAULTS[name] for name in varying(survey)})
+    words = commands.shape_words(plain)[len(("--arch", "", "--dtype", "", "--heads", "")) :]
+    return ", ".join(said.values()), " ".join(words)

@@ -1,0 +1,134 @@
+"""Everything that the HTML report shows, as JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from mlaprobe.deployments import Assessment
+from mlaprobe.finding import Finding
+from mlaprobe.interface import SourceInfo
+from mlaprobe.output import SCHEMA, commands
+from mlaprobe.output.escape import printable
+from mlaprobe.output.html.answers import NONE, Book, fixed_words, map_data
+from mlaprobe.output.html.intern import Interner
+from mlaprobe.output.models_text import gain, target, words
+from mlaprobe.output.report import where_found
+from mlaprobe.output.results_text import summary
+from mlaprobe.results import Results
+from mlaprobe.survey import Survey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a report is about."""
+
+    survey: Survey
+    spec: str
+    """How the user named the source, for commands to copy."""
+    assessments: tuple[Assessment, ...] = ()
+    findings: Results | None = None
+    """What does not fit together inside the source; ``None`` where it was not looked for."""
+    changes: Results | None = None
+    """What differs from another source; ``None`` where none was named."""
+    before: Survey | None = None
+    """The same survey of that other source."""
+
+
+def page_data(page: Page) -> dict[str, Any]:
+    """The data of the page."""
+    book = Book()
+    fixed, options = fixed_words(page.survey)
+    data = {
+        "schema": SCHEMA,
+        "version": version("mlaprobe"),
+        "source": _source(page.survey, page.survey.source),
+        "before": None if page.before is None else _found(page.before.source),
+        "spec": " ".join(commands.source_words(page.spec)),
+        "fixed": fixed,
+        "options": options,
+        "map": map_data(page.survey, book, page.before),
+        "deployments": _deployments(page.assessments, book),
+        "findings": None if page.findings is None else _results(page.findings, book, page),
+        "changes": None if page.changes is None else _results(page.changes, book, page),
+    }
+    return {**data, **book.data}
+
+
+def _found(source: SourceInfo) -> str:
+    return printable(where_found(source))
+
+
+def _source(survey: Survey, source: SourceInfo) -> dict[str, Any]:
+    location = getattr(source, "location", None) or source.label
+    return {
+        "title": _found(source),
+        "location": printable(str(location)),
+        "commit": None if source.commit is None else printable(source.commit),
+        "stages": [[printable(part) for part in row] for row in survey.stage_status],
+        "knobs": [printable(knob) for knob in survey.knobs],
+    }
+
+
+def _deployments(found: Iterable[Assessment], book: Book) -> dict[str, Any]:
+    """The deployments, which launch each makes, and for each arch and pair of dtypes what becomes
+    of every launch."""
+    launches, places = Interner(), Interner()
+    pairs: dict[str, dict[int, list[Any]]] = {}
+    for each in found:
+        deployment, padded = each.deployment, each.padded
+        outside = deployment.model.outside
+        launch = launches((padded.num_heads, padded.qlens, padded.lse, outside))
+        name = printable(deployment.model.name)
+        places((name, deployment.tp, deployment.dcp, deployment.draft, launch))
+        pair = printable(f"{padded.arch} {padded.q_dtype}/{padded.kv_dtype}")
+        pairs.setdefault(pair, {})[launch] = [
+            *(book.text(each.verdict), each.fold, book.text(words(each)), book.text(target(each))),
+            *(book.text(gain(each)), book.text(padded.reason)),
+        ]
+    return {
+        "places": sorted(places.things),
+        "launches": [
+            [heads, list(qlens), int(lse), outside]
+            for heads, qlens, lse, outside in launches.things
+        ],
+        "pairs": {pair: [told[at] for at in sorted(told)] for pair, told in pairs.items()},
+    }
+
+
+def _results(results: Results, book: Book, page: Page) -> dict[str, Any]:
+    """Findings or changes, by their rules."""
+    everything = results.changes if results.command == "compare" else results.findings
+    kinds = {each.rule.id: each.rule for each in everything}
+    return {
+        "sources": [[name, _found(source)] for name, source in results.sources],
+        "summary": summary(results),
+        "remarks": list(map(printable, results.remarks)),
+        "skipped": [[rule, printable(why)] for rule, why in results.skipped],
+        "rules": {
+            rule.id: [rule.id, rule.title, printable(rule.why), printable(rule.fix)]
+            for rule in kinds.values()
+        },
+        "found": [_finding(each, book, page) for each in everything],
+    }
+
+
+def _finding(finding: Finding, book: Book, page: Page) -> list[Any]:
+    detail = finding.detail
+    if "old_evidence" in detail:
+        sides = [("old", detail["old_evidence"]), ("new", detail["new_evidence"])]
+        clauses = [[name, book.clause(c)] for name, c in sides if c is not None]
+    else:
+        clauses = [["", book.clause(c)] for c in dict.fromkeys(finding.evidence)]
+    pad = detail.get("pad_target")
+    padded = pad is not None and pad["old"] != pad["new"]
+    return [
+        finding.rule.id,
+        finding.level.value,
+        book.text(finding.message),
+        clauses,
+        f"pad target: {pad['old']} -> {pad['new']} heads" if pad and padded else "",
+        book.text(commands.explain(finding.shape, page.spec)) if finding.shape else NONE,
+    ]

@@ -1,0 +1,192 @@
+"""The HTML report as text: what it holds, and that nothing in it can get out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlaprobe.output.escape import printable
+from mlaprobe.output.html import Page, html_report, script_json
+from mlaprobe.output.html.intern import base36, runs
+from mlaprobe.output.html.page import page_data
+from mlaprobe.shape import DecodeShape, Dtype, Verdict
+from mlaprobe.survey import survey
+from tests.output import pages
+from tests.output.fake import Fake
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return html_report(pages.page())
+
+
+@pytest.fixture(scope="module")
+def hostile() -> str:
+    return html_report(pages.hostile())
+
+
+class Tags(HTMLParser):
+    """Which elements a file has, with what in them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[tuple[str, dict[str, str | None], str]] = []
+        self._open = False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs), ""))
+        self._open = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = False
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            tag, attributes, before = self.found[-1]
+            self.found[-1] = (tag, attributes, before + data)
+
+    def all(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
+        """The elements of one kind."""
+        return [(attributes, inside) for name, attributes, inside in self.found if name == tag]
+
+
+def island(text: str) -> Any:
+    """The data of a page."""
+    ((_, data), _) = Tags(text).all("script")
+    return json.loads(data)
+
+
+def numbers(text: str) -> Iterator[int]:
+    """What ``runs`` wrote."""
+    for run in filter(None, text.split(" ")):
+        number, _, count = run.partition("*")
+        yield from [int(number, 36)] * int(count or "1", 36)
+
+
+@given(st.lists(st.integers(0, 50000) | st.integers(0, 2)))
+def test_runs_are_read_back(wanted: list[int]) -> None:
+    assert list(numbers(runs(wanted))) == wanted
+
+
+@given(st.integers(0, 10**12))
+def test_base_36(number: int) -> None:
+    assert int(base36(number), 36) == number
+
+
+def test_every_cell_is_the_decision(text: str) -> None:
+    data = island(text)
+    answers, grid, texts = Fake(), pages.grid(), data["texts"]
+    seen = set()
+    for block in data["map"]["blocks"]:
+        for place, cells in block["planes"].items():
+            lse, mode = map(int, place.split(","))
+            found = list(numbers(cells))
+            assert len(found) == len(grid.heads) * len(grid.qlens)
+            for at, record in enumerate(found):
+                q_dtype, kv_dtype = map(Dtype, block["dtype"].split("/"))
+                shape = DecodeShape(
+                    arch=block["arch"],
+                    q_dtype=q_dtype,
+                    kv_dtype=kv_dtype,
+                    num_heads=grid.heads[at // len(grid.qlens)],
+                    qlen=grid.qlens[at % len(grid.qlens)],
+                    lse=grid.lse[lse],
+                    persistent=grid.persistent[mode],
+                )
+                decision = answers.decide(shape)
+                verdict, _, passes, _, _, message, kernels, *_ = data["records"][record]
+                assert texts[verdict] == decision.verdict.value
+                assert passes == decision.fold
+                assert message < 0 or texts[message] == decision.message
+                assert [texts[data["kernels"][k][0]] for k in kernels] == [
+                    kernel.symbol for kernel in decision.kernels
+                ]
+                seen.add(decision.verdict)
+    assert {Verdict.NATIVE, Verdict.FOLDED, Verdict.NO_KERNEL, Verdict.UNKNOWN} <= seen
+
+
+def test_what_is_different_from_before(text: str) -> None:
+    data = island(text)
+    grid = pages.grid()
+    different = set()
+    for block in data["map"]["blocks"]:
+        for place, cells in block["planes"].items():
+            before = numbers(block["before"][place])
+            for at, (record, was) in enumerate(zip(numbers(cells), before, strict=True)):
+                if data["records"][record][1] != was:
+                    different.add(grid.heads[at // len(grid.qlens)])
+    assert different == {64}
+
+
+@pytest.mark.parametrize("page", ["text", "hostile"])
+def test_only_its_own_script_and_style_may_run(page: str, request: pytest.FixtureRequest) -> None:
+    tags = Tags(request.getfixturevalue(page))
+    names = {tag for tag, _, _ in tags.found}
+    assert names <= {"html", "head", "meta", "title", "style", "body", "noscript", "script"}
+    (policy,) = [
+        attributes["content"]
+        for attributes, _ in tags.all("meta")
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy is not None
+    assert policy.startswith("default-src 'none';")
+    allowed = dict(part.split(" ", 1) for part in policy.split("; "))
+    (data, _), (attributes, script) = tags.all("script")
+    assert (data["type"], attributes) == ("application/json", {})
+    ((_, style),) = tags.all("style")
+    for name, inside in (("script-src", script), ("style-src", style)):
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert allowed[name] == f"'sha256-{digest}'"
+
+
+def test_nothing_is_loaded_from_anywhere(text: str) -> None:
+    ((_, style),) = Tags(text).all("style")
+    script = Tags(text).all("script")[1][1]
+    assert not re.search(r"url\(|@import|https?:", style)
+    assert not re.search(r"https?:|innerHTML|eval\(|document\.write|fetch\(|import\(", script)
+
+
+def test_hostile_text_is_data(hostile: str) -> None:
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', hostile, re.S)
+    assert data is not None
+    assert re.fullmatch(r"[\x20-\x7e]*", data[1])
+    assert not re.search("[<>&]", data[1])
+    loaded = json.loads(data[1])
+    assert printable(pages.HOSTILE) in loaded["texts"]
+    assert pages.HOSTILE not in json.dumps(loaded, ensure_ascii=False)
+    (title,) = Tags(hostile).all("title")
+    assert printable(pages.HOSTILE) in title[1]
+
+
+@given(st.text())
+def test_script_json_is_read_back(text: str) -> None:
+    written = script_json([text, {text: None}])
+    assert json.loads(written) == [text, {text: None}]
+    assert not re.search("[<>&\u2028]", written)
+
+
+def test_the_same_page_twice(text: str) -> None:
+    assert html_report(pages.page()) == text
+
+
+def test_one_arch_without_switches() -> None:
+    grid = pages.grid()
+    small = replace(grid, archs=("gfx950",), lse=(True,), persistent=(False,), page_sizes=(64,))
+    data = page_data(Page(survey=survey(Fake(), small), spec="installed"))
+    assert data["map"]["switches"] == []
+    assert data["fixed"] == "with LSE, non-persistent, causal, page size 64"
+    assert data["options"] == "--lse --no-persistent --page-size 64"
+    assert data["spec"] == ""
+    assert (data["findings"], data["changes"], data["deployments"]["places"]) == (None, None, [])
