@@ -78,8 +78,8 @@ def test_a_real_release(run: Run, aiter_git: Path, tmp_path: Path) -> None:
         )
         assert label.startswith("48 heads, qlen 1: folded, KV cache read 3 times")
         window.run(
-            "[...document.querySelectorAll('.block td[data-row]')].find((e) => e.ariaLabel === arguments[0])"
-            ".focus()",
+            "[...document.querySelectorAll('.block td[data-row]')]"
+            ".find((e) => e.ariaLabel === arguments[0]).focus()",
             label,
         )
         assert window.text("#detail h3").startswith("FOLDED by 3 gfx950 fp8/fp8, 48 heads")
