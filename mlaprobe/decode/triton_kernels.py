@@ -1,0 +1,280 @@
+"""Triton kernels: decode with the KV tokens of a request cut into splits, then the merge.
+
+Everything that depends on data is read on the device: a captured graph stays right when lengths
+and pages change in place. Only the number of splits is fixed by the launch.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+LOG2_E = tl.constexpr(1.4426950408889634)
+LN_2 = tl.constexpr(0.6931471805599453)
+HEAD_DIM = tl.constexpr(576)
+LATENT_DIM = tl.constexpr(512)
+ROPE_DIM = tl.constexpr(64)
+
+
+@triton.jit
+def _kv_range(
+    kv_indptr,
+    kv_last_page_lens,
+    request,
+    split,
+    splits,
+    chunk,
+    page_size: tl.constexpr,
+    block_n: tl.constexpr,
+):
+    """Where a request's pages begin, how many tokens it has, and the tokens of a split.
+
+    A split has ``chunk`` tokens, or as many as it takes to cover the request with all splits:
+    lengths may have grown since the launch was planned.
+    """
+    first = tl.load(kv_indptr + request)
+    pages = tl.load(kv_indptr + request + 1) - first
+    length = (pages - 1) * page_size + tl.load(kv_last_page_lens + request)
+    length = tl.where(pages > 0, length, 0)
+    share = tl.cdiv(tl.cdiv(length, splits), block_n) * block_n
+    share = tl.maximum(share, chunk)
+    begin = split * share
+    return first, length, begin, tl.minimum(begin + share, length)
+
+
+@triton.jit
+def _keys(
+    kv, page, kv_page_indices, first, start, end, page_size: tl.constexpr, block_n: tl.constexpr
+):
+    """Where a tile's tokens are: pointers ``[block_n, 1]``. A token past the end of the split is
+    taken for its last one, and masked later.
+
+    Args:
+        page: of the tile, where tiles are never on two pages.
+    """
+    inside = tl.minimum(tl.arange(0, block_n), end - start - 1)
+    if page_size % block_n == 0:
+        at = kv + (page.to(tl.int64) * page_size + start % page_size) * HEAD_DIM
+        keys = at + (inside * HEAD_DIM)[:, None]
+    else:
+        tokens = start + inside
+        pages = tl.load(kv_page_indices + first + tokens // page_size)
+        slots = pages.to(tl.int64) * page_size + tokens % page_size
+        keys = kv + slots[:, None] * HEAD_DIM
+    return keys
+
+
+@triton.jit
+def _store(
+    acc,
+    top,
+    total,
+    out,
+    lse,
+    place,
+    live,
+    kv_scale,
+    with_lse: tl.constexpr,
+):
+    """Writes an output and its natural log-sum-exp; rows that saw no token: zero and -inf."""
+    latent = tl.arange(0, LATENT_DIM)
+    norm = tl.where(total > 0, total, 1.0)
+    factor = 1.0 / norm
+    if kv_scale is not None:
+        factor *= tl.load(kv_scale)
+    acc = acc * factor[:, None]
+    at = out + place[:, None] * LATENT_DIM + latent[None, :]
+    tl.store(at, acc.to(out.dtype.element_ty), mask=live[:, None])
+    if with_lse:
+        found = tl.where(total > 0, top * LN_2 + tl.log(norm), float("-inf"))
+        tl.store(lse + place, found, mask=live)
+
+
+@triton.jit
+def _attend(
+    scores,
+    k_latent,
+    top,
+    total,
+    acc,
+    start,
+    seen,
+    all_see,
+    block_n: tl.constexpr,
+    value_type: tl.constexpr,
+):
+    """One step of the softmax over tiles: the largest score, sum and output so far."""
+    # Under a condition, this also hides from Triton that one product feeds the other: it would
+    # have every warp group compute all scores.
+    if start + block_n > all_see:
+        tokens = start + tl.arange(0, block_n)
+        scores = tl.where(tokens[None, :] < seen[:, None], scores, float("-inf"))
+    above = tl.maximum(top, tl.max(scores, 1))
+    base = tl.where(above == float("-inf"), 0.0, above)
+    weights = tl.exp2(scores - base[:, None])
+    decay = tl.exp2(top - base)
+    total = total * decay + tl.sum(weights, 1)
+    acc = acc * decay[:, None]
+    acc = tl.dot(weights.to(value_type), k_latent.to(value_type), acc)
+    return above, total, acc
+
+
+# What depends on the number of heads is outside the loop: one kernel for all of them.
+@triton.jit(do_not_specialize=("splits", "chunk", "rows_in_all", "heads", "fold"))
+def decode_splits(
+    q,
+    kv,
+    out,
+    lse,
+    qo_indptr,
+    kv_indptr,
+    kv_page_indices,
+    kv_last_page_lens,
+    q_scale,
+    kv_scale,
+    sm_scale,
+    splits,
+    chunk,
+    rows_in_all,
+    heads,
+    fold,
+    page_size: tl.constexpr,
+    causal: tl.constexpr,
+    with_lse: tl.constexpr,
+    block_m: tl.constexpr,
+    block_n: tl.constexpr,
+    stages: tl.constexpr,
+    early: tl.constexpr,
+    score_type: tl.constexpr,
+    value_type: tl.constexpr,
+):
+    """Attention of one tile of query rows to one split of a request's KV tokens.
+
+    The grid is (tiles, splits, batch * fold): as AITER folds, a request of a folded batch is
+    ``fold`` requests of ``heads / fold`` heads, which each read its KV tokens. A row is one head
+    of one query token; heads are innermost. Each split writes its own output, ``rows_in_all``
+    rows after the split before it; with one split that is the output itself.
+
+    Args:
+        q: ``[tokens, heads, 576]``.
+        kv: ``[num_pages, page_size, 1, 576]``.
+        out: ``[splits, tokens, heads, 512]``, of float32 or of the output's type.
+        lse: ``[splits, tokens, heads]`` float32.
+        chunk: KV tokens per split, at least; a multiple of ``block_n``.
+        stages: of Triton's pipeline.
+        early: whether the next tile is loaded before the softmax of this one, or after.
+        score_type: in which query and key are multiplied.
+        value_type: in which weight and value are multiplied.
+    """
+    request = tl.program_id(2) // fold
+    group = heads // fold
+    row = tl.program_id(0) * block_m + tl.arange(0, block_m)
+    q_begin = tl.load(qo_indptr + request)
+    qlen = tl.load(qo_indptr + request + 1) - q_begin
+    live = row // group < qlen
+    # Offsets in a request fit 32 bits, those of requests and splits do not.
+    place = row // group * heads + (tl.program_id(2) % fold) * group + row % group
+    q += q_begin.to(tl.int64) * heads * HEAD_DIM
+    partial = tl.program_id(1).to(tl.int64) * rows_in_all + q_begin * heads
+    out += partial * LATENT_DIM
+    if with_lse:
+        lse += partial
+    first, length, begin, end = _kv_range(
+        kv_indptr, kv_last_page_lens, request, tl.program_id(1), splits, chunk, page_size, block_n
+    )
+    if begin >= end:
+        if with_lse:
+            tl.store(lse + place, tl.full((block_m,), float("-inf"), tl.float32), mask=live)
+        if splits == 1:
+            at = out + place[:, None] * LATENT_DIM + tl.arange(0, LATENT_DIM)[None, :]
+            tl.store(at, tl.zeros((block_m, LATENT_DIM), out.dtype.element_ty), mask=live[:, None])
+        return
+    top = tl.full((block_m,), float("-inf"), tl.float32)
+    total = tl.zeros((block_m,), tl.float32)
+    acc = tl.zeros((block_m, LATENT_DIM), tl.float32)
+    # Tokens that a row sees, and that all rows of the tile see.
+    seen = length + tl.zeros((block_m,), tl.int32)
+    all_see = length
+    if causal:
+        seen += row // group - qlen + 1
+        all_see += tl.program_id(0) * block_m // group - qlen + 1
+    latent = tl.arange(0, LATENT_DIM)
+    rope = LATENT_DIM + tl.arange(0, ROPE_DIM)
+    at_q = q + place[:, None] * HEAD_DIM
+    q_latent = tl.load(at_q + latent[None, :], mask=live[:, None], other=0.0).to(score_type)
+    q_rope = tl.load(at_q + rope[None, :], mask=live[:, None], other=0.0).to(score_type)
+    scale = sm_scale * LOG2_E
+    if q_scale is not None:
+        scale *= tl.load(q_scale)
+    if kv_scale is not None:
+        scale *= tl.load(kv_scale)
+    # Where a tile has one page, the page table is read one tile ahead, so that a tile's load waits
+    # for no other load. Otherwise Triton's pipeline does so, which takes more stages.
+    page = tl.load(kv_page_indices + first + begin // page_size)
+    for start in tl.range(begin, end, block_n, num_stages=stages):
+        keys = _keys(kv, page, kv_page_indices, first, start, end, page_size, block_n)
+        if page_size % block_n == 0:
+            ahead = tl.minimum(start + block_n, end - 1) // page_size
+            page = tl.load(kv_page_indices + first + ahead)
+        k_latent = tl.load(keys + latent[None, :])
+        k_rope = tl.load(keys + rope[None, :])
+        # Scaled one by one: as one sum, they would be two products that feed each other.
+        scores = tl.dot(q_latent, k_latent.to(score_type).T) * scale
+        scores += tl.dot(q_rope, k_rope.to(score_type).T) * scale
+        if early:
+            # Always true. Triton's pipeline puts what is under a condition last, and so loads the
+            # next tile before the softmax; two tiles are all that shared memory has room for.
+            if start < end:
+                top, total, acc = _attend(
+                    scores, k_latent, top, total, acc, start, seen, all_see, block_n, value_type
+                )
+        else:
+            top, total, acc = _attend(
+                scores, k_latent, top, total, acc, start, seen, all_see, block_n, value_type
+            )
+    _store(acc, top, total, out, lse, place, live, kv_scale, with_lse)
+
+
+@triton.jit(do_not_specialize=("splits", "rows_in_all"))
+def merge_splits(
+    partial_out,
+    partial_lse,
+    out,
+    lse,
+    splits,
+    rows_in_all,
+    with_lse: tl.constexpr,
+    block_s: tl.constexpr,
+    block_d: tl.constexpr,
+):
+    """Adds up the splits of one row, weighted by their log-sum-exp.
+
+    The grid is (rows, 512 / block_d). What a split without tokens holds is not looked at.
+
+    Args:
+        partial_out: ``[splits, rows, 512]``.
+        partial_lse: ``[splits, rows]`` float32.
+        out: ``[rows, 512]``.
+        lse: ``[rows]`` float32.
+        block_s: the least power of two that is not less than ``splits``.
+    """
+    row = tl.program_id(0).to(tl.int64)
+    split = tl.arange(0, block_s)
+    at = split.to(tl.int64) * rows_in_all + row
+    sums = tl.load(partial_lse + at, mask=split < splits, other=float("-inf"))
+    top = tl.max(sums, 0)
+    base = tl.where(top == float("-inf"), 0.0, top)
+    weights = tl.exp(sums - base)
+    total = tl.sum(weights, 0)
+    norm = tl.where(total > 0, total, 1.0)
+    column = tl.program_id(1) * block_d + tl.arange(0, block_d)
+    values = tl.load(
+        partial_out + at[:, None] * LATENT_DIM + column[None, :],
+        mask=(weights > 0)[:, None],
+        other=0.0,
+    )
+    found = tl.sum(values.to(tl.float32) * (weights / norm)[:, None], 0)
+    tl.store(out + row * LATENT_DIM + column, found.to(out.dtype.element_ty))
+    if with_lse:
+        found = tl.where(total > 0, base + tl.log(norm), float("-inf"))
+        tl.store(lse + row, found, mask=tl.program_id(1) == 0)
