@@ -18,7 +18,7 @@ from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.operators import COMPARE, binary, condition, contains, membership
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import LARGEST, Condition, Sym
-from mlaprobe.reading.values import Unknown
+from mlaprobe.reading.values import Builtin, Closure, Unknown
 
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Eval, Frame, Unit
@@ -144,9 +144,37 @@ def _term(unit: Unit, node: Node, scope: Scope, coerce: bool) -> Term | None:
         return _nested(unit, node, scope, coerce)
     if isinstance(node, ir.Unary) and node.op == "not":
         return _denied(_term(unit, node.value, scope, True))
-    if coerce and _is_total(node):
-        return _truth_of(unit, node, scope)
-    return None
+    operand = _operand(unit, node, scope)
+    return None if operand is None else _truth_of(operand, coerce)
+
+
+def _operand(unit: Unit, node: Node, scope: Scope) -> Eval | None:
+    """An expression that does nothing but compute, or ``None``. It raises ``Abandon`` where more
+    would have to be done."""
+    from mlaprobe.reading.expressions import compile_expression
+
+    if isinstance(node, ir.Call) and not (node.args or node.kwargs or node.template):
+        return _known_call(unit, node, scope) if _is_total(node.func) else None
+    return compile_expression(unit, node, scope) if _is_total(node) else None
+
+
+def _known_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
+    """A call without arguments whose result is known already."""
+    from mlaprobe.reading.expressions import compile_expression
+
+    callee = compile_expression(unit, node.func, scope)
+    machine, compiler, span = unit.machine, unit.compiler, node.span
+
+    def ask(e: Frame) -> Any:
+        function = callee(e)
+        if isinstance(function, Builtin) and function.constant:
+            return function.call(machine.run, (), {}, span)
+        found = compiler.remembered(function) if isinstance(function, Closure) else None
+        if found is None:
+            raise Abandon("a call that has not been made yet", span)
+        return found[0]
+
+    return ask
 
 
 def _is_total(node: Node) -> bool:
@@ -161,12 +189,9 @@ def _is_total(node: Node) -> bool:
 
 
 def _comparison(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
-    from mlaprobe.reading.expressions import compile_expression
-
-    if not (_is_total(node.left) and _is_total(node.right)):
+    left, right = _operand(unit, node.left, scope), _operand(unit, node.right, scope)
+    if left is None or right is None:
         return None
-    left = compile_expression(unit, node.left, scope)
-    right = compile_expression(unit, node.right, scope)
     op, span, compare = node.op, node.span, COMPARE.get(node.op)
 
     def ask(e: Frame) -> Any:
@@ -208,16 +233,16 @@ def _membership(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
     return ask
 
 
-def _truth_of(unit: Unit, node: Node, scope: Scope) -> Term:
-    from mlaprobe.reading.expressions import compile_expression
-
-    evaluate = compile_expression(unit, node, scope)
+def _truth_of(operand: Eval, coerce: bool) -> Term:
+    """Whether something holds; without ``coerce`` only where it is a truth value itself."""
 
     def ask(e: Frame) -> Any:
         try:
-            value = evaluate(e)
+            value = operand(e)
         except (Failed, Abandon):
             return None
+        if value is True or value is False or not coerce:
+            return value if value is True or value is False else None
         if type(value) is Sym:
             return condition("!=", value, 0)
         known = truth(value)

@@ -218,6 +218,8 @@ class Builtin:
     """Whether it takes symbols (``reading.symbols``); others get plain numbers."""
     takes_template: bool = False
     """Whether C++ template arguments are handed over, as the keyword ``<>``."""
+    constant: bool = False
+    """Whether it does nothing but tell what is known of the question: it may be asked early."""
 
 
 class Model:

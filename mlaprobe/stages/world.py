@@ -168,7 +168,7 @@ class World:
     def _device_functions(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name in self.names.data["arch_functions"]:
-            found[name] = Builtin(name, lambda run, a, k, span: run.facts["arch"])
+            found[name] = Builtin(name, _arch, constant=True)
         for name in self.names.data["unknown_device_functions"]:
             found[name] = Builtin(name, _device_property(name))
         for name, rule in self.names.data["assumed_device_functions"].items():
@@ -298,6 +298,11 @@ class World:
 
 def _torch_check_failed(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
     raise Failed("exception", "RuntimeError", message_of(args), span)
+
+
+def _arch(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    """The GPU that the question is about."""
+    return run.facts["arch"]
 
 
 def _assumed(value: Any, note: str) -> Callable[..., Any]:
