@@ -12,6 +12,7 @@ from mlaprobe.findingrules import settings
 from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers
 from mlaprobe.shape import Decision, DecodeShape, Route, Verdict
+from mlaprobe.snapshot.answers import OUTSIDE
 
 ANSWERS, KNOBS = "answers", "knobs"
 HEADS, QLENS = (16, 32, 48, 64, 128), (1, 4)
@@ -65,28 +66,41 @@ def knobs_check(
     """
     plain = {shape: _answer(answers.decide(shape)) for shape in _shapes(grids)}
     ignored = frozenset(settings()["knobs"]["ignored"])
-    changed: dict[str, int] = {}
+    changed: dict[str, int | None] = {}
     while new := [n for n in answers.knobs if n in environ and n not in changed]:
         for name in new:
-            env = ((name, environ[name]),)
-            changed[name] = 0
-            for shape, before in plain.items():
-                after = answers.decide(replace(shape, env=env))
-                # A snapshot holds no answers for a knob that is set: that is no change.
-                changed[name] += after.stage != "snapshot" and _answer(after) != before
-                step()
+            changed[name] = _changed(answers, plain, name, environ[name], step)
     names = [name for name in answers.knobs if name not in ignored]
+    acts = {name: environ[name] for name, count in changed.items() if count != 0}
     told = [_told(name, environ[name], count, len(plain)) for name, count in changed.items()]
-    acts = [name for name, count in changed.items() if count]
     return Check(
         topic=KNOBS,
         standing=Standing.WARNING if acts else Standing.OK,
-        found=_found(len(names), list(changed), acts),
+        found=_found(len(names), list(changed), list(acts), None in changed.values()),
         how="what the deciding code asks the environment for",
         more=(*told, *([f"read: {', '.join(names)}"] if names else ())),
-        advice=_advice({name: environ[name] for name in acts}),
+        advice=_advice(acts, None in changed.values()),
         detail={"read": names, "set": {n: environ[n] for n in changed}, "changed": changed},
     )
+
+
+def _changed(
+    answers: Answers,
+    plain: Mapping[DecodeShape, tuple[object, ...]],
+    name: str,
+    value: str,
+    step: Step,
+) -> int | None:
+    """How many answers are others with a variable set; ``None`` where that is not known, because
+    a snapshot holds answers with none set."""
+    count = 0
+    for shape, before in plain.items():
+        after = answers.decide(replace(shape, env=((name, value),)))
+        if after.stage == OUTSIDE:
+            return None
+        count += _answer(after) != before
+        step()
+    return count
 
 
 def _answer(decision: Decision) -> tuple[object, ...]:
@@ -95,24 +109,26 @@ def _answer(decision: Decision) -> tuple[object, ...]:
     return decision.verdict, *folds, decision.kernels, decision.notes
 
 
-def _found(read: int, given: list[str], acts: list[str]) -> str:
+def _found(read: int, given: list[str], acts: list[str], unknown: bool) -> str:
     if not read:
         return "the deciding code reads no environment variable"
     if not given:
         return f"none of the {read} variables that the deciding code reads is set here"
     if not acts:
         return f"{', '.join(given)} set here, without effect on the shapes asked"
-    return (
-        f"{', '.join(acts)} set here, and answers change with {'it' if acts[1:] == [] else 'them'}"
-    )
+    may = "may change" if unknown else "change"
+    return f"answers {may} with what is set here: {', '.join(acts)}"
 
 
-def _told(name: str, value: str, count: int, asked: int) -> str:
+def _told(name: str, value: str, count: int | None, asked: int) -> str:
+    if count is None:
+        return f"{name}={value}: a snapshot does not hold what that changes"
     return f"{name}={value} changes {count} of {asked} answers"
 
 
-def _advice(acts: Mapping[str, str]) -> str:
+def _advice(acts: Mapping[str, str], unknown: bool) -> str:
     if not acts:
         return ""
     words = " ".join(f"--env {shlex.quote(f'{name}={value}')}" for name, value in acts.items())
-    return f"mlaprobe asks with no variable set: give {words} to ask for this environment"
+    source = ", and an AITER whose source is at hand," if unknown else ""
+    return f"mlaprobe asks with no variable set: give {words}{source} to ask for this environment"

@@ -16,7 +16,10 @@ from mlaprobe.local import Gpus
 from mlaprobe.machine import Machine, Rocm, Torch
 from mlaprobe.output.doctor import doctor, doctor_json
 from mlaprobe.output.style import plain
+from mlaprobe.snapshot.making import make
+from mlaprobe.snapshot.scope import Scope
 from tests.sources.trees import STRANGER, installed, with_metadata
+from tests.stages.ask import opened
 from tests.trees import today
 from tests.trees.common import Tree, changed, write
 
@@ -119,13 +122,27 @@ def test_knobs_that_are_set(
     assert (f"--env {KNOB}=1" in knobs.advice) is (standing is Standing.WARNING)
 
 
+def test_a_snapshot_does_not_know_what_knobs_do(tmp_path: Path) -> None:
+    scope = Scope(archs=("gfx950",), heads=(8, 16, 32, 48, 64, 128), qlens=(1, 4), page_sizes=(1,))
+    with opened(tmp_path / "aiter", today.tree()) as capability:
+        pin = tmp_path / "aiter.pin"
+        pin.write_text(make(capability, scope=scope))
+    found = checkup(str(pin), environ={KNOB: "1"}, machine=machine("gfx950"))
+    checks = by_topic(found.checks)
+    assert "files" not in checks
+    assert checks["answers"].detail["UNKNOWN"] == 0
+    assert checks["knobs"].standing is Standing.WARNING
+    assert checks["knobs"].detail["changed"] == {KNOB: None}
+    assert "an AITER whose source is at hand" in checks["knobs"].advice
+
+
 @pytest.mark.usefixtures("no_releases")
 def test_nothing_to_read(tmp_path: Path) -> None:
     found = checkup(str(tmp_path / "gone"), environ={}, machine=BARE)
     assert not found.works
     aiter = by_topic(found.checks)["AITER"]
     assert aiter.standing is Standing.FAULT
-    assert "--aiter" in aiter.advice
+    assert "name a directory" in aiter.advice
     text = plain(doctor(found, width=100, spec="gone"))
     assert text.endswith("mlaprobe cannot do its main job here\n")
 
