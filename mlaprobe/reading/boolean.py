@@ -18,6 +18,7 @@ from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.operators import COMPARE, binary, condition, contains, membership
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import LARGEST, Condition, Sym
+from mlaprobe.reading.undecided import note_acting, undecided
 from mlaprobe.reading.values import Builtin, Closure, Unknown
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def compile_bool(unit: Unit, node: ir.Bool, scope: Scope) -> Eval:
         )
         for part in node.parts
     )
+    note_acting(unit.machine, node)
     if any(part.term is not None for part in parts):
         return _with_terms(unit, node, parts)
     return _in_turn(unit, node, tuple(part.evaluate for part in parts))
@@ -74,34 +76,15 @@ def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[Eval, ...]) -> Eval:
             if known is stop:
                 return stop if coerce else value
             if isinstance(known, Unknown):
-                return _undecided(machine, node.op, known, parts[at + 1 :], e)
+                return undecided(machine, node, known, parts, at + 1, e)
         return (not stop) if coerce else value
 
     return run
 
 
-def _undecided(machine: Any, op: str, first: Unknown, rest: tuple[Eval, ...], e: Frame) -> Any:
-    """An unknown operand: a later one may still settle the whole. One that fails is only
-    reached where the first lets it be."""
-    stop = op == "or"
-    unknowns = [first]
-    for part in rest:
-        try:
-            later = truth(part(e))
-        except Failed:
-            if machine.run.decide(first) is not stop:
-                raise
-            return stop
-        if later is stop:
-            return stop
-        if isinstance(later, Unknown):
-            unknowns.append(later)
-    return first if len(unknowns) == 1 else first.derive(op, *unknowns)
-
-
 def _with_terms(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
     stop, coerce, machine, op = node.op == "or", node.coerce, unit.machine, node.op
-    rests = tuple(tuple(p.evaluate for p in parts[at + 1 :]) for at in range(len(parts)))
+    everything = tuple(p.evaluate for p in parts)
 
     def run(e: Frame) -> Any:
         so_far: Condition | None = None  # of the operands before, where it is not settled
@@ -121,7 +104,7 @@ def _with_terms(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
             if known is stop:
                 return stop if coerce else value
             if isinstance(known, Unknown):
-                return _undecided(machine, op, known, rests[at], e)
+                return undecided(machine, node, known, everything, at + 1, e)
         if so_far is not None:
             return so_far.ask()
         return (not stop) if coerce else value

@@ -136,4 +136,5 @@ def spoil(value: Any, reason: str, span: Span) -> None:
 def _written_by(closure: Closure) -> frozenset[str]:
     from mlaprobe.reading.statements import written_names
 
-    return frozenset(written_names(closure.function.body))
+    function = closure.function
+    return frozenset(written_names(function.body, references=function.lang == "cpp"))

@@ -149,14 +149,14 @@ class Compiler:
                     if known[0]:
                         raise known[1]
                     return known[1]
-        before, seen = run.effects, len(run.observations)
+        before, seen = (run.effects, run.asked), len(run.observations)
         try:
             result = self._enter(code, closure, args, kwargs, span, types)
         except Failed as failure:
-            if key is not None and run.effects == before:
+            if key is not None and (run.effects, run.asked) == before:
                 run.cache[key] = (True, failure, tuple(run.observations[seen:]))
             raise
-        if key is not None and run.effects == before and not _mutable(result):
+        if key is not None and (run.effects, run.asked) == before and not _mutable(result):
             run.cache[key] = (False, result, tuple(run.observations[seen:]))
         return result
 
@@ -252,6 +252,8 @@ class Compiler:
                 fields[name] = convert(
                     self.machine.evaluate(self.machine.run, default, module), ctype, span
                 )
+            elif struct.plain and ctype.kind == "other" and module is not None:
+                fields[name] = self.construct_named(ctype, (), module, span)
             elif struct.plain:
                 fields[name] = zero_of(ctype, span)
             else:

@@ -33,7 +33,7 @@ Exec = Callable[[Frame], Any]
 
 def _spoiler(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Exec:
     """Makes everything unknown that the nodes may write outside themselves."""
-    names = [n for n in sorted(written_names(nodes)) if scope.find(n) is not None]
+    names = [name for name, _, _ in _writable(unit, nodes, scope)]
     span = nodes[0].span if nodes else ir.NOWHERE
     stores = [(compile_store(unit, ir.Name(span, n), scope)) for n in names]
 
@@ -43,6 +43,19 @@ def _spoiler(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) 
         return None
 
     return run
+
+
+def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tuple[str, int, str]]:
+    """Variables around the nodes that they may write: name, frames up, slot."""
+    found = []
+    for name in sorted(written_names(nodes, references=unit.lang == "cpp")):
+        place = scope.find(name)
+        if place is None:
+            continue
+        ctype = place[2]
+        if ctype is None or not ctype.const or ctype.ref or ctype.pointer:
+            found.append((name, place[0], place[1]))
+    return found
 
 
 def _some_round(unit: Unit, body: Exec, spoil: Exec, why: Unknown, e: Frame) -> Any:
@@ -216,8 +229,7 @@ class _Written:
     """The variables that a loop may write, to be saved and put back."""
 
     def __init__(self, unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> None:
-        found = [(n, scope.find(n)) for n in sorted(written_names(nodes))]
-        self.names = [(n, f[0], f[1]) for n, f in found if f is not None]
+        self.names = _writable(unit, nodes, scope)
         self._spoil = _spoiler(unit, nodes, scope, reason)
 
     def _frames(self, e: Frame) -> Iterator[tuple[Frame, str]]:

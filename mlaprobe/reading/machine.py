@@ -45,6 +45,10 @@ class Abandon(Exception):
         self.span = span
 
 
+class Again(Exception):
+    """The path is to be run once more: what was assumed of a piece of code was seen not to hold."""
+
+
 class Halted(Exception):
     """The path has shown what the question is about; the rest of it does not matter."""
 
@@ -111,6 +115,9 @@ class Run:
         """What models noticed, such as a looked-up key; remembered with a memoised call."""
         self.globals: dict[tuple[int, str], Any] = {}
         self.effects = 0
+        self.asked = 0
+        """How often the path was asked for its side of an unknown: what was computed in between
+        holds for this path only."""
         self.steps = 0
         self.depth = 0
         self.trace: list[tuple[Node, Any]] | None = [] if trace else None
@@ -131,6 +138,7 @@ class Run:
         """A side of a branch on an unknown; the same unknown always goes the same way."""
         if value.free == PROBE:
             return False
+        self.asked += 1
         key, flip = value.key, False
         while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
             key, flip = key[1], not flip
@@ -192,6 +200,8 @@ class Machine:
         """For a branch that is compiled: an expression to observe whenever it is reached, and the
         name to observe it under."""
         self.run: Run = Run(self)
+        self.acting: set[Node] = set()
+        """Operands of ``and`` and ``or`` that do more than give a value."""
         self._compiler = Compiler(self)
 
     def call(
@@ -223,8 +233,8 @@ class Machine:
         outcomes: list[Outcome] = []
         script: tuple[int, ...] = ()
         while True:
-            run = make_run(script)
-            outcomes.append(self._path(start, run))
+            run, outcome = self._attempt(start, make_run, script)
+            outcomes.append(outcome)
             if enough(outcomes[-1]):
                 return tuple(outcomes)
             taken = [list(t[:2]) for t in run.taken]
@@ -245,6 +255,20 @@ class Machine:
                 return tuple(outcomes)
             taken[-1][0] += 1
             script = tuple(t[0] for t in taken)
+
+    def _attempt(
+        self,
+        start: Callable[[Run], Any],
+        make_run: Callable[[tuple[int, ...]], Run],
+        script: tuple[int, ...],
+    ) -> tuple[Run, Outcome]:
+        """One path, started again whenever the code turns out to act where it was taken not to."""
+        while True:
+            run = make_run(script)
+            try:
+                return run, self._path(start, run)
+            except Again:
+                continue
 
     def _path(self, start: Callable[[Run], Any], run: Run) -> Outcome:
         self.run = run

@@ -25,12 +25,12 @@ class FunctionScope:
     @cached_property
     def written(self) -> frozenset[str]:
         """Names that the function's body may write."""
-        return frozenset(written_names(self._body))
+        return frozenset(written_names(self._body, references=True))
 
     @cached_property
     def assigned(self) -> frozenset[str]:
         """Names that the body may write itself, not through a pointer that it takes."""
-        return frozenset(written_names(self._body, through_pointers=False))
+        return frozenset(written_names(self._body, through_pointers=False, references=True))
 
 
 class Scope:

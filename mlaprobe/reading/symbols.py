@@ -30,6 +30,10 @@ def _quotient(a: int, b: int) -> int:
     return q if (a < 0) == (b < 0) else -q
 
 
+def _remainder(a: int, b: int) -> int:
+    return a - b * _quotient(a, b)
+
+
 def _fits(value: int, bounds: tuple[int, int]) -> bool:
     return bounds[0] <= value <= bounds[1]
 
@@ -48,7 +52,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     ">>": operator.rshift,
     "**": operator.pow,
     "c/": _quotient,
-    "c%": lambda a, b: a - b * _quotient(a, b),
+    "c%": _remainder,
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -334,6 +338,7 @@ def compile_expr(expr: Expr, names: tuple[str, ...]) -> Callable[..., Any]:
 
 _HELPERS: dict[str, Any] = {
     "_quotient": _quotient,
+    "_remainder": _remainder,
     "_ceil": math.ceil,
     "_floor": math.floor,
     "__builtins__": {},
@@ -359,5 +364,5 @@ def _source(expr: Expr) -> str:
     if op == "c/":
         return f"_quotient({left}, {right})"
     if op == "c%":
-        return f"({left} - {right} * _quotient({left}, {right}))"
+        return f"_remainder({left}, {right})"
     return f"({left} {op} {right})"

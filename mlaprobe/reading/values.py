@@ -6,6 +6,7 @@ Known values are plain ``int``, ``bool``, ``float``, ``str``, ``None``, ``tuple`
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from mlaprobe.reading.ir import NOWHERE, Function, Span
 from mlaprobe.reading.symbols import Sym, key_of
 
 MAX_KEY_DEPTH = 6
+_SERIAL = itertools.count()
 
 
 class Unknown:
@@ -21,7 +23,8 @@ class Unknown:
 
     Two unknowns with one ``key`` stand for the same value, so that a path through the program
     stays consistent when it asks twice. ``free`` names an input that may take any value (the
-    batch size, the number of compute units); an unknown without it could not be followed.
+    batch size, the number of compute units); an unknown without it could not be followed. One
+    made without a key is like no other: the same place may give something else the next time.
     """
 
     __slots__ = ("depth", "foreign", "free", "key", "reason", "span")
@@ -44,7 +47,7 @@ class Unknown:
         taken to return."""
         self.reason = reason
         self.span = span
-        self.key = key if key is not None else ("?", reason, span)
+        self.key: Hashable = key if key is not None else ("?", next(_SERIAL))
         self.free = free
         self.depth = depth
 
@@ -80,7 +83,7 @@ def _key_of(value: Any) -> Hashable:
     try:
         hash(value)
     except TypeError:
-        return ("id", id(value))
+        return ("?", next(_SERIAL))
     return (type(value).__name__, value)
 
 
@@ -301,7 +304,9 @@ def identity(value: Any) -> Hashable | None:
     if kind in (int, bool, float, str, type(None), EnumMember):
         return (kind.__name__, value)
     if isinstance(value, Unknown):
-        return ("unknown", value.key)
+        key = value.key
+        # one that is like no other would be remembered in vain
+        return None if isinstance(key, tuple) and key[0] == "?" else ("unknown", key)
     if isinstance(value, tuple):
         parts = tuple(identity(v) for v in value)
         return None if None in parts else ("tuple", parts)

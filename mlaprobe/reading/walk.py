@@ -57,10 +57,13 @@ def _targets(node: Node) -> Iterator[str]:
             yield name
 
 
-def written_names(body: Iterable[Node], *, through_pointers: bool = True) -> set[str]:
+def written_names(
+    body: Iterable[Node], *, through_pointers: bool = True, references: bool = False
+) -> set[str]:
     """Names of variables that a piece of code may write, also through members and pointers.
 
-    Without ``through_pointers`` a pointer that is taken and no more does not count.
+    Without ``through_pointers`` a pointer that is taken and no more does not count. With
+    ``references`` (C++) every call may write the variables that are its arguments.
     """
     names: set[str] = set()
     for node in walk(body):
@@ -73,6 +76,8 @@ def written_names(body: Iterable[Node], *, through_pointers: bool = True) -> set
             names.update(_targets(node.value))
         elif isinstance(node, ir.ExprStmt) and isinstance(node.value, ir.Call):
             names.update(_by_call(node.value))
+        elif isinstance(node, ir.Call) and references and not _library(node.func):
+            names.update(_arguments(node))
         elif isinstance(node, (ir.Opaque, ir.OpaqueStmt)):
             names.update(node.writes)
         elif isinstance(node, ir.ForEach):
@@ -81,10 +86,23 @@ def written_names(body: Iterable[Node], *, through_pointers: bool = True) -> set
 
 
 def _by_call(node: ir.Call) -> Iterator[str]:
-    """A call made for its own sake may change the object whose method it is, and the variables
-    that are its arguments (a C++ reference looks like a value)."""
+    """A call made for its own sake may change the object whose method it is, and its arguments."""
     if isinstance(node.func, ir.Attr):
         yield from _targets(node.func.obj)
+    yield from _arguments(node)
+
+
+def _library(callee: Node) -> bool:
+    """Whether a function takes what it is given by value or as a constant."""
+    return isinstance(callee, ir.Name) and callee.id in _READING
+
+
+_READING = {f"std::{n}" for n in ("min", "max", "abs", "size", "to_string", "move", "get", "ceil")}
+_READING |= {"min", "max", "abs", "strcmp", "std::strcmp", "getenv", "std::getenv", "std::atoi"}
+
+
+def _arguments(node: ir.Call) -> Iterator[str]:
+    """Variables that a call is given (a C++ reference looks like a value)."""
     for arg in node.args:
         if isinstance(arg, (ir.Name, ir.Attr, ir.Index)):
             yield from _targets(arg)

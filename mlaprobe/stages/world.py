@@ -15,7 +15,7 @@ from mlaprobe.layouts import layouts
 from mlaprobe.reading.cppbuiltins import builtins, check, message_of
 from mlaprobe.reading.cppunit import CppModule
 from mlaprobe.reading.ir import Node, Span
-from mlaprobe.reading.machine import Failed, Machine, Outcome, Run
+from mlaprobe.reading.machine import Failed, Machine, Outcome, Run, memo_key
 from mlaprobe.reading.preprocess import TranslationUnit
 from mlaprobe.reading.pymodule import INSTALLED, Later, PyProject
 from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse, Tree
@@ -29,6 +29,8 @@ from mlaprobe.stages.tensors import named_dtypes
 
 Context = tuple[str, tuple[tuple[str, str], ...]]
 _CPP = (".cu", ".cpp", ".hip", ".cuh", ".h", ".hpp")
+COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
+"""Names of what computes from its arguments alone: nothing about the device."""
 SUCCESS = EnumMember("hipError_t", "hipSuccess", 0, scoped=False)
 
 
@@ -46,7 +48,7 @@ class Foreign(Model):
         return ("foreign", self.name)
 
     def get(self, name: str, span: Span) -> Any:
-        return self._unknown(f"{self.name}.{name}", span)
+        return self._unknown(f"{self.name}.{name}", span, ("foreign", self.name, name))
 
     def call(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         from mlaprobe.reading.calls import spoil
@@ -55,14 +57,17 @@ class Foreign(Model):
             spoil(value, f"{self.name} may have written it", span)
         if self.succeeds and not self.name.endswith("_t"):
             return SUCCESS
-        return self._unknown(f"{self.name}()", span)
+        same = memo_key(args, kwargs)
+        key = None if same is None else ("foreign", self.name, same)
+        return self._unknown(f"{self.name}()", span, key)
 
-    def _unknown(self, what: str, span: Span) -> Unknown:
+    def _unknown(self, what: str, span: Span, key: Hashable | None) -> Unknown:
+        computes = self.name.startswith(COMPUTING)
         return Unknown(
-            f"{what} is known at run time only",
+            f"{what} is {'not followed' if computes else 'known at run time only'}",
             span,
-            key=("foreign", what),
-            free="device",
+            key=key,
+            free=None if computes else "device",
             foreign=True,
         )
 

@@ -1,0 +1,125 @@
+"""What an unknown may and may not settle: no claim that some value of it would belie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mlaprobe.reading.cppbuiltins import builtins
+from mlaprobe.reading.cppunit import CppModule
+from mlaprobe.reading.ir import NOWHERE
+from mlaprobe.reading.machine import Machine, Run
+from mlaprobe.reading.preprocess import TranslationUnit
+from mlaprobe.reading.symbols import compile_expr
+from mlaprobe.reading.values import Unknown
+from mlaprobe.stages.world import Foreign
+from tests.reading.test_cpp_machine import result
+from tests.reading.world import World
+
+
+def _foreign(name: str) -> Foreign | None:
+    return Foreign(name, succeeds=False) if name.startswith(("hip", "std::")) else None
+
+
+def answer(text: str, *args: Any) -> str:
+    """What all paths of ``f`` agree on, ``?`` where they do not."""
+    machine, cache = Machine(), dict[Any, Any]()
+    unit = TranslationUnit({"f.cu": text}.get, "f.cu")
+    module = CppModule(unit, externals=builtins(), foreign=_foreign)
+    function = module.function("f")
+    assert function is not None
+    return result(
+        machine.explore(
+            lambda run: machine.call(run, function, args, {}, NOWHERE),
+            lambda script: Run(machine, script=script, cache=cache),
+        )
+    )
+
+
+def free() -> Unknown:
+    return Unknown("an input", key=("c",), free="c")
+
+
+OPEN = {
+    "a remembered call holds on its path only": """
+        static int clip(int v) { return v < -5 ? -5 : v > 5 ? 5 : v; }
+        int f(int c) { return clip(clip(c)); }""",
+    "an assignment that may not be reached": """
+        int f(int c) { int n = 0; bool x = c > 3 && (n = 7) > 1; return n; }""",
+    "a second unknown that may stop before a failure": """
+        static int g(int v) { if(v == 0) throw 1; return v; }
+        int f(int c) { return c > 9 || c > 5 || g(0) || true; }""",
+    "a call with an effect that may not be reached": """
+        static bool bump(int& n) { n += 7; return true; }
+        int f(int c) { int n = 0; if(c > 3 && bump(n)) { } return n; }""",
+    "a lambda with an effect that may not be reached": """
+        int f(int c) { int n = 0; auto g = [&]() { n = 4; return false; };
+            bool x = c == 2 || g(); return n; }""",
+    "written through a reference in an unknown loop": """
+        static bool bump(int& n) { n += 7; return n > 100; }
+        int f(int c) { int n = 1; for(int i = 0; i < c; ++i) { if(bump(n)) { } } return n; }""",
+    "two results at one place": """
+        static bool odd(int v) { return ({ v & 1; }); }
+        int f(int c) { return odd(1) == odd(2) && !(odd(3) && !odd(4)); }""",
+    "a library function of different arguments": """
+        int f(int c) { return std::gcd(6, 4) == std::gcd(6, 3); }""",
+    "deep formulas": """
+        int f(int c) { return ((((((((c + 1) * 2) + 3) * 2) + 4) * 2) + 5) * 2)
+            == ((((((((c + 1) * 2) + 3) * 2) + 4) * 2) + 6) * 2); }""",
+}
+
+
+@pytest.mark.parametrize("name", sorted(OPEN))
+def test_what_is_not_settled(name: str) -> None:
+    assert answer(OPEN[name], free()) == "?"
+
+
+SETTLED = {
+    "a later operand": ("int f(int c) { return c > 3 || true; }", "1"),
+    "a later call": ("static bool t(int v) { return v; } int f(int c) { return c || t(4); }", "1"),
+    "both sides": ("int f(int c) { int n = 0; if(c > 3) n = 5; else n = 5; return n; }", "5"),
+    "the same unknown twice": (
+        "int f(int c) { if(c == 3) { if(c != 3) return 1; } return 0; }",
+        "0",
+    ),
+    "an effect that any value reaches": (
+        "int f(int c) { int n = 0; bool x = (c > 3 || true) && (n = 4); return n; }",
+        "4",
+    ),
+    "one device property": ("int f(int c) { return hipCount(1) == hipCount(1); }", "1"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SETTLED))
+def test_what_is_settled(name: str) -> None:
+    text, expected = SETTLED[name]
+    assert answer(text, free()) == expected
+
+
+def test_an_effect_seen_in_a_module_is_seen_once() -> None:
+    world = World(
+        """
+        import os
+        seen = []
+        def note(x):
+            seen.append(x)
+            return False
+        value = os.getloadavg() and note(1)
+        """
+    )
+    assert isinstance(world.get("value"), Unknown) or world.get("value") is False
+
+
+def test_nested_remainders_are_formulas_of_their_own_size() -> None:
+    expr: Any = "a"
+    for by in range(2, 40):
+        expr = ("c%", ("+", expr, by), by)
+    assert compile_expr(expr, ("a",))(-77) == _computed(-77)
+
+
+def _computed(value: int) -> int:
+    for by in range(2, 40):
+        total = value + by
+        value = total - by * (abs(total) // by * (1 if total >= 0 else -1))
+    return value
