@@ -155,9 +155,12 @@ def comparison_remarks(comparison: Comparison) -> tuple[str, ...]:
             f"{name}: the resolver pads {pad.num_heads} heads to {pad.new}, before to {pad.old}"
         )
     if comparison.fails_otherwise:
-        remarks.append(f"{comparison.fails_otherwise} shapes fail in both, in another way")
+        verb = "fails" if comparison.fails_otherwise == 1 else "fail"
+        many = counted(comparison.fails_otherwise, "shape")
+        remarks.append(f"{many} {verb} in both, in another way")
     if comparison.unknown:
-        remarks.append(f"{comparison.unknown} shapes are not known in the new source")
+        verb = "is" if comparison.unknown == 1 else "are"
+        remarks.append(f"{counted(comparison.unknown, 'shape')} {verb} not known in the new source")
     return tuple(remarks)
 
 
@@ -186,3 +189,8 @@ def found(findings: Findings, rules: tuple[Rule, ...], fail_on: Level | None) ->
         skipped=findings.skipped,
         detail={"unknown": findings.unknown},
     )
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: ``1 shape``, ``2 shapes``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

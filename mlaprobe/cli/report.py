@@ -55,7 +55,9 @@ def report(
     """Native head tiles per arch and dtype pair: which counts run natively, fold or fail.
 
     Without --heads the counts that models lead to are shown, and every other one that can be
-    native. Where a shape runs, it is asked with the log-sum-exp too.
+    native. Where a shape runs, it is asked with the log-sum-exp too. What else is not given: every
+    arch that the source names, the pairs bf16/bf16, bf16/fp8 and fp8/fp8, qlen 1-8, persistent,
+    causal, page size 1.
     """
     _run(ctx.params, aiter=aiter, format=format, output=output, quiet=quiet)
 

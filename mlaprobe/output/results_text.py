@@ -11,7 +11,7 @@ from mlaprobe.output import commands
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, line, paragraph
-from mlaprobe.results import Results
+from mlaprobe.results import Results, counted
 from mlaprobe.shape import Evidence
 
 _EMPTY: Line = ()
@@ -140,7 +140,7 @@ def summary(results: Results) -> str:
     ]
     said = ", ".join(counts) or "no change of behaviour"
     shapes = results.detail.get("shapes")
-    text = f"{said}, in {shapes} shapes" if shapes is not None else said
+    text = f"{said}, in {counted(shapes, 'shape')}" if shapes is not None else said
     failing = sum(map(results.fails, results.changes))
     if results.command == "check":
         verb = "fails" if failing == 1 else "fail"

@@ -20,7 +20,7 @@ from mlaprobe.output.results_markdown import results_markdown
 from mlaprobe.output.results_text import results_lines
 from mlaprobe.output.sarif import FINGERPRINT, sarif
 from mlaprobe.output.style import plain
-from mlaprobe.results import Results
+from mlaprobe.results import Results, counted
 from tests.output import goldens
 from tests.output.results import HOSTILE, MISSING, NASTY, checked, found
 
@@ -208,3 +208,7 @@ def test_one_annotation_a_line(name: str) -> None:
     lines = github(EVERY[name]).splitlines()
     assert len(lines) == len(everything)
     assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
+
+
+def test_one_and_many() -> None:
+    assert [counted(number, "shape") for number in (0, 1, 2)] == ["0 shapes", "1 shape", "2 shapes"]

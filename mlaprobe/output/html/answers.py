@@ -3,7 +3,6 @@ cells as numbers."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,15 +13,11 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.html.intern import Interner, runs
 from mlaprobe.output.report import varying
 from mlaprobe.output.rows import key_row
-from mlaprobe.shape import Decision, DecodeShape, Evidence, Kernel, StageOutcome
+from mlaprobe.shape import Decision, Evidence, Kernel, StageOutcome
 from mlaprobe.survey import Answer, Block, Setting, Survey
 
 NONE = -1
 """In place of a number that stands for something."""
-HEADS, QLEN, ROWS = "\1", "\2", "\3"
-"""In a text, in place of the shape's head count, its query length, and one times the other. No
-other text holds these characters."""
-_NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9][0-9]{0,8})(?![\w.])")
 
 
 class Book:
@@ -39,17 +34,6 @@ class Book:
         """A text from the source, harmless; ``NONE`` for none."""
         return NONE if text is None else self.texts(printable(str(text)))
 
-    def said(self, text: object, shape: DecodeShape) -> int:
-        """A text about a shape: its numbers that equal those of the shape are left open, so that
-        what says the same of many shapes is there once."""
-        if text is None:
-            return NONE
-        rows = shape.num_heads * shape.qlen
-        # The first that fits: the page fills in what each mark stands for.
-        marks = {rows: ROWS, shape.qlen: QLEN, shape.num_heads: HEADS}
-        plain = printable(str(text))
-        return self.texts(_NUMBER.sub(lambda found: marks.get(int(found[0]), found[0]), plain))
-
     def clause(self, evidence: Evidence) -> int:
         """A place in the source."""
         file, text = self.text(evidence.file), self.text(evidence.text)
@@ -60,24 +44,23 @@ class Book:
         present, defined = there[kernel.co_present], there[kernel.has_symbol]
         return self.kernels((self.text(kernel.symbol), self.text(kernel.co), present, defined))
 
-    def _outcome(self, outcome: StageOutcome, shape: DecodeShape) -> int:
-        same = outcome.final_heads == shape.num_heads
+    def _outcome(self, outcome: StageOutcome) -> int:
         return self.outcomes(
             (
                 self.text(outcome.stage),
                 self.text(outcome.status),
                 outcome.fold,
                 outcome.qlen_fold,
-                NONE if same else outcome.final_heads or 0,
+                outcome.final_heads or 0,
                 self.text(outcome.entry),
                 tuple(map(self.clause, outcome.evidence)),
-                self.said(outcome.message, shape),
+                self.text(outcome.message),
             )
         )
 
     def record(self, decision: Decision) -> int:
         """What a cell shows, and what there is to say about it."""
-        shape, key = decision.shape, key_row(decision.key)
+        key = key_row(decision.key)
         pairs = None if key is None else ", ".join(f"{name}={value}" for name, value in key.items())
         shown = cell(Answer(decision=decision))
         return self.records(
@@ -87,11 +70,11 @@ class Book:
                 max(decision.fold, 1) * max(decision.qlen_fold, 1),
                 self.text(decision.failure),
                 self.text(decision.stage),
-                self.said(decision.message, shape),
+                self.text(decision.message),
                 tuple(map(self._kernel, decision.kernels)),
-                self.said(pairs, shape),
-                tuple(self._outcome(outcome, shape) for _, outcome in decision.stages),
-                tuple(self.said(note, shape) for note in decision.notes),
+                self.text(pairs),
+                tuple(self._outcome(outcome) for _, outcome in decision.stages),
+                tuple(map(self.text, decision.notes)),
             )
         )
 
