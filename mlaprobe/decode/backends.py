@@ -15,6 +15,10 @@ NAMES = ("aiter", "triton", "torch")
 """In the order in which ``auto`` looks at them; each is a module ``NAME_backend``."""
 
 
+class UnfitError(DecodeError):
+    """No back end, or not the one that was named, can run a problem here."""
+
+
 def backend(name: str) -> Backend:
     """A back end.
 
@@ -41,13 +45,13 @@ def choose(name: str, problem: Problem, plan: PadPlan) -> tuple[Backend, tuple[s
 
     Raises:
         UsageError: there is none of that name.
-        DecodeError: it cannot run the problem; for ``auto``: none can.
+        UnfitError: it cannot run the problem; for ``auto``: none can.
     """
     if name != AUTO:
         found = backend(name)
         reason = found.unfit(problem, plan)
         if reason is not None:
-            raise DecodeError(
+            raise UnfitError(
                 f"the {name} back end cannot run this: {reason}",
                 hint="--backend auto takes one that can",
             )
@@ -57,7 +61,7 @@ def choose(name: str, problem: Problem, plan: PadPlan) -> tuple[Backend, tuple[s
         if reason is None and each is not None:
             return each, tuple(passed)
         passed.append(str(reason))
-    raise DecodeError("no back end can run this: " + "; ".join(passed))
+    raise UnfitError("no back end can run this: " + "; ".join(passed))
 
 
 def _candidates(problem: Problem, plan: PadPlan) -> Iterator[tuple[Backend | None, str | None]]:

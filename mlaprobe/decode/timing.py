@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,34 +33,50 @@ class Timing:
     """Whether caches were flushed before each run."""
 
 
-def time_call(
-    call: Callable[[], Any], device: Any, *, cold: bool = True, budget_s: float = 2.0
-) -> Timing:
-    """Times a call: a few times unseen, then up to 50 times, or as often as the budget allows.
+def time_calls(
+    calls: Sequence[Callable[[], Any]], device: Any, *, cold: bool = True, budget_s: float = 2.0
+) -> tuple[Timing, ...]:
+    """Times some calls in turn, so that whatever else changes meanwhile changes for all: a few
+    times unseen, then up to 50 times each, or as often as the budget allows.
 
     Args:
         device: a torch device; on anything but a GPU, the host's clock is read and nothing is
             flushed.
         cold: whether to flush the caches before each run.
-        budget_s: seconds to spend, flushes apart; at least three runs are made.
+        budget_s: seconds to spend, flushes apart; each call is run at least twice.
     """
     gpu = torch().device(device).type == "cuda"
     once = _on_device if gpu else _on_host
     flush = _flusher(device) if gpu and cold else _nothing
-    first = once(call, flush)
-    left = budget_s - first / 1e6
-    for _ in range(WARM_UP if first < 1e5 else 0):
-        once(call, flush)
-    runs = max(3, min(MOST_RUNS, int(left * 1e6 / max(first, 1))))
-    times = sorted(once(call, flush) for _ in range(runs))
+    first = sum(once(call, flush) for call in calls)
+    if first < budget_s * 1e5:
+        for _ in range(WARM_UP):
+            for call in calls:
+                once(call, flush)
+    runs = max(2, min(MOST_RUNS, int(budget_s * 1e6 / max(first, 1))))
+    times = [[once(call, flush) for call in calls] for _ in range(runs)]
+    return tuple(
+        _timing(sorted(column), clock="device" if gpu else "host", cold=gpu and cold)
+        for column in zip(*times, strict=True)
+    )
+
+
+def time_call(
+    call: Callable[[], Any], device: Any, *, cold: bool = True, budget_s: float = 2.0
+) -> Timing:
+    """Times one call; see ``time_calls``."""
+    return time_calls((call,), device, cold=cold, budget_s=budget_s)[0]
+
+
+def _timing(times: list[float], *, clock: str, cold: bool) -> Timing:
     low, _, high = statistics.quantiles(times, n=4, method="inclusive")
     return Timing(
         us=statistics.median(times),
         low_us=low,
         high_us=high,
-        runs=runs,
-        clock="device" if gpu else "host",
-        cold=gpu and cold,
+        runs=len(times),
+        clock=clock,
+        cold=cold,
     )
 
 

@@ -1,0 +1,305 @@
+"""``mlaprobe decode``: run the padded decode here, verify it, time it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from mlaprobe.cli import options as o
+
+if TYPE_CHECKING:
+    from mlaprobe.decode.problem import Problem
+    from mlaprobe.decode.running import Run, Session
+    from mlaprobe.interface import LiveAnswers
+    from mlaprobe.padplan import PadPlan
+
+FORMATS = ("text", "json")
+FAILED = 10
+"""The exit code where the result is not what attention gives."""
+EPILOG = """\b
+Examples:
+  mlaprobe decode --heads 48 --dtype fp8/fp8 --batch 52 --kv-len 16384
+  mlaprobe decode --heads 48 --dtype fp8/fp8 --kv-len 4096 --compare
+  mlaprobe decode --heads 12 --dtype bf16/bf16 --kv-len 300,9,77 --qlen 4 --lse
+  mlaprobe decode --heads 16 --dtype fp8/fp8 --backend torch --format json
+  mlaprobe decode --selftest --json selftest.json
+
+Needs PyTorch. On a gfx942 or gfx950 GPU it runs AITER's kernels; anywhere else a stand-in carries
+out the same plan. Nothing of this has run on AMD hardware yet: --selftest --json FILE there writes
+everything that tells whether it works.
+
+Exit codes: 0 the result is right, 10 it is not, 1 it could not be run, 2 wrong usage.
+"""
+_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
+
+
+def decode(
+    ctx: typer.Context,
+    heads: Annotated[
+        _Text, typer.Option("--heads", metavar="N", help="Query heads per rank.")
+    ] = None,
+    dtype: Annotated[
+        _Text, typer.Option("--dtype", metavar="Q/KV", help="Query and KV dtype: fp8/fp8.")
+    ] = None,
+    batch: Annotated[
+        _Text, typer.Option("--batch", metavar="N", help="Requests; default 1.")
+    ] = None,
+    kv_len: Annotated[
+        str,
+        typer.Option(
+            "--kv-len", metavar="LIST", help="KV tokens of each request: one for all, or a list."
+        ),
+    ] = "1024",
+    qlen: o.QlenOne = "1",
+    lse: o.LseFlag = False,
+    page_size: o.PageSizeOne = "1",
+    mode: str = typer.Option("auto", "--mode", help="off, auto or force: how far heads are padded."),
+    route: str = typer.Option("auto", "--route", help="auto, asm or gluon."),
+    persistent: o.PersistentFlag = True,
+    strategy: str = typer.Option("tile", "--strategy", help="tile, repeat or zero."),
+    backend: str = typer.Option("auto", "--backend", help="auto, aiter, triton or torch."),
+    arch: Annotated[
+        _Text, typer.Option("--arch", metavar="ARCH", help="Default: this machine's GPU.")
+    ] = None,
+    aiter: o.AiterOption = "installed",
+    device: Annotated[
+        _Text, typer.Option("--device", metavar="DEVICE", help="Default: a GPU if there is one.")
+    ] = None,
+    compare: bool = typer.Option(False, "--compare", help="Run the unpadded launch as well."),
+    seed: int = typer.Option(0, "--seed", metavar="N", help="Of the random inputs."),
+    force: bool = typer.Option(
+        False, "--force", help="Launch also what AITER's source does not call safe."
+    ),
+    selftest: bool = typer.Option(False, "--selftest", help="Run a list of shapes instead."),
+    json: Annotated[
+        _Text, typer.Option("--json", metavar="FILE", help="Where the self-test's record goes.")
+    ] = None,
+    format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> int:
+    """Plans, decodes random inputs, verifies the result against attention in float32, and times
+    it."""
+    given = ctx.params
+    return _selftest(given) if selftest else _decode(given)
+
+
+def _decode(given: dict[str, Any]) -> int:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.decode.surroundings import surroundings
+    from mlaprobe.errors import UsageError
+
+    common.parse_choice("--format", given["format"], FORMATS)
+    if given["json"] is not None:
+        raise UsageError("--json is for --selftest", hint="--format json prints this as JSON")
+    for option in ("heads", "dtype"):
+        if given[option] is None:
+            raise UsageError(f"missing option '--{option}'", hint="or --selftest")
+    problem = _problem(given)
+    answers = _answers(given)
+    plan = _plan(answers, given, problem, given["mode"])
+    from mlaprobe.decode.running import Session
+
+    with Progress("making inputs, decoding, verifying", quiet=given["quiet"]):
+        session = Session(
+            problem, backend=given["backend"], force=given["force"], seed=given["seed"]
+        )
+        run, unpadded = _runs(session, plan, answers, given)
+    around = surroundings(problem.device)
+    if given["format"] == "json":
+        from mlaprobe.output.decode_data import decode_json
+
+        emit.write([decode_json(answers.source, run, unpadded, around)], given["output"])
+    else:
+        from mlaprobe.output.decode_text import decode as lines_of
+
+        wide = emit.width(given["output"])
+        emit.write_lines(
+            lines_of(answers.source, run, unpadded, around, width=wide), given["output"]
+        )
+    right = run.passed and (unpadded is None or isinstance(unpadded, str) or unpadded.passed)
+    return 0 if right else FAILED
+
+
+def _runs(
+    session: Session, plan: PadPlan, answers: LiveAnswers, given: dict[str, Any]
+) -> tuple[Run, Run | str | None]:
+    """The run, and the unpadded one to compare it with, or why there is none."""
+    from mlaprobe.decode.interface import DecodeError
+
+    if not given["compare"]:
+        return session.run(plan)[0], None
+    other = _plan(answers, given, session.problem, "off")
+    if other.padded_num_heads == plan.padded_num_heads:
+        return session.run(plan)[0], f"the plan launches {plan.padded_num_heads} heads anyway"
+    try:
+        first, second = session.run(plan, other)
+    except DecodeError:
+        # Which of the two failed: the plan alone fails the command, the other is a remark.
+        first = session.run(plan)[0]
+        try:
+            session.run(other, timed=False)
+        except DecodeError as error:
+            return first, f"{other.padded_num_heads} heads: {error.message}"
+        raise
+    return first, second
+
+
+def _problem(given: dict[str, Any]) -> Problem:
+    from mlaprobe.cli import common
+    from mlaprobe.decode.problem import Problem
+
+    q_dtype, kv_dtype = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
+    return Problem(
+        arch=_arch(given),
+        num_heads=common.parse_number("--heads", given["heads"]),
+        q_dtype=q_dtype,
+        kv_dtype=kv_dtype,
+        kv_lens=_kv_lens(given["kv_len"], given["batch"]),
+        qlen=common.parse_number("--qlen", given["qlen"]),
+        page_size=common.parse_number("--page-size", given["page_size"]),
+        lse=given["lse"],
+        persistent=given["persistent"],
+        device=_device(given),
+    )
+
+
+def _kv_lens(text: str, batch: str | None) -> tuple[int, ...]:
+    """The KV length of each request."""
+    from mlaprobe.cli import common
+    from mlaprobe.errors import UsageError
+
+    lens = tuple(common.parse_number("--kv-len", part.strip()) for part in text.split(","))
+    count = len(lens) if batch is None else common.parse_number("--batch", batch)
+    if count > common.MOST_VALUES:
+        raise UsageError(f"--batch: more than {common.MOST_VALUES} requests")
+    if len(lens) == 1:
+        return lens * count
+    if len(lens) != count:
+        raise UsageError(
+            f"--kv-len names {len(lens)} lengths for a batch of {count}",
+            hint="name one for all, or one for each request",
+        )
+    return lens
+
+
+def _arch(given: dict[str, Any]) -> str:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.decode.rules import rules
+    from mlaprobe.local import arch, archs
+
+    if given["arch"] is not None:
+        return common.parse_one("--arch", common.parse_archs("--arch", given["arch"]))
+    if archs():
+        return arch()
+    emit.warn(
+        f"no AMD GPU is here: the plan is for {rules().arch} (--arch names another)",
+        quiet=given["quiet"],
+    )
+    return rules().arch
+
+
+def _device(given: dict[str, Any]) -> str:
+    from mlaprobe.decode.surroundings import default_device
+    from mlaprobe.decode.tensors import torch
+    from mlaprobe.errors import UsageError
+
+    named = given["device"]
+    if named is None:
+        return default_device()
+    t = torch()
+    try:
+        device = t.device(named)
+        t.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = (str(error).splitlines() or ["no reason given"])[0]
+        raise UsageError(
+            f"--device: {named} cannot be used: {reason}", hint="use cpu, cuda or cuda:1"
+        ) from None
+    if device.type == "cuda" and device.index is None:
+        return "cuda:0"
+    return str(device)
+
+
+def _answers(given: dict[str, Any]) -> LiveAnswers:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.errors import SourceError
+    from mlaprobe.probing import INSTALLED, installed_or_bundled
+
+    if given["aiter"] != INSTALLED:
+        return common.load(given["aiter"])
+    try:
+        return common.load(INSTALLED)
+    except SourceError as error:
+        found = installed_or_bundled()
+        emit.warn(
+            f"{error.message}: the plan is made by {found.source.label}", quiet=given["quiet"]
+        )
+        return found
+
+
+def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: str) -> PadPlan:
+    from mlaprobe.cli import common
+    from mlaprobe.resolve import plan
+
+    lens = problem.kv_lens
+    return plan(
+        problem.num_heads,
+        capability=answers,
+        arch=problem.arch,
+        q_dtype=problem.q_dtype,
+        kv_dtype=problem.kv_dtype,
+        qlens=problem.qlen,
+        lse=problem.lse,
+        mode=common.parse_choice("--mode", mode.lower(), ("off", "auto", "force")),
+        page_size=problem.page_size,
+        route=common.parse_choice("--route", given["route"].lower(), ("auto", "asm", "gluon")),
+        strategy=common.parse_choice(
+            "--strategy", given["strategy"].lower(), ("tile", "repeat", "zero")
+        ),
+        persistent=problem.persistent,
+        kv_len=max(1, sum(lens) // len(lens)),
+        batch=problem.batch,
+    )
+
+
+def _selftest(given: dict[str, Any]) -> int:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.decode.selftest import Report, selftest
+
+    common.parse_choice("--format", given["format"], FORMATS)
+    device, arch = _device(given), _arch(given)
+    answers = _answers(given)
+    with Progress("shapes run", quiet=given["quiet"]) as progress:
+
+        def keep(report: Report) -> None:
+            progress.step()
+            if given["json"] is not None:
+                emit.write([selftest_json(answers, report)], given["json"])
+
+        from mlaprobe.output.decode_data import selftest_json
+
+        report = selftest(
+            answers,
+            arch=arch,
+            device=device,
+            backend=given["backend"],
+            force=given["force"],
+            keep=keep,
+        )
+    if given["format"] == "json":
+        emit.write([selftest_json(answers, report)], given["output"])
+    else:
+        from mlaprobe.output.decode_text import selftest as lines_of
+
+        wide = emit.width(given["output"])
+        emit.write_lines(lines_of(answers.source, report, width=wide), given["output"])
+    return 0 if report.passed else FAILED
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(decode)

@@ -1,0 +1,195 @@
+"""Runs a list of shapes and keeps everything that tells whether decoding works here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from mlaprobe.decode import backends
+from mlaprobe.decode.aiter_calls import Functions, InstalledFunctions
+from mlaprobe.decode.aiter_gate import RefusedError
+from mlaprobe.decode.interface import Backend, DecodeError
+from mlaprobe.decode.problem import Problem
+from mlaprobe.decode.rules import SelfTest, rules
+from mlaprobe.decode.running import Run, Session
+from mlaprobe.decode.support import Agreement, agreement
+from mlaprobe.decode.surroundings import Surroundings, surroundings
+from mlaprobe.errors import MlaprobeError
+from mlaprobe.padplan import PadPlan
+from mlaprobe.resolve import plan as make_plan
+from mlaprobe.resolver import Decider
+from mlaprobe.shape import DecodeShape
+
+
+class Standing(str, Enum):
+    """What became of a shape."""
+
+    WAITING = "waiting"
+    """It has not been run yet."""
+    RUNNING = "running"
+    """It was begun. Where nothing comes after, it ended the process."""
+    PASSED = "passed"
+    FAILED = "failed"
+    """The result is wrong, or the back end failed."""
+    REFUSED = "refused"
+    """It was not launched: the source does not call it safe, or no back end takes it."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One shape."""
+
+    test: SelfTest
+    standing: Standing = Standing.WAITING
+    plan: PadPlan | None = None
+    run: Run | None = None
+    message: str | None = None
+    """Why it was refused, or failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All of it."""
+
+    surroundings: Surroundings
+    arch: str
+    """Of the plans."""
+    results: tuple[Result, ...]
+    agreement: Agreement | None = None
+    """With AITER's own query; ``None`` where the installed AITER has none, or none is installed."""
+    agreement_problem: str | None = None
+    """Why the query could not be asked."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing that was run is wrong, and nothing is left to run."""
+        return all(r.standing in (Standing.PASSED, Standing.REFUSED) for r in self.results)
+
+    def count(self, standing: Standing) -> int:
+        """How many shapes ended so."""
+        return sum(result.standing is standing for result in self.results)
+
+
+Keep = Callable[[Report], None]
+
+
+def selftest(
+    capability: Decider,
+    *,
+    arch: str,
+    device: str,
+    backend: str | Backend = backends.AUTO,
+    force: bool = False,
+    functions: Functions | None = None,
+    keep: Keep = lambda report: None,
+) -> Report:
+    """Runs every shape of ``rules/decode.yaml``.
+
+    Args:
+        capability: what plans are made by.
+        functions: AITER's, to ask its own query; by default those of the installed one.
+        keep: called with what is known, before each shape and at the end: a shape that ends the
+            process is then on record as the one that was running.
+
+    Raises:
+        RuleError: the rules are wrong.
+        NoTorchError: PyTorch is not installed.
+    """
+    report = Report(
+        surroundings=surroundings(device),
+        arch=arch,
+        results=tuple(Result(test=test) for test in rules().selftest),
+    )
+    for at, result in enumerate(report.results):
+        report = _with(report, at, replace(result, standing=Standing.RUNNING))
+        keep(report)
+        done = _run(capability, result.test, arch, device, backend, force)
+        report = _with(report, at, done)
+    report = _asked(report, capability, functions or InstalledFunctions(), device)
+    keep(report)
+    return report
+
+
+def _with(report: Report, at: int, result: Result) -> Report:
+    results = (*report.results[:at], result, *report.results[at + 1 :])
+    return replace(report, results=results)
+
+
+def _run(
+    capability: Decider,
+    test: SelfTest,
+    arch: str,
+    device: str,
+    backend: str | Backend,
+    force: bool,
+) -> Result:
+    result = Result(test=test, plan=plan_of(capability, test, arch))
+    assert result.plan is not None
+    problem = Problem(
+        arch=arch,
+        num_heads=test.heads,
+        q_dtype=test.q_dtype,
+        kv_dtype=test.kv_dtype,
+        kv_lens=test.kv_lens,
+        qlen=test.qlen,
+        page_size=test.page_size,
+        lse=test.lse,
+        persistent=test.persistent,
+        device=device,
+    )
+    try:
+        session = Session(problem, backend=backend, force=force)
+        (run,) = session.run(result.plan, budget_s=0.2)
+    except (RefusedError, backends.UnfitError) as error:
+        return replace(result, standing=Standing.REFUSED, message=error.message)
+    except MlaprobeError as error:
+        return replace(result, standing=Standing.FAILED, message=error.message)
+    standing = Standing.PASSED if run.passed else Standing.FAILED
+    message = "; ".join(run.error.complaints) or None
+    return replace(result, standing=standing, run=run, message=message)
+
+
+def plan_of(capability: Decider, test: SelfTest, arch: str) -> PadPlan:
+    """The plan for a shape of the self-test."""
+    return make_plan(
+        test.heads,
+        capability=capability,
+        arch=arch,
+        q_dtype=test.q_dtype,
+        kv_dtype=test.kv_dtype,
+        qlens=test.qlen,
+        lse=test.lse,
+        mode=test.mode,
+        page_size=test.page_size,
+        route=test.route,
+        persistent=test.persistent,
+    )
+
+
+def _asked(report: Report, capability: Decider, functions: Functions, device: str) -> Report:
+    """With what AITER's own query says of the same shapes."""
+    if report.surroundings.aiter is None and isinstance(functions, InstalledFunctions):
+        return report
+    if report.surroundings.rocm is None and isinstance(functions, InstalledFunctions):
+        # Without ROCm, importing AITER fails or starts compiling.
+        return report
+    try:
+        found = agreement(functions, capability, _shapes(report))
+    except DecodeError as error:
+        return replace(report, agreement_problem=error.message)
+    return replace(report, agreement=found)
+
+
+def _shapes(report: Report) -> Iterator[DecodeShape]:
+    """The shapes as launched, each once."""
+    seen = dict.fromkeys(
+        decision.shape
+        for result in report.results
+        if result.plan is not None and result.plan.route.value == "asm"
+        for decision in result.plan.decisions
+    )
+    yield from seen

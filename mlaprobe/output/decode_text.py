@@ -1,0 +1,215 @@
+"""Decode runs as a person reads them: pure functions from data to lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlaprobe.interface import SourceInfo
+from mlaprobe.output.cells import WORDS
+from mlaprobe.output.decode_data import winner
+from mlaprobe.output.escape import printable
+from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
+from mlaprobe.output.style import Line, Span, line, paragraph
+
+if TYPE_CHECKING:
+    from mlaprobe.decode.problem import Problem
+    from mlaprobe.decode.running import Run
+    from mlaprobe.decode.selftest import Report, Result
+    from mlaprobe.decode.surroundings import Surroundings
+    from mlaprobe.decode.timing import Timing
+
+NOT_ON_AMD = (
+    "Nothing of this has run on AMD hardware yet; mlaprobe decode --selftest --json FILE on one "
+    "tells whether it works there."
+)
+_EMPTY: Line = ()
+
+
+def decode(
+    source: SourceInfo, run: Run, unpadded: Run | str | None, around: Surroundings, *, width: int
+) -> list[Line]:
+    """A run: what was run on what, how long it took, how far it is from the reference."""
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    lines = [line(Span(printable(_title(run.problem)), "title"))]
+    lines += paragraph(where_found(source), width, first="  ", style="dim")
+    lines += [_EMPTY, *_what_ran(run, around, width), _EMPTY]
+    lines += _table(run, unpadded if not isinstance(unpadded, str) else None, width)
+    lines += _comparison(run, unpadded, width)
+    lines += [_EMPTY, *_kernels(run, width), *_verdict(run, width)]
+    return lines
+
+
+def _title(problem: Problem) -> str:
+    lens = problem.kv_lens
+    kv = f"{lens[0]}" if len(set(lens)) == 1 else f"{min(lens)} to {max(lens)}"
+    text = (
+        f"{problem.arch} {problem.q_dtype}/{problem.kv_dtype}, {problem.num_heads} heads, "
+        f"qlen {problem.qlen}, batch {problem.batch}, {kv} KV tokens"
+    )
+    if problem.page_size > 1:
+        text += f", pages of {problem.page_size}"
+    return text + (", with log-sum-exp" if problem.lse else "")
+
+
+def _what_ran(run: Run, around: Surroundings, width: int) -> list[Line]:
+    plan = run.plan
+    launch = f"  plan      launch {plan.padded_num_heads} heads on the {plan.route} route, "
+    lines = [line(launch, Span(plan.verdict.value, WORDS[plan.verdict].style))]
+    lines += paragraph(printable(plan.reason), width, first="            ", style="dim")
+    where = f"{run.backend}, on {around.device} ({run.problem.device}), torch {around.torch}"
+    lines += paragraph(printable(where), width, first="  back end  ")
+    for reason in run.passed_over:
+        lines += paragraph(printable(reason), width, first="            not ", style="dim")
+    if run.backend != "aiter":
+        text = "a stand-in: it carries out the plan, and AITER's kernels were not run"
+        lines += paragraph(text, width, first="            ")
+    return lines
+
+
+_COLUMNS = ("", "heads", "fold", "us", "middle half", "GB/s", "of peak", "max error", "rel. RMSE")
+
+
+def _table(run: Run, unpadded: Run | None, width: int) -> list[Line]:
+    rows = [_row("plan", run)]
+    if unpadded is not None:
+        rows.append(_row("unpadded", unpadded))
+    widths = [max(len(row[at]) for row in (_COLUMNS, *rows)) for at in range(len(_COLUMNS))]
+    return [
+        line(Span("  " + _cells(_COLUMNS, widths), "dim")),
+        *(line("  " + _cells(row, widths)) for row in rows),
+    ]
+
+
+def _cells(row: tuple[str, ...], widths: list[int]) -> str:
+    name, *rest = (cell.rjust(wide) for cell, wide in zip(row, widths, strict=True))
+    return "  ".join((name.strip().ljust(widths[0]), *rest))
+
+
+def _row(name: str, run: Run) -> tuple[str, ...]:
+    timing, error = run.timing, run.error
+    return (
+        name,
+        str(run.plan.padded_num_heads),
+        f"{run.fold}x" if run.fold > 1 else "no",
+        "-" if timing is None else _us(timing.us),
+        "-" if timing is None else f"{_us(timing.low_us)}-{_us(timing.high_us)}",
+        "-" if run.bandwidth is None else f"{run.bandwidth / 1e9:.3g}",
+        "-" if run.share is None else f"{run.share:.0%}",
+        f"{error.max_abs:.2g}",
+        f"{error.rmse:.2g}",
+    )
+
+
+def _us(us: float) -> str:
+    return f"{us:.1f}" if us < 1000 else f"{us:.0f}"
+
+
+def _comparison(run: Run, unpadded: Run | str | None, width: int) -> list[Line]:
+    if unpadded is None:
+        return []
+    if isinstance(unpadded, str):
+        return paragraph(printable(unpadded), width, first="  compare   ")
+    found, ours, theirs = winner(run, unpadded), run.timing, unpadded.timing
+    if found is None or ours is None or theirs is None:
+        return paragraph("neither wins: their times overlap", width, first="  compare   ")
+    ratio = theirs.us / ours.us
+    best = f"{found} wins, {ratio if found == 'pad' else 1 / ratio:.2f}x as fast"
+    return paragraph(f"{best} here, by {_clock(ours)}", width, first="  compare   ")
+
+
+def _clock(timing: Timing) -> str:
+    caches = ", caches cold" if timing.cold else ""
+    return f"the {timing.clock}'s clock{caches}, medians of {timing.runs}"
+
+
+def _kernels(run: Run, width: int) -> list[Line]:
+    predicted = ", ".join(run.predicted) or "none that the source names"
+    lines = paragraph(printable(predicted), width, first="  predicted ")
+    if run.launched is None:
+        text = "not seen: there is no profile of kernels here"
+        return [*lines, *paragraph(text, width, first="  launched  ")]
+    lines += paragraph(printable(", ".join(run.launched.kernels)), width, first="  launched  ")
+    as_predicted = run.launched.as_predicted
+    if as_predicted is not None:
+        said = "as predicted" if as_predicted else "not what was predicted"
+        lines.append(line("            ", Span(said, "native" if as_predicted else "fail")))
+    return lines
+
+
+def _verdict(run: Run, width: int) -> list[Line]:
+    error = run.error
+    limit = error.tolerance
+    lse = "" if error.lse_max_abs is None else f", log-sum-exp within {error.lse_max_abs:.2g}"
+    facts = (
+        f"against float32: max error {error.max_abs:.2g}, relative RMSE {error.rmse:.2g}, cosine "
+        f"{error.cosine:.6f}{lse}; {error.beyond} of {error.values} values beyond {limit.value:g}"
+    )
+    word = Span("PASSED", "native") if run.passed else Span("FAILED", "fail")
+    lines = [line("  verified  ", word), *paragraph(facts, width, first="            ")]
+    for complaint in error.complaints:
+        lines += paragraph(complaint, width, first="            ", style="fail")
+    return lines
+
+
+def selftest(source: SourceInfo, report: Report, *, width: int) -> list[Line]:
+    """A self-test: a line per shape, and what to do with it."""
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    around = report.surroundings
+    where = f"self-test for {report.arch} on {around.device}, torch {around.torch}"
+    lines = [line(Span(printable(where), "title"))]
+    lines += paragraph(where_found(source), width, first="  ", style="dim")
+    lines.append(_EMPTY)
+    wide = max(len(result.test.id) for result in report.results)
+    for result in report.results:
+        lines += _result(result, wide, width)
+    lines.append(_EMPTY)
+    counts = [
+        f"{report.count(standing)} {standing.value}"
+        for standing in dict.fromkeys(result.standing for result in report.results)
+    ]
+    lines += paragraph(", ".join(counts), width, first="  ")
+    lines += _agreement(report, width)
+    if around.rocm is None:
+        lines += paragraph(NOT_ON_AMD, width, first="  ")
+    return lines
+
+
+_STYLES = {"passed": "native", "failed": "fail", "refused": "unknown"}
+
+
+def _result(result: Result, wide: int, width: int) -> list[Line]:
+    standing = result.standing.value
+    text, run = "", result.run
+    if run is not None:
+        time = "" if run.timing is None else f", {_us(run.timing.us)} us"
+        text = (
+            f"{run.plan.num_heads} heads as {run.plan.padded_num_heads}, {run.plan.verdict.value}, "
+            f"on {run.backend}: max error {run.error.max_abs:.2g}, RMSE {run.error.rmse:.2g}{time}"
+        )
+        if run.launched is not None and run.launched.as_predicted is False:
+            text += "; launched other kernels than predicted"
+    said = "; ".join(filter(None, (text, result.message)))
+    head = f"  {result.test.id.ljust(wide)}  "
+    first, *rest = paragraph(printable(said), width, first=head + standing.ljust(9))
+    body = first[0].text.removeprefix(head + standing)
+    return [line(head, Span(standing, _STYLES.get(standing, "")), body), *rest]
+
+
+def _agreement(report: Report, width: int) -> list[Line]:
+    if report.agreement_problem is not None:
+        return paragraph(printable(report.agreement_problem), width, first="  AITER's own query: ")
+    found = report.agreement
+    if found is None:
+        return []
+    text = f"asked for {found.asked} shapes, {len(found.disagreements)} disagreements"
+    lines = paragraph(text, width, first="  AITER's own query: ")
+    for each in found.disagreements:
+        shape = each.shape
+        said = (
+            f"{shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}: {each.field} is "
+            f"{each.aiter}, and the source says {each.mlaprobe}"
+        )
+        lines += paragraph(printable(said), width, first="    ")
+    for failure in found.failures:
+        lines += paragraph(printable(failure), width, first="    ", style="fail")
+    return lines
