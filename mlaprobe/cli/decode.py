@@ -54,7 +54,9 @@ def decode(
     qlen: o.QlenOne = "1",
     lse: o.LseFlag = False,
     page_size: o.PageSizeOne = "1",
-    mode: str = typer.Option("auto", "--mode", help="off, auto or force: how far heads are padded."),
+    mode: str = typer.Option(
+        "auto", "--mode", help="off, auto or force: how far heads are padded."
+    ),
     route: str = typer.Option("auto", "--route", help="auto, asm or gluon."),
     persistent: o.PersistentFlag = True,
     strategy: str = typer.Option("tile", "--strategy", help="tile, repeat or zero."),

@@ -9,6 +9,7 @@ from mlaprobe.decode import backends
 from mlaprobe.decode.buffers import HeadFill, RealRows
 from mlaprobe.decode.interface import Backend, DecodeError, KvLayout, Launch, Prepared
 from mlaprobe.decode.layout import check_page_indices, with_rows
+from mlaprobe.decode.memory import OutOfMemoryError, first_line, is_out_of_memory
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.tensors import HEAD_DIM, LATENT_DIM, torch, torch_dtype
 from mlaprobe.errors import MlaprobeError, UsageError
@@ -238,23 +239,11 @@ class Driver:
     def _failure(self, error: Exception) -> MlaprobeError:
         if isinstance(error, MlaprobeError):
             return error
-        if isinstance(error, torch().OutOfMemoryError):
-            return OutOfMemoryError(f"the device is out of memory: {_first_line(error)}")
+        if is_out_of_memory(error):
+            return OutOfMemoryError(first_line(error))
         return DecodeError(
-            f"the {self.backend.name} back end failed: {type(error).__name__}: {_first_line(error)}"
+            f"the {self.backend.name} back end failed: {type(error).__name__}: {first_line(error)}"
         )
-
-
-class OutOfMemoryError(DecodeError):
-    """The device has not enough memory for this problem."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, hint="use a smaller batch or fewer KV tokens")
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else "no message"
 
 
 def _name(dtype: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mlaprobe.decode.interface import KvLayout
 from mlaprobe.decode.layout import kv_layout
+from mlaprobe.decode.memory import check_host_memory
 from mlaprobe.decode.tensors import HEAD_DIM, torch, torch_dtype
 from mlaprobe.errors import UsageError
 from mlaprobe.padding import Tensor, query_indptr
@@ -116,9 +117,13 @@ def make_inputs(
     Raises:
         UsageError: a data type that the driver does not run.
         NoTorchError: PyTorch is not installed.
+        OutOfMemoryError: memory is short.
     """
     t = torch()
     device = t.device(problem.device)
+    if device.type == "cpu":
+        # The cache, and a request of it in float32 besides.
+        check_host_memory(problem.kv_bytes + max(problem.kv_lens) * HEAD_DIM * 8)
     random = t.Generator(device=device).manual_seed(seed)
     pages = [-(-length // problem.page_size) for length in problem.kv_lens]
     total = sum(pages) + spare_pages

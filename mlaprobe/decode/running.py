@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from mlaprobe.decode import backends
@@ -11,10 +12,11 @@ from mlaprobe.decode.aiter_backend import AiterBackend
 from mlaprobe.decode.driver import Driver
 from mlaprobe.decode.interface import Backend
 from mlaprobe.decode.launched import Launched, watch
+from mlaprobe.decode.memory import memory_watched
 from mlaprobe.decode.problem import Inputs, Problem, make_inputs
 from mlaprobe.decode.reference import reference
 from mlaprobe.decode.rules import rules
-from mlaprobe.decode.timing import Timing, time_calls
+from mlaprobe.decode.timing import Timing, read_bandwidth, time_calls
 from mlaprobe.decode.verify import Error, verify
 from mlaprobe.padplan import PadPlan
 
@@ -79,20 +81,22 @@ class Session:
         Raises:
             UsageError: a data type that the driver does not run.
             NoTorchError: PyTorch is not installed.
+            OutOfMemoryError: memory is short.
         """
         self.problem = problem
         self._backend = backend
         self._force = force
-        self.inputs: Inputs = make_inputs(problem, seed=seed)
-        self._want = reference(
-            self.inputs.q,
-            self.inputs.kv,
-            self.inputs.layout,
-            sm_scale=problem.sm_scale,
-            q_scale=self.inputs.q_scale,
-            kv_scale=self.inputs.kv_scale,
-            causal=problem.causal,
-        )
+        with memory_watched():
+            self.inputs: Inputs = make_inputs(problem, seed=seed)
+            self._want = reference(
+                self.inputs.q,
+                self.inputs.kv,
+                self.inputs.layout,
+                sm_scale=problem.sm_scale,
+                q_scale=self.inputs.q_scale,
+                kv_scale=self.inputs.kv_scale,
+                causal=problem.causal,
+            )
 
     def run(self, *plans: PadPlan, timed: bool = True, budget_s: float = 2.0) -> tuple[Run, ...]:
         """Runs plans for the same problem, and times them in turn.
@@ -101,13 +105,19 @@ class Session:
             UsageError: a plan is for something else.
             DecodeError: a plan cannot be run, or the back end failed.
         """
-        drivers = [self._driver(plan) for plan in plans]
-        runs = [self._verified(driver) for driver in drivers]
-        if timed:
+        with memory_watched():
+            drivers = [self._driver(plan) for plan in plans]
+            runs = [self._verified(driver) for driver in drivers]
+            if not timed:
+                return tuple(runs)
+            device = self.problem.device
             calls = [self._call(driver) for driver in drivers]
-            times = time_calls(calls, self.problem.device, budget_s=budget_s)
-            runs = [replace(run, timing=time) for run, time in zip(runs, times, strict=True)]
-        return tuple(runs)
+            times = time_calls(calls, device, budget_s=budget_s)
+            reads = _read_bandwidth(device) if device != "cpu" else None
+        return tuple(
+            replace(run, timing=time, read_bandwidth=reads)
+            for run, time in zip(runs, times, strict=True)
+        )
 
     def _driver(self, plan: PadPlan) -> Driver:
         driver = Driver(
@@ -153,3 +163,9 @@ class Session:
             launched=watch(self._call(driver), self.problem.device, driver.prepared.kernels),
             error=error,
         )
+
+
+@lru_cache(maxsize=8)
+def _read_bandwidth(device: str) -> float:
+    """Measured once per device and process."""
+    return read_bandwidth(device)

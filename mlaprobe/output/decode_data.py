@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def decode_json(
     source: SourceInfo, run: Run, unpadded: Run | str | None, around: Surroundings
 ) -> str:
-    """A run as one JSON object; ``unpadded`` is the run to compare it with, or why there is none."""
+    """A run as one JSON object; ``unpadded``: the run to compare it with, or why there is none."""
     row: Row = {
         "schema": SCHEMA,
         "source": source_row(source),

@@ -93,11 +93,16 @@ def _row(name: str, run: Run) -> tuple[str, ...]:
         f"{run.fold}x" if run.fold > 1 else "no",
         "-" if timing is None else _us(timing.us),
         "-" if timing is None else f"{_us(timing.low_us)}-{_us(timing.high_us)}",
-        "-" if run.bandwidth is None else f"{run.bandwidth / 1e9:.3g}",
+        "-" if run.bandwidth is None else _gigabytes(run.bandwidth),
         "-" if run.share is None else f"{run.share:.0%}",
         f"{error.max_abs:.2g}",
         f"{error.rmse:.2g}",
     )
+
+
+def _gigabytes(bytes_: float) -> str:
+    found = bytes_ / 1e9
+    return f"{found:.0f}" if found >= 100 else f"{found:.3g}"
 
 
 def _us(us: float) -> str:
@@ -201,7 +206,8 @@ def _agreement(report: Report, width: int) -> list[Line]:
     found = report.agreement
     if found is None:
         return []
-    text = f"asked for {found.asked} shapes, {len(found.disagreements)} disagreements"
+    count = len(found.disagreements)
+    text = f"asked for {found.asked} shapes, says something else in {count} places"
     lines = paragraph(text, width, first="  AITER's own query: ")
     for each in found.disagreements:
         shape = each.shape
