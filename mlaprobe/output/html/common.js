@@ -25,10 +25,15 @@ function styleOf(verdict, passes) {
 
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-/** A clause of the source: where it is, and its text. */
+const MOST_CLAUSE = 160;
+
+/** A clause of the source: where it is, and its text, of which a pointer shows the rest. */
 function clause(at) {
   const [, file, line, said] = DATA.clauses[at];
-  return [el("span", { class: "place" }, `${text(file)}:${line}`), " ", el("code", {}, text(said))];
+  const whole = text(said);
+  const long = whole.length > MOST_CLAUSE;
+  const shown = el("code", { title: long && whole }, long ? `${whole.slice(0, MOST_CLAUSE)}\u2026` : whole);
+  return [el("span", { class: "place" }, `${text(file)}:${line}`), " ", shown];
 }
 
 /** A command to copy; a click selects all of it. */
