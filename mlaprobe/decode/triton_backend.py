@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from mlaprobe.decode.interface import DecodeError, Launch
-from mlaprobe.decode.tensors import LATENT_DIM, torch, torch_dtype
+from mlaprobe.decode.tensors import HEAD_DIM, LATENT_DIM, torch, torch_dtype
 from mlaprobe.decode.triton_kernels import decode_splits, merge_splits
 from mlaprobe.decode.triton_tiles import Cut, Tile, cut, tiles_for
 from mlaprobe.padding import Tensor
@@ -58,6 +59,8 @@ class TritonPrepared:
         self._grid = (per_request, self.cut.splits, layout.batch * launch.fold)
         self._merge_block = triton.next_power_of_2(self.cut.splits)
         self._merge_columns = min(LATENT_DIM, MERGE_VALUES // self._merge_block)
+        self._engine = tile.early and _copies_tiles(layout.device)
+        self._described: tuple[int, Any] = (0, None)
         self._types = _types(launch, few_rows=tile.rows < WGMMA_ROWS)
         self.kernels = ("decode_splits",)
         self._partial: tuple[Tensor, Tensor] | None = None
@@ -87,7 +90,8 @@ class TritonPrepared:
         capture the first run."""
         t, launch = torch(), self.launch
         new = partial(t.zeros, device=launch.layout.device)
-        q, kv = new(1, dtype=launch.q_dtype), new(1, dtype=launch.kv_dtype)
+        q = new(1, dtype=launch.q_dtype)
+        kv = new((self.tile.tokens, HEAD_DIM), dtype=launch.kv_dtype)
         out, lse = new(LATENT_DIM, dtype=t.bfloat16), new(1, dtype=t.float32)
         asked = lse if launch.lse else None
         none = tuple(new(2, dtype=t.int32) for _ in range(4))
@@ -97,6 +101,22 @@ class TritonPrepared:
                 return
             self._decode((1, 1, 1), none, q, kv, *self._partial)
             self._merge(1, *self._partial, out, asked)
+
+    def _descriptors(self, kv: Tensor) -> tuple[Any, Any]:
+        """Of the cache as tiles of latent and rope values, where the device has an engine that
+        copies them."""
+        tokens = self.tile.tokens
+        if not self._engine or self.launch.layout.page_size % tokens:
+            return None, None
+        if kv.data_ptr() != self._described[0]:
+            flat = kv.view(-1, HEAD_DIM)
+            tiles = tuple(
+                TensorDescriptor.from_tensor(flat, [tokens, width])
+                for width in (LATENT_DIM, HEAD_DIM - LATENT_DIM)
+            )
+            self._described = (kv.data_ptr(), tiles)
+        found: tuple[Any, Any] = self._described[1]
+        return found
 
     def _requests(self) -> tuple[Tensor, ...]:
         layout = self.launch.layout
@@ -125,6 +145,7 @@ class TritonPrepared:
             *requests,
             launch.q_scale,
             launch.kv_scale,
+            *self._descriptors(kv),
             launch.sm_scale,
             self.cut.splits,
             self.cut.chunk,
@@ -138,6 +159,7 @@ class TritonPrepared:
             block_n=tile.tokens,
             stages=tile.stages,
             early=tile.early,
+            halves=self._types[0] is not self._types[1],
             score_type=self._types[0],
             value_type=self._types[1],
             num_warps=tile.warps,
@@ -215,6 +237,16 @@ def _units(device: Any) -> int:
     if device.type != "cuda":
         return 4
     return int(torch().cuda.get_device_properties(device).multi_processor_count)
+
+
+def _copies_tiles(device: Any) -> bool:
+    """Whether a device has an engine that copies tiles: NVIDIA's from compute capability 9.0 on.
+    The interpreter does as if."""
+    t = torch()
+    if interpreted() or device.type != "cuda" or t.version.hip is not None:
+        return interpreted()
+    found: bool = t.cuda.get_device_capability(device) >= (9, 0)
+    return found
 
 
 def _types(launch: Launch, *, few_rows: bool) -> tuple[Any, Any]:

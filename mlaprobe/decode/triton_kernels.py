@@ -67,6 +67,7 @@ def _keys(
 @triton.jit
 def _store(
     acc,
+    odd,
     top,
     total,
     out,
@@ -74,17 +75,22 @@ def _store(
     place,
     live,
     kv_scale,
+    halves: tl.constexpr,
     with_lse: tl.constexpr,
 ):
     """Writes an output and its natural log-sum-exp; rows that saw no token: zero and -inf."""
-    latent = tl.arange(0, LATENT_DIM)
     norm = tl.where(total > 0, total, 1.0)
     factor = 1.0 / norm
     if kv_scale is not None:
         factor *= tl.load(kv_scale)
-    acc = acc * factor[:, None]
-    at = out + place[:, None] * LATENT_DIM + latent[None, :]
-    tl.store(at, acc.to(out.dtype.element_ty), mask=live[:, None])
+    at = out + place[:, None] * LATENT_DIM
+    if halves:
+        column = tl.arange(0, LATENT_DIM // 2)
+        at += (column // 8 * 16 + column % 8)[None, :]
+        tl.store(at + 8, (odd * factor[:, None]).to(out.dtype.element_ty), mask=live[:, None])
+    else:
+        at += tl.arange(0, LATENT_DIM)[None, :]
+    tl.store(at, (acc * factor[:, None]).to(out.dtype.element_ty), mask=live[:, None])
     if with_lse:
         found = tl.where(total > 0, top * LN_2 + tl.log(norm), float("-inf"))
         tl.store(lse + place, found, mask=live)
@@ -97,13 +103,21 @@ def _attend(
     top,
     total,
     acc,
+    odd,
     start,
     seen,
     all_see,
+    halves: tl.constexpr,
     block_n: tl.constexpr,
     value_type: tl.constexpr,
 ):
-    """One step of the softmax over tiles: the largest score, sum and output so far."""
+    """One step of the softmax over tiles: the largest score, sum and output so far.
+
+    Args:
+        halves: whether ``acc`` has every other eight columns and ``odd`` those between. An fp8
+            tile is read from shared memory sixteen values at a time; written back as two halves
+            of 16-bit values, it meets no bank twice.
+    """
     # Under a condition, this also hides from Triton that one product feeds the other: it would
     # have every warp group compute all scores.
     if start + block_n > all_see:
@@ -114,9 +128,18 @@ def _attend(
     weights = tl.exp2(scores - base[:, None])
     decay = tl.exp2(top - base)
     total = total * decay + tl.sum(weights, 1)
+    weights = weights.to(value_type)
+    values = k_latent.to(value_type)
     acc = acc * decay[:, None]
-    acc = tl.dot(weights.to(value_type), k_latent.to(value_type), acc)
-    return above, total, acc
+    if halves:
+        odd = odd * decay[:, None]
+        eights = tl.permute(tl.reshape(values, (block_n, LATENT_DIM // 16, 2, 8)), (0, 1, 3, 2))
+        first, second = tl.split(eights)
+        acc = tl.dot(weights, tl.reshape(first, (block_n, LATENT_DIM // 2)), acc)
+        odd = tl.dot(weights, tl.reshape(second, (block_n, LATENT_DIM // 2)), odd)
+    else:
+        acc = tl.dot(weights, values, acc)
+    return above, total, acc, odd
 
 
 # What depends on the number of heads is outside the loop: one kernel for all of them.
@@ -132,6 +155,8 @@ def decode_splits(
     kv_last_page_lens,
     q_scale,
     kv_scale,
+    latent_tiles,
+    rope_tiles,
     sm_scale,
     splits,
     chunk,
@@ -145,6 +170,7 @@ def decode_splits(
     block_n: tl.constexpr,
     stages: tl.constexpr,
     early: tl.constexpr,
+    halves: tl.constexpr,
     score_type: tl.constexpr,
     value_type: tl.constexpr,
 ):
@@ -160,9 +186,13 @@ def decode_splits(
         kv: ``[num_pages, page_size, 1, 576]``.
         out: ``[splits, tokens, heads, 512]``, of float32 or of the output's type.
         lse: ``[splits, tokens, heads]`` float32.
+        latent_tiles: descriptor of ``kv`` as ``[tokens, 576]``, for tiles of ``block_n`` tokens
+            of 512 values; ``rope_tiles`` of 64. Only where a tile has one page. ``None``: every
+            tile is loaded through pointers.
         chunk: KV tokens per split, at least; a multiple of ``block_n``.
         stages: of Triton's pipeline.
         early: whether the next tile is loaded before the softmax of this one, or after.
+        halves: see ``_attend``.
         score_type: in which query and key are multiplied.
         value_type: in which weight and value are multiplied.
     """
@@ -191,7 +221,9 @@ def decode_splits(
         return
     top = tl.full((block_m,), float("-inf"), tl.float32)
     total = tl.zeros((block_m,), tl.float32)
-    acc = tl.zeros((block_m, LATENT_DIM), tl.float32)
+    width: tl.constexpr = LATENT_DIM // 2 if halves else LATENT_DIM
+    acc = tl.zeros((block_m, width), tl.float32)
+    odd = tl.zeros((block_m, width), tl.float32) if halves else 0.0
     # Tokens that a row sees, and that all rows of the tile see.
     seen = length + tl.zeros((block_m,), tl.int32)
     all_see = length
@@ -210,8 +242,28 @@ def decode_splits(
         scale *= tl.load(kv_scale)
     # Where a tile has one page, the page table is read one tile ahead, so that a tile's load waits
     # for no other load. Otherwise Triton's pipeline does so, which takes more stages.
-    page = tl.load(kv_page_indices + first + begin // page_size)
-    for start in tl.range(begin, end, block_n, num_stages=stages):
+    whole = begin
+    if latent_tiles is not None:
+        # The copy engine cannot leave out what is past the end: whole tiles only.
+        whole += tl.maximum(tl.minimum(all_see, end) - begin, 0) // block_n * block_n
+        page = tl.load(kv_page_indices + first + begin // page_size)
+        for start in tl.range(begin, whole, block_n, num_stages=stages):
+            slot = page * page_size + start % page_size
+            ahead = tl.minimum(start + block_n, end - 1) // page_size
+            page = tl.load(kv_page_indices + first + ahead)
+            k_latent = latent_tiles.load([slot, 0])
+            k_rope = rope_tiles.load([slot, LATENT_DIM])
+            scores = tl.dot(q_latent, k_latent.to(score_type).T) * scale
+            scores += tl.dot(q_rope, k_rope.to(score_type).T) * scale
+            # Always true, as below.
+            if start < end:
+                top, total, acc, odd = _attend(
+                    *(scores, k_latent, top, total, acc, odd, start, seen, all_see),
+                    *(halves, block_n, value_type),
+                )
+    rest_stages: tl.constexpr = stages if latent_tiles is None else 1
+    page = tl.load(kv_page_indices + first + tl.minimum(whole, end - 1) // page_size)
+    for start in tl.range(whole, end, block_n, num_stages=rest_stages):
         keys = _keys(kv, page, kv_page_indices, first, start, end, page_size, block_n)
         if page_size % block_n == 0:
             ahead = tl.minimum(start + block_n, end - 1) // page_size
@@ -225,14 +277,16 @@ def decode_splits(
             # Always true. Triton's pipeline puts what is under a condition last, and so loads the
             # next tile before the softmax; two tiles are all that shared memory has room for.
             if start < end:
-                top, total, acc = _attend(
-                    scores, k_latent, top, total, acc, start, seen, all_see, block_n, value_type
+                top, total, acc, odd = _attend(
+                    *(scores, k_latent, top, total, acc, odd, start, seen, all_see),
+                    *(halves, block_n, value_type),
                 )
         else:
-            top, total, acc = _attend(
-                scores, k_latent, top, total, acc, start, seen, all_see, block_n, value_type
+            top, total, acc, odd = _attend(
+                *(scores, k_latent, top, total, acc, odd, start, seen, all_see),
+                *(halves, block_n, value_type),
             )
-    _store(acc, top, total, out, lse, place, live, kv_scale, with_lse)
+    _store(acc, odd, top, total, out, lse, place, live, kv_scale, halves, with_lse)
 
 
 @triton.jit(do_not_specialize=("splits", "rows_in_all"))

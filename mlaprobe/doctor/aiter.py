@@ -42,7 +42,7 @@ def aiter_check(answers: Answers, environ: Mapping[str, str]) -> Check:
     """Which AITER it is, where it is, and which of its stages can be asked."""
     source = answers.source
     distribution: tuple[str, str] | None = getattr(source, "distribution", None)
-    name = f"AITER {source.release}" if source.release else "AITER of an unknown release"
+    name = source.release or "of an unknown release"
     location = str(getattr(source, "location", source.label))
     more = [] if distribution is None else ["distribution " + " ".join(distribution)]
     more += [] if source.commit is None else [f"commit {source.commit}"]

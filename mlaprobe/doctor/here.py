@@ -25,8 +25,8 @@ def tool_checks() -> Iterator[Check]:
     yield Check(
         topic=MLAPROBE,
         standing=Standing.FAULT if broken else Standing.OK,
-        found=f"mlaprobe {distribution_version(MLAPROBE) or '(not installed)'} "
-        f"on Python {python()}" + (f"; its C++ parser does not load: {broken}" if broken else ""),
+        found=f"{distribution_version(MLAPROBE) or 'not installed,'} on Python {python()}"
+        + (f"; its C++ parser does not load: {broken}" if broken else ""),
         how=f"rules in {rules_dir()}",
         more=tuple(f"{name} {version or 'not installed'}" for name, version in versions.items()),
         advice="install mlaprobe again, in a fresh environment" if broken else "",
@@ -36,7 +36,7 @@ def tool_checks() -> Iterator[Check]:
     yield Check(
         topic=GIT,
         standing=Standing.OK if git else Standing.NOTE,
-        found="git is there" if git else "there is no git",
+        found="found" if git else "there is none",
         how=git or "",
         advice="" if git else "install git to read REPO@REV; other sources need none",
         detail={"path": git},
@@ -142,13 +142,13 @@ def rocm_check(machine: Machine, needed: bool) -> Check:
         return Check(
             topic=ROCM,
             standing=Standing.WARNING if needed else Standing.NOTE,
-            found="ROCm is not here",
+            found="there is none",
             advice="reading AITER does not need it; running it does" if needed else "",
         )
     return Check(
         topic=ROCM,
         standing=Standing.OK,
-        found=f"ROCm {rocm.version or 'of an unknown version'}",
+        found=rocm.version or "of an unknown version",
         how=rocm.how,
         detail={"version": rocm.version},
     )
@@ -161,7 +161,7 @@ def torch_check(machine: Machine, needed: bool) -> Check:
         return Check(
             topic=TORCH,
             standing=Standing.NOTE,
-            found="PyTorch is not installed",
+            found="not installed",
             advice="reading AITER does not need it; padding tensors and mlaprobe decode do",
         )
     wrong = needed and not torch.for_rocm
@@ -169,7 +169,7 @@ def torch_check(machine: Machine, needed: bool) -> Check:
     return Check(
         topic=TORCH,
         standing=Standing.WARNING if wrong else Standing.OK,
-        found=f"PyTorch {torch.version}, built for {builds or 'the CPU'}",
+        found=f"{torch.version}, built for {builds or 'the CPU'}",
         how=torch.how,
         advice="install PyTorch for ROCm: this build does not see the GPU" if wrong else "",
         detail={"version": torch.version, "builds": dict(torch.builds)},
@@ -182,7 +182,7 @@ def triton_check(machine: Machine) -> Check:
     return Check(
         topic=TRITON,
         standing=Standing.OK if found else Standing.NOTE,
-        found=found or "Triton is not installed",
+        found=found or "not installed",
         advice="" if found else "reading AITER does not need it; mlaprobe decode on a GPU does",
         detail=dict(machine.triton),
     )

@@ -59,6 +59,8 @@ def results() -> dict[str, dict[str, Any]]:
         "rows of two tiles",
         "tile of 32",
         "tile of 64",
+        "copied tiles",
+        "copied fp8 tiles",
         "fp8",
         "fp8 in wide tiles",
         "fp8 cache",

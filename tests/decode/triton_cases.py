@@ -22,6 +22,7 @@ from mlaprobe.padplan import PadPlan
 from tests.decode.help import a_plan, a_problem, expected
 
 TILE = Tile(rows=16, tokens=16, stages=2, warps=4)
+EARLY = Tile(rows=64, tokens=16, stages=2, warps=8, early=True)
 CASES: dict[str, Callable[[], dict[str, Any]]] = {}
 
 
@@ -118,14 +119,20 @@ CASES = {
         (20, 40),
         heads=64,
         lse=True,
-        backend=Cutting(Tile(rows=64, tokens=16, stages=2, warps=8, early=True), splits=2),
+        backend=Cutting(EARLY, splits=2),
+    ),
+    "copied tiles": lambda: _run(
+        (70, 33), page_size=32, lse=True, heads=64, backend=Cutting(EARLY, splits=2, chunk=48)
+    ),
+    "copied fp8 tiles": lambda: _run(
+        (37, 21), "fp8/fp8", qlens=2, page_size=16, lse=True, backend=Cutting(EARLY, splits=2)
     ),
     "fp8": lambda: _run((33, 7), "fp8/fp8", lse=True, backend=Cutting(splits=2)),
     "fp8 in wide tiles": lambda: _run(
         (33, 7),
         "fp8/fp8",
         heads=64,
-        backend=Cutting(Tile(rows=64, tokens=16, stages=2, warps=8, early=True)),
+        backend=Cutting(EARLY),
     ),
     "fp8 cache": lambda: _run((33, 7), "bf16/fp8", lse=True, backend=Cutting(splits=2)),
     "fp8 of gfx942": lambda: _run((33, 7), "fp8/fp8", arch="gfx942"),

@@ -10,7 +10,7 @@ from mlaprobe.grid import Grid
 from mlaprobe.models import deployments, models
 from mlaprobe.output.html import Page
 from mlaprobe.results import compared
-from mlaprobe.shape import Decision, DecodeShape, Evidence, Verdict
+from mlaprobe.shape import Decision, DecodeShape, Dtype, Evidence, Verdict
 from mlaprobe.survey import Survey, survey
 from tests.output.fake import Fake, FakeSource
 from tests.output.results import MISSING, NASTY, comparison, found
@@ -24,6 +24,7 @@ HOSTILE = (
 """What ends elements, strings and comments, and what nobody sees."""
 
 
+SHAPE = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=48)
 _HARM = FakeSource(label=HOSTILE, release=HOSTILE, commit=HOSTILE, location=HOSTILE)
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html import Page, html_report, script_json
+from mlaprobe.output.html.answers import Book
 from mlaprobe.output.html.intern import base36, runs
 from mlaprobe.output.html.page import page_data
 from mlaprobe.shape import DecodeShape, Dtype, Verdict
@@ -75,6 +76,31 @@ def numbers(text: str) -> Iterator[int]:
         yield from [int(number, 36)] * int(count or "1", 36)
 
 
+def filled(text: str, shape: DecodeShape) -> str:
+    """A text with the numbers that the page fills in."""
+    heads, qlen = shape.num_heads, shape.qlen
+    for mark, number in (("\1", heads), ("\2", qlen), ("\3", heads * qlen)):
+        text = text.replace(mark, str(number))
+    return text
+
+
+@given(st.text(max_size=40) | st.from_regex(r"[a-z=:]{0,3}([0-9]{1,3}[ ,=.:]){1,6}"))
+def test_texts_with_numbers_left_open_are_read_back(text: str) -> None:
+    for heads, qlen in ((16, 1), (48, 4), (4, 4), (1, 1), (128, 8)):
+        shape = replace(pages.SHAPE, num_heads=heads, qlen=qlen)
+        book = Book()
+        place = book.said(text, shape)
+        assert filled(book.texts.things[place], shape) == printable(text)
+
+
+def test_what_is_the_same_of_many_shapes_is_there_once() -> None:
+    book = Book()
+    for heads in range(16, 129, 16):
+        shape = replace(pages.SHAPE, num_heads=heads, qlen=3)
+        book.said(f"no kernel for heads={heads}, rows {heads * 3}, qlen 3", shape)
+    assert len(book.texts.things) == 1
+
+
 @given(st.lists(st.integers(0, 50000) | st.integers(0, 2)))
 def test_runs_are_read_back(wanted: list[int]) -> None:
     assert list(numbers(runs(wanted))) == wanted
@@ -109,7 +135,8 @@ def test_every_cell_is_the_decision(text: str) -> None:
                 verdict, _, passes, _, _, message, kernels, *_ = data["records"][record]
                 assert texts[verdict] == decision.verdict.value
                 assert passes == decision.fold
-                assert message < 0 or texts[message] == decision.message
+                said = "" if message < 0 else filled(texts[message], shape)
+                assert said == (decision.message or "")
                 assert [texts[data["kernels"][k][0]] for k in kernels] == [
                     kernel.symbol for kernel in decision.kernels
                 ]

@@ -10,18 +10,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from functools import lru_cache
 from html import escape
-from pathlib import Path
 
 from mlaprobe.output.escape import printable
+from mlaprobe.output.html.assets import asset
 from mlaprobe.output.html.page import Page, page_data
 from mlaprobe.output.report import where_found
 
 __all__ = ["Page", "html_report"]
 
-_FOLDER = Path(__file__).parent
-STYLES = ("page.css",)
+STYLES = ("palette.css", "page.css")
 SCRIPTS = ("common.js", "map.js", "lists.js")
 _TEMPLATE = """\
 <!DOCTYPE html>
@@ -48,7 +46,7 @@ mlaprobe report.</noscript>
 
 def html_report(page: Page) -> str:
     """The whole file."""
-    style, script = _asset(STYLES), _asset(SCRIPTS)
+    style, script = asset(STYLES), asset(SCRIPTS)
     return _TEMPLATE.format(
         title=escape(f"MLA decode of {printable(where_found(page.survey.source))}"),
         style=style,
@@ -64,12 +62,6 @@ def script_json(value: object) -> str:
     or nest one."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=True)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-@lru_cache(maxsize=2)
-def _asset(names: tuple[str, ...]) -> str:
-    """Files of this package as one text, as a browser sees it between the tags."""
-    return "\n" + "".join((_FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
 def _hash(text: str) -> str:

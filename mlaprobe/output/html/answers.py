@@ -3,6 +3,7 @@ cells as numbers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,11 +14,15 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.html.intern import Interner, runs
 from mlaprobe.output.report import varying
 from mlaprobe.output.rows import key_row
-from mlaprobe.shape import Decision, Evidence, Kernel, StageOutcome
+from mlaprobe.shape import Decision, DecodeShape, Evidence, Kernel, StageOutcome
 from mlaprobe.survey import Answer, Block, Setting, Survey
 
 NONE = -1
 """In place of a number that stands for something."""
+HEADS, QLEN, ROWS = "\1", "\2", "\3"
+"""In a text, in place of the shape's head count, its query length, and one times the other. No
+other text holds these characters."""
+_NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9][0-9]{0,8})(?![\w.])")
 
 
 class Book:
@@ -34,6 +39,17 @@ class Book:
         """A text from the source, harmless; ``NONE`` for none."""
         return NONE if text is None else self.texts(printable(str(text)))
 
+    def said(self, text: object, shape: DecodeShape) -> int:
+        """A text about a shape: its numbers that equal those of the shape are left open, so that
+        what says the same of many shapes is there once."""
+        if text is None:
+            return NONE
+        rows = shape.num_heads * shape.qlen
+        # The first that fits: the page fills in what each mark stands for.
+        marks = {rows: ROWS, shape.qlen: QLEN, shape.num_heads: HEADS}
+        plain = printable(str(text))
+        return self.texts(_NUMBER.sub(lambda found: marks.get(int(found[0]), found[0]), plain))
+
     def clause(self, evidence: Evidence) -> int:
         """A place in the source."""
         file, text = self.text(evidence.file), self.text(evidence.text)
@@ -44,23 +60,24 @@ class Book:
         present, defined = there[kernel.co_present], there[kernel.has_symbol]
         return self.kernels((self.text(kernel.symbol), self.text(kernel.co), present, defined))
 
-    def _outcome(self, outcome: StageOutcome) -> int:
+    def _outcome(self, outcome: StageOutcome, shape: DecodeShape) -> int:
+        same = outcome.final_heads == shape.num_heads
         return self.outcomes(
             (
                 self.text(outcome.stage),
                 self.text(outcome.status),
                 outcome.fold,
                 outcome.qlen_fold,
-                outcome.final_heads or 0,
+                NONE if same else outcome.final_heads or 0,
                 self.text(outcome.entry),
                 tuple(map(self.clause, outcome.evidence)),
-                self.text(outcome.message),
+                self.said(outcome.message, shape),
             )
         )
 
     def record(self, decision: Decision) -> int:
         """What a cell shows, and what there is to say about it."""
-        key = key_row(decision.key)
+        shape, key = decision.shape, key_row(decision.key)
         pairs = None if key is None else ", ".join(f"{name}={value}" for name, value in key.items())
         shown = cell(Answer(decision=decision))
         return self.records(
@@ -70,11 +87,11 @@ class Book:
                 max(decision.fold, 1) * max(decision.qlen_fold, 1),
                 self.text(decision.failure),
                 self.text(decision.stage),
-                self.text(decision.message),
+                self.said(decision.message, shape),
                 tuple(map(self._kernel, decision.kernels)),
-                self.text(pairs),
-                tuple(self._outcome(outcome) for _, outcome in decision.stages),
-                tuple(map(self.text, decision.notes)),
+                self.said(pairs, shape),
+                tuple(self._outcome(outcome, shape) for _, outcome in decision.stages),
+                tuple(self.said(note, shape) for note in decision.notes),
             )
         )
 

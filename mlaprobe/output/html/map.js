@@ -156,17 +156,18 @@ function detailOf(block, row, column) {
   const title = [`${block.arch} ${block.dtype}, ${plural(heads, "head")}, qlen ${qlen}`, ...asked].join(", ");
   const badge = text(verdict) === "FOLDED" ? `FOLDED by ${passes}` : text(verdict);
   const was = row.was[column];
+  const fill = (at) => text(at).replace(/[\u0001-\u0003]/g, (mark) => [heads, qlen, heads * qlen][mark.charCodeAt(0) - 1]);
   const others = otherSettings(setting).map(([name, other]) => `${name}: ${inWords(recordAt(block, row.at, column, other))}`);
   return [
     el("h3", { "aria-live": "polite" }, el("span", { class: `badge ${styleOf(text(verdict), passes)}` }, badge), " ", title),
     row.heads.length > 1 ? el("p", { class: "dim" }, `Alike: ${rangeOf(row.heads)} heads.`) : "",
     el("p", {}, `${WORDS[text(verdict)].meaning[0].toUpperCase()}${WORDS[text(verdict)].meaning.slice(1)}.`, failure < 0 ? "" : ` ${FAILURES[text(failure)]}`),
     was === null ? "" : el("p", { class: "was-line" }, `In ${DATA.before}: ${was}`),
-    message < 0 ? "" : el("p", {}, stage < 0 ? "" : el("b", {}, `${text(stage)}: `), text(message)),
+    message < 0 ? "" : el("p", {}, stage < 0 ? "" : el("b", {}, `${text(stage)}: `), fill(message)),
     kernels.map((at) => kernelLine(DATA.kernels[at])),
-    key < 0 ? "" : el("p", {}, el("b", {}, "key "), el("code", {}, text(key))),
-    el("table", { class: "chain" }, el("tbody", {}, outcomes.map((at) => stageRow(DATA.outcomes[at], text(stage))))),
-    notes.length ? el("ul", {}, notes.map((at) => el("li", {}, text(at)))) : "",
+    key < 0 ? "" : el("p", {}, el("b", {}, "key "), el("code", {}, fill(key))),
+    el("table", { class: "chain" }, el("tbody", {}, outcomes.map((at) => stageRow(DATA.outcomes[at], text(stage), heads, fill)))),
+    notes.length ? el("ul", {}, notes.map((at) => el("li", {}, fill(at)))) : "",
     others.length ? el("p", {}, el("b", {}, "Otherwise: "), others.join("; ")) : "",
     command(commandFor(block, heads, qlen, setting)),
   ].flat().filter((each) => each !== "");
@@ -177,7 +178,8 @@ function kernelLine([symbol, file, present, defined]) {
   return el("p", {}, el("b", {}, "kernel "), el("code", {}, text(symbol)), " in ", el("span", { class: "place" }, text(file)), there ? ` (${there})` : "");
 }
 
-function stageRow([stage, status, fold, qfold, heads, entry, clauses, message], decided) {
+function stageRow([stage, status, fold, qfold, final, entry, clauses, message], decided, asked, fill) {
+  const heads = final < 0 ? asked : final;
   const said = [text(status)];
   if (fold > 1) said.push(`batch x ${fold}`);
   if (qfold > 1) said.push(`qlen x ${qfold}`);
@@ -188,7 +190,7 @@ function stageRow([stage, status, fold, qfold, heads, entry, clauses, message], 
     { class: text(stage) === decided ? "decided" : null },
     el("th", { scope: "row" }, text(stage)),
     el("td", {}, said.join(", ")),
-    el("td", {}, clauses.map((at) => el("div", {}, clause(at))), message >= 0 && !clauses.length ? text(message) : ""),
+    el("td", {}, clauses.map((at) => el("div", {}, clause(at))), message >= 0 && !clauses.length ? fill(message) : ""),
   );
 }
 
