@@ -27,7 +27,7 @@ def doctor(
     """Looks at AITER, its files and stages, the variables that are set, the GPU, ROCm, PyTorch,
     Triton and the bundled releases, and says what to do about each problem.
 
-    Nothing is changed, and AITER is not imported.
+    Nothing is changed. AITER is not imported, except to ask a query of its own, where it has one.
     """
     return _run(aiter, format=format, output=output, quiet=quiet)
 

@@ -1,6 +1,7 @@
 """Looks at everything that an answer of mlaprobe depends on here, and says what to do about it.
 
-Nothing is changed, and AITER is not imported.
+Nothing is changed. AITER is not imported, except to ask a query of its own, where it has one: in a
+process apart.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from mlaprobe.doctor.aiter import aiter_check, stranger_checks, unreadable
 from mlaprobe.doctor.answers import answers_check, knobs_check, sample
 from mlaprobe.doctor.files import files_check
 from mlaprobe.doctor.here import bundled_check, machine_checks, tool_checks
+from mlaprobe.doctor.query import query_check
 from mlaprobe.doctor.words import Check, Checkup, Standing
 from mlaprobe.errors import SourceError
 from mlaprobe.interface import Answers
@@ -70,3 +72,6 @@ def _source_checks(
     grid = sample(here or answers.archs)
     yield answers_check(answers, grid, step)
     yield knobs_check(answers, grid, environ, step)
+    torch = machine.torch
+    rocm = torch is not None and torch.for_rocm
+    yield from query_check(answers, grid[0].archs, rocm=rocm)
