@@ -33,6 +33,18 @@ MODEL = Record(
         "reference": ListOf(Text(), at_least=1),
     }
 )
+CROSSOVER = Record(
+    required={
+        "heads": whole(1),
+        "launched": whole(1),
+        "qlen": whole(1),
+        "batch": whole(1),
+        "loses": whole(0),
+        "wins": whole(0),
+    }
+)
+"""From which KV length on padding was measured to pay, for people: ``loses`` is the longest
+length at which it did not, ``wins`` the shortest from which on it did; 0: there is none."""
 PROFILE = Record(
     required={
         "name": Text(),
@@ -43,7 +55,13 @@ PROFILE = Record(
         "batch": whole(1),
         "points": ListOf(POINT, at_least=1),
     },
-    optional={"aiter": Text(), "hardware": Text(), "reference": ListOf(Text())},
+    optional={
+        "aiter": Text(),
+        "hardware": Text(),
+        "reference": ListOf(Text()),
+        "note": Text(),
+        "crossovers": ListOf(CROSSOVER),
+    },
 )
 """A measured profile: YAML or JSON, as the decode bench writes it."""
 

@@ -20,7 +20,7 @@ from mlaprobe.errors import MlaprobeError
 PROGRAM = "mlaprobe"
 COMMANDS = (
     *("report", "explain", "table", "resolve", "models", "snapshot", "compare", "check"),
-    *("findings", "history", "doctor", "decode"),
+    *("findings", "history", "doctor", "decode", "bench"),
 )
 """In the order of ``--help``. A command is a module of this package with a ``register``."""
 DEBUG_VARIABLE = "MLAPROBE_DEBUG"

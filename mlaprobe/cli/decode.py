@@ -88,7 +88,7 @@ def decode(
 
 
 def _decode(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import common, emit
+    from mlaprobe.cli import common, emit, machine
     from mlaprobe.cli.progress import Progress
     from mlaprobe.decode.surroundings import surroundings
     from mlaprobe.errors import UsageError
@@ -100,7 +100,7 @@ def _decode(given: dict[str, Any]) -> int:
         if given[option] is None:
             raise UsageError(f"missing option '--{option}'", hint="or --selftest")
     problem = _problem(given)
-    answers = _answers(given)
+    answers = machine.answers(given)
     plan = _plan(answers, given, problem, given["mode"])
     from mlaprobe.decode.running import Session
 
@@ -150,12 +150,12 @@ def _runs(
 
 
 def _problem(given: dict[str, Any]) -> Problem:
-    from mlaprobe.cli import common
+    from mlaprobe.cli import common, machine
     from mlaprobe.decode.problem import Problem
 
     q_dtype, kv_dtype = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
     return Problem(
-        arch=_arch(given),
+        arch=machine.arch(given),
         num_heads=common.parse_number("--heads", given["heads"]),
         q_dtype=q_dtype,
         kv_dtype=kv_dtype,
@@ -164,7 +164,7 @@ def _problem(given: dict[str, Any]) -> Problem:
         page_size=common.parse_number("--page-size", given["page_size"]),
         lse=given["lse"],
         persistent=given["persistent"],
-        device=_device(given),
+        device=machine.device(given["device"]),
     )
 
 
@@ -185,61 +185,6 @@ def _kv_lens(text: str, batch: str | None) -> tuple[int, ...]:
             hint="name one for all, or one for each request",
         )
     return lens
-
-
-def _arch(given: dict[str, Any]) -> str:
-    from mlaprobe.cli import common, emit
-    from mlaprobe.decode.rules import rules
-    from mlaprobe.local import arch, archs
-
-    if given["arch"] is not None:
-        return common.parse_one("--arch", common.parse_archs("--arch", given["arch"]))
-    if archs():
-        return arch()
-    emit.warn(
-        f"no AMD GPU is here: the plan is for {rules().arch} (--arch names another)",
-        quiet=given["quiet"],
-    )
-    return rules().arch
-
-
-def _device(given: dict[str, Any]) -> str:
-    from mlaprobe.decode.surroundings import default_device
-    from mlaprobe.decode.tensors import torch
-    from mlaprobe.errors import UsageError
-
-    named = given["device"]
-    if named is None:
-        return default_device()
-    t = torch()
-    try:
-        device = t.device(named)
-        t.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = (str(error).splitlines() or ["no reason given"])[0]
-        raise UsageError(
-            f"--device: {named} cannot be used: {reason}", hint="use cpu, cuda or cuda:1"
-        ) from None
-    if device.type == "cuda" and device.index is None:
-        return "cuda:0"
-    return str(device)
-
-
-def _answers(given: dict[str, Any]) -> LiveAnswers:
-    from mlaprobe.cli import common, emit
-    from mlaprobe.errors import SourceError
-    from mlaprobe.probing import INSTALLED, installed_or_bundled
-
-    if given["aiter"] != INSTALLED:
-        return common.load(given["aiter"])
-    try:
-        return common.load(INSTALLED)
-    except SourceError as error:
-        found = installed_or_bundled()
-        emit.warn(
-            f"{error.message}: the plan is made by {found.source.label}", quiet=given["quiet"]
-        )
-        return found
 
 
 def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: str) -> PadPlan:
@@ -268,13 +213,13 @@ def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: s
 
 
 def _selftest(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import common, emit
+    from mlaprobe.cli import common, emit, machine
     from mlaprobe.cli.progress import Progress
     from mlaprobe.decode.selftest import Report, selftest
 
     common.parse_choice("--format", given["format"], FORMATS)
-    device, arch = _device(given), _arch(given)
-    answers = _answers(given)
+    device, arch = machine.device(given["device"]), machine.arch(given)
+    answers = machine.answers(given)
     with Progress("shapes run", quiet=given["quiet"]) as progress:
 
         def keep(report: Report) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 from mlaprobe.decode.tensors import torch
 
 FLUSH_BYTES = 1 << 29
-"""Written before each call where caches must be cold: more than any GPU's last-level cache."""
+"""Read before each call where caches must be cold: more than any GPU's last-level cache. Reading
+leaves nothing behind that the call would have to wait for until it is written back."""
 WARM_UP = 3
 MOST_RUNS = 50
 
@@ -99,8 +100,8 @@ def _on_device(call: Callable[[], Any], flush: Callable[[], Any]) -> float:
 
 
 def _flusher(device: Any) -> Callable[[], Any]:
-    buffer = torch().empty(FLUSH_BYTES, dtype=torch().int8, device=device)
-    return lambda: buffer.zero_()
+    buffer = torch().zeros(FLUSH_BYTES // 4, dtype=torch().int32, device=device)
+    return lambda: buffer.amax()
 
 
 def _nothing() -> None:

@@ -1,0 +1,248 @@
+"""``mlaprobe bench``: measure fold against pad here, and write a cost profile."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from mlaprobe.cli import options as o
+
+if TYPE_CHECKING:
+    from mlaprobe.decode.bench import Point, Sweep
+    from mlaprobe.decode.benchfile import Kept
+
+FORMATS = ("text", "json")
+QUICK_SECONDS = 95.0
+"""Of --quick: no case is begun later. The rest of two minutes is for the last one."""
+QUICK = {"heads": "16,48,64,96,128", "batch": "1,32", "kv_len": "512,8192", "qlen": "1"}
+FULL = {
+    "heads": "16,32,48,64,80,96,112,128",
+    "batch": "1,8,52",
+    "kv_len": "128,512,2048,8192,16384,65536",
+    "qlen": "1",
+}
+CPU = {"heads": "16,48,64", "batch": "1,2", "kv_len": "64,256", "qlen": "1"}
+"""Where there is no GPU, the float32 reference runs: enough to see how the command works."""
+EPILOG = """\b
+Examples:
+  mlaprobe bench --quick                                     two minutes, this machine's GPU
+  mlaprobe bench --results mi355x.jsonl --profiles .         everything; goes on where it stopped
+  mlaprobe bench --heads 48,96 --dtype fp8/fp8 --batch 1,52 --kv-len 128,2048,16384
+  mlaprobe bench --arch gfx950 --aiter ~/src/aiter@v0.1.20 --backend triton
+  mlaprobe bench --native 16,64,128                          what folding costs on any GPU
+  mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --profile \\
+      mlaprobe-gfx950-fp8-fp8.json                           what the profile is for
+
+A profile is written for each pair of dtypes. Its arch is that of the GPU it was measured on, so
+that figures of another GPU are not taken for an AMD one's.
+"""
+_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
+
+
+def bench(
+    ctx: typer.Context,
+    heads: o.HeadsList = None,
+    dtype: o.DtypeList = None,
+    batch: Annotated[_Text, typer.Option("--batch", metavar="LIST", help="Requests.")] = None,
+    kv_len: Annotated[
+        _Text, typer.Option("--kv-len", metavar="LIST", help="KV tokens of each request.")
+    ] = None,
+    qlen: o.QlenList = None,
+    page_size: o.PageSizeOne = "1",
+    lse: o.LseFlag = False,
+    backend: str = typer.Option("auto", "--backend", help="auto, aiter, triton or torch."),
+    arch: Annotated[
+        _Text, typer.Option("--arch", metavar="ARCH", help="Default: this machine's GPU.")
+    ] = None,
+    aiter: o.AiterOption = "installed",
+    device: Annotated[
+        _Text, typer.Option("--device", metavar="DEVICE", help="Default: a GPU if there is one.")
+    ] = None,
+    native: Annotated[
+        _Text,
+        typer.Option(
+            "--native",
+            metavar="LIST",
+            help="Head counts to take for native, others folded, whatever an AITER does.",
+        ),
+    ] = None,
+    quick: bool = typer.Option(False, "--quick", help="A small sweep, in two minutes."),
+    results: Annotated[
+        str,
+        typer.Option("--results", metavar="FILE", help="What is measured, as JSON lines."),
+    ] = "mlaprobe-bench.jsonl",
+    profiles: Annotated[
+        str, typer.Option("--profiles", metavar="DIR", help="Where cost profiles go.")
+    ] = ".",
+    retry: bool = typer.Option(
+        False, "--retry", help="Measure again what ended the process or had no memory."
+    ),
+    format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Times decodes as they are and padded, in turn, over head counts, KV lengths, batches, query
+    lengths and dtypes; says from which KV length on padding is faster; writes a cost profile.
+
+    An interrupted sweep goes on where it stopped: what --results holds is not measured again.
+    """
+    _run(ctx.params, time.monotonic())
+
+
+def _run(given: dict[str, Any], start: float) -> None:
+    from pathlib import Path
+
+    from mlaprobe.cli import common, emit, machine
+    from mlaprobe.decode.benchfile import environment, load
+    from mlaprobe.output.bench_data import bench_json
+    from mlaprobe.output.bench_text import bench as lines_of
+
+    common.parse_choice("--format", given["format"], FORMATS)
+    sweep = _sweep(given, machine.device(given["device"]), machine.arch(given))
+    folder = _folder(given["profiles"])
+    kept = load(Path(given["results"]))
+    answers, label = _decisions(given, sweep.arch)
+    around = environment(sweep, label)
+    _measure(given, sweep, kept, answers, around, start)
+    held = load(Path(given["results"])).points
+    points = [held[case] for case in sweep.cases if case in held]
+    left = len(sweep.cases) - len(points)
+    written = _write_profiles(points, around, folder)
+    if given["format"] == "json":
+        emit.write([bench_json(points, left, around, written)], given["output"])
+        return
+    wide = emit.width(given["output"])
+    lines = lines_of(points, left, around, written, width=wide)
+    emit.write_lines(lines, given["output"])
+
+
+def _measure(
+    given: dict[str, Any],
+    sweep: Sweep,
+    kept: Kept,
+    answers: Any,
+    around: dict[str, Any],
+    start: float,
+) -> None:
+    from pathlib import Path
+
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.decode.bench import run
+    from mlaprobe.decode.benchfile import CRASHED, Writer
+
+    todo = tuple(
+        case
+        for case in sweep.cases
+        if _open(kept.points.get(case), crashed=CRASHED, retry=given["retry"])
+    )
+    deadline = start + QUICK_SECONDS if given["quick"] else None
+    with (
+        Writer(Path(given["results"]), kept, around) as file,
+        Progress("cases measured", len(todo), quiet=given["quiet"]) as progress,
+    ):
+        for point in run(answers, sweep, todo, begin=file.begin, deadline=deadline):
+            file.add(point)
+            progress.step()
+
+
+def _open(point: Point | None, *, crashed: str, retry: bool) -> bool:
+    """Whether a case is to be measured. What failed in an ordinary way is tried again; what ended
+    the process would end it again."""
+    from mlaprobe.decode.bench import FAILED, MEASURED
+
+    if point is None:
+        return True
+    if retry:
+        return point.status != MEASURED
+    return point.status == FAILED and point.reason != crashed
+
+
+def _sweep(given: dict[str, Any], device: str, arch: str) -> Sweep:
+    from mlaprobe.cli import common
+    from mlaprobe.decode.bench import Sweep
+    from mlaprobe.shape import Dtype
+
+    usual = QUICK if given["quick"] else FULL
+    if device == "cpu":
+        usual = CPU
+    numbers = {
+        name: common.parse_numbers("--" + name.replace("_", "-"), given[name] or default)
+        for name, default in usual.items()
+    }
+    pairs = ((Dtype.BF16, Dtype.BF16), (Dtype.FP8, Dtype.FP8))
+    return Sweep(
+        arch=arch,
+        heads=numbers["heads"],
+        dtypes=common.parse_dtypes("--dtype", given["dtype"]) if given["dtype"] else pairs,
+        qlens=numbers["qlen"],
+        batches=numbers["batch"],
+        kv_lens=numbers["kv_len"],
+        page_size=common.parse_number("--page-size", given["page_size"]),
+        lse=given["lse"],
+        backend=_backend(given, device),
+        device=device,
+        seconds=0.15 if given["quick"] else 0.5,
+    )
+
+
+def _backend(given: dict[str, Any], device: str) -> str:
+    """The back end; AITER's own decides for itself what it folds."""
+    from mlaprobe.cli import common
+    from mlaprobe.decode.backends import AUTO, NAMES
+    from mlaprobe.errors import UsageError
+
+    named = common.parse_choice("--backend", given["backend"], (AUTO, *NAMES))
+    if given["native"] is None:
+        return named
+    if named == "aiter":
+        raise UsageError("--native and --backend aiter: AITER folds what it folds")
+    if named == AUTO:
+        return "torch" if device == "cpu" else "triton"
+    return named
+
+
+def _decisions(given: dict[str, Any], arch: str) -> tuple[Any, str]:
+    """Who decides what is folded, and its name."""
+    from mlaprobe.cli import common, machine
+    from mlaprobe.decode.pretend import Pretended
+
+    if given["native"] is None:
+        answers = machine.answers(given)
+        return answers, answers.source.release or answers.source.label
+    native = common.parse_numbers("--native", given["native"])
+    pretended = Pretended(native=native, archs=(arch,))
+    return pretended, pretended.label
+
+
+def _folder(name: str) -> Any:
+    from pathlib import Path
+
+    from mlaprobe.errors import UsageError
+
+    folder = Path(name)
+    if not folder.is_dir():
+        raise UsageError(f"--profiles: {name} is no directory", hint="make it first")
+    return folder
+
+
+def _write_profiles(points: list[Point], around: dict[str, Any], folder: Any) -> tuple[str, ...]:
+    """Writes a profile per pair of dtypes, and says where."""
+    import json
+
+    from mlaprobe.cli import emit
+    from mlaprobe.decode.crossover import profiles
+
+    written = []
+    for profile in profiles(points, around):
+        name = "-".join(("mlaprobe", profile["arch"], profile["q_dtype"], profile["kv_dtype"]))
+        file = str(folder / f"{name}.json")
+        emit.write([json.dumps(profile, indent=1) + "\n"], file)
+        written.append(file)
+    return tuple(written)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(bench)

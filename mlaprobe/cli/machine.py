@@ -1,0 +1,73 @@
+"""What commands that run decodes share: the device, the arch to plan for, the source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mlaprobe.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from mlaprobe.interface import LiveAnswers
+
+
+def device(named: str | None) -> str:
+    """The torch device that was named, or a GPU where there is one.
+
+    Raises:
+        UsageError: it cannot be used.
+        NoTorchError: PyTorch is not installed.
+    """
+    from mlaprobe.decode.surroundings import default_device
+    from mlaprobe.decode.tensors import torch
+
+    if named is None:
+        return default_device()
+    t = torch()
+    try:
+        found = t.device(named)
+        t.empty(0, device=found)
+    except (RuntimeError, AssertionError) as error:
+        reason = (str(error).splitlines() or ["no reason given"])[0]
+        raise UsageError(
+            f"--device: {named} cannot be used: {reason}", hint="use cpu, cuda or cuda:1"
+        ) from None
+    return "cuda:0" if found.type == "cuda" and found.index is None else str(found)
+
+
+def arch(given: dict[str, Any]) -> str:
+    """The arch that was named, or this machine's, or one to plan for where it has none."""
+    from mlaprobe.cli import common, emit
+    from mlaprobe.decode.rules import rules
+    from mlaprobe.local import arch as local_arch
+    from mlaprobe.local import archs
+
+    if given["arch"] is not None:
+        return common.parse_one("--arch", common.parse_archs("--arch", given["arch"]))
+    if archs():
+        return local_arch()
+    emit.warn(
+        f"no AMD GPU is here: the plan is for {rules().arch} (--arch names another)",
+        quiet=given["quiet"],
+    )
+    return rules().arch
+
+
+def answers(given: dict[str, Any]) -> LiveAnswers:
+    """The source that was named; where none is installed, the newest bundled release.
+
+    Raises:
+        SourceError: there is none.
+    """
+    from mlaprobe.cli import common, emit
+    from mlaprobe.probing import INSTALLED, installed_or_bundled
+
+    if given["aiter"] != INSTALLED:
+        return common.load(given["aiter"])
+    try:
+        return common.load(INSTALLED)
+    except SourceError as error:
+        found = installed_or_bundled()
+        emit.warn(
+            f"{error.message}: the plan is made by {found.source.label}", quiet=given["quiet"]
+        )
+        return found

@@ -1,0 +1,284 @@
+"""Measures a sweep of decodes, each as it is and padded, in turn.
+
+What is launched, folded how often, is what AITER would do on the sweep's arch; which back end
+carries it out, and on what device, is part of every result.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.decode import backends
+from mlaprobe.decode.driver import Driver
+from mlaprobe.decode.memory import OutOfMemoryError
+from mlaprobe.decode.problem import Inputs, Problem, make_inputs
+from mlaprobe.decode.tensors import torch
+from mlaprobe.decode.timing import Timing, time_calls
+from mlaprobe.errors import MlaprobeError
+from mlaprobe.padplan import Mode, PadPlan
+from mlaprobe.resolve import plan
+from mlaprobe.resolver import Decider
+from mlaprobe.shape import Dtype, Route
+
+STAY, PAD = "stay", "pad"
+MEASURED, SKIPPED, FAILED = "measured", "skipped", "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One decode of a sweep."""
+
+    heads: int
+    """Query heads."""
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    qlen: int
+    """Query tokens per request."""
+    batch: int
+    """Requests."""
+    kv_len: int
+    """KV tokens of each request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What to measure."""
+
+    arch: str
+    """Whose decisions are carried out."""
+    heads: tuple[int, ...]
+    dtypes: tuple[tuple[Dtype, Dtype], ...]
+    """Of query and cache."""
+    qlens: tuple[int, ...]
+    batches: tuple[int, ...]
+    kv_lens: tuple[int, ...]
+    page_size: int = 1
+    lse: bool = False
+    backend: str = backends.AUTO
+    device: str = "cuda"
+    """A torch device."""
+    seconds: float = 0.5
+    """For each decode: how long its runs may take."""
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Every decode, small caches first; those that read the same cache follow each other."""
+        found = [
+            Case(heads=h, q_dtype=q, kv_dtype=kv, qlen=qlen, batch=batch, kv_len=kv_len)
+            for batch, kv_len in sorted(
+                ((b, n) for b in self.batches for n in self.kv_lens), key=lambda x: (x[0] * x[1], x)
+            )
+            for q, kv in self.dtypes
+            for qlen in self.qlens
+            for h in self.heads
+        ]
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """One way to launch a decode."""
+
+    name: str
+    """``stay``: the next multiple of 16 heads, as AITER runs it; ``pad``: a native count."""
+    launched: int
+    """Query heads, padding included."""
+    fold: int
+    """How often the KV tokens are read."""
+    verdict: str
+    """What AITER does with it on the sweep's arch."""
+    backend: str
+    """What ran it; empty: it was not run, because AITER would not."""
+    timing: Timing | None = None
+    graph: bool = False
+    """Whether a captured graph was timed, without the host's share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What came of a case."""
+
+    case: Case
+    status: str
+    """``measured``, ``skipped`` (the device has too little memory) or ``failed``."""
+    forms: tuple[Form, ...] = ()
+    reason: str = ""
+    """Why it was skipped, or how it failed."""
+
+    def form(self, name: str) -> Form | None:
+        """The form of that name, if it was timed."""
+        return next((f for f in self.forms if f.name == name and f.timing is not None), None)
+
+
+def run(
+    capability: Decider,
+    sweep: Sweep,
+    cases: tuple[Case, ...],
+    *,
+    begin: Callable[[Case], None] | None = None,
+    deadline: float | None = None,
+) -> Iterator[Point]:
+    """Measures cases, one after the other.
+
+    A case that fails, or for which there is no memory, is a point that says so.
+
+    Args:
+        begin: called before each case is measured.
+        deadline: of ``time.monotonic()``: no case is begun after it.
+
+    Raises:
+        NoTorchError: PyTorch is not installed.
+    """
+    store = _Store(sweep)
+    for case in cases:
+        if deadline is not None and time.monotonic() >= deadline:
+            return
+        if begin is not None:
+            begin(case)
+        yield _guarded(capability, sweep, case, store)
+    store.clear()
+
+
+def _guarded(capability: Decider, sweep: Sweep, case: Case, store: _Store) -> Point:
+    try:
+        return Point(case=case, status=MEASURED, forms=_measure(capability, sweep, case, store))
+    except (OutOfMemoryError, torch().OutOfMemoryError):
+        store.clear()
+        return Point(case=case, status=SKIPPED, reason="out of memory")
+    except MlaprobeError as error:
+        return Point(case=case, status=FAILED, reason=error.message)
+    except Exception as error:
+        # Whatever a back end's library raises: what was measured before must not be lost.
+        lines = str(error).splitlines() or [""]
+        return Point(case=case, status=FAILED, reason=f"{type(error).__name__}: {lines[0]}")
+
+
+def _measure(capability: Decider, sweep: Sweep, case: Case, store: _Store) -> tuple[Form, ...]:
+    plans = {name: _plan(capability, sweep, case, mode) for name, mode in _MODES.items()}
+    if plans[PAD].padded_num_heads == plans[STAY].padded_num_heads:
+        del plans[PAD]
+    inputs = store.inputs(case)
+    drivers = {
+        name: Driver(
+            found,
+            inputs.layout,
+            q_scale=inputs.q_scale,
+            kv_scale=inputs.kv_scale,
+            backend=sweep.backend,
+        )
+        for name, found in plans.items()
+        if found.verdict.runs
+    }
+    calls = {name: _call(driver, inputs, sweep.device) for name, driver in drivers.items()}
+    timings = dict(
+        zip(
+            calls,
+            time_calls(
+                [call for call, _ in calls.values()],
+                sweep.device,
+                budget_s=sweep.seconds,
+            ),
+            strict=True,
+        )
+        if calls
+        else ()
+    )
+    return tuple(
+        Form(
+            name=name,
+            launched=found.padded_num_heads,
+            fold=drivers[name].launch.fold if name in drivers else 1,
+            verdict=found.verdict.value,
+            backend=drivers[name].backend.name if name in drivers else "",
+            timing=timings.get(name),
+            graph=name in calls and calls[name][1],
+        )
+        for name, found in plans.items()
+    )
+
+
+_MODES = {STAY: Mode.OFF, PAD: Mode.FORCE}
+
+
+def _plan(capability: Decider, sweep: Sweep, case: Case, mode: Mode) -> PadPlan:
+    return plan(
+        case.heads,
+        capability=capability,
+        arch=sweep.arch,
+        q_dtype=case.q_dtype,
+        kv_dtype=case.kv_dtype,
+        qlens=case.qlen,
+        lse=sweep.lse,
+        mode=mode,
+        page_size=sweep.page_size,
+        route=Route.ASM,
+        batch=case.batch,
+    )
+
+
+def _call(driver: Driver, inputs: Inputs, device: str) -> tuple[Callable[[], Any], bool]:
+    """The decode as something to time: a graph of it where there is a GPU that can capture it."""
+    t = torch()
+
+    def call() -> Any:
+        return driver(inputs.q, inputs.kv)
+
+    call()
+    if t.device(device).type != "cuda":
+        return call, False
+    t.cuda.synchronize(device)
+    graph = t.cuda.CUDAGraph()
+    try:
+        with t.cuda.graph(graph):
+            call()
+    except MlaprobeError:
+        t.cuda.synchronize(device)
+        return call, False
+    return graph.replay, True
+
+
+class _Store:
+    """Inputs, of which those of the last cache are kept: making them takes longer than most
+    decodes do."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+        self._key: tuple[Any, ...] = ()
+        self._inputs: Inputs | None = None
+
+    def clear(self) -> None:
+        """Gives memory back."""
+        self._key, self._inputs = (), None
+        if torch().cuda.is_available():
+            torch().cuda.empty_cache()
+
+    def inputs(self, case: Case) -> Inputs:
+        """Random inputs for a case."""
+        key = (case.q_dtype, case.kv_dtype, case.qlen, case.batch, case.kv_len)
+        if self._inputs is None or self._key != key:
+            self.clear()
+            self._inputs, self._key = make_inputs(self._problem(case)), key
+        kept = self._inputs
+        return Inputs(
+            q=kept.q[:, : case.heads].contiguous(),
+            kv=kept.kv,
+            layout=kept.layout,
+            q_scale=kept.q_scale,
+            kv_scale=kept.kv_scale,
+        )
+
+    def _problem(self, case: Case) -> Problem:
+        """The problem with all heads of the sweep: a case has the first of them."""
+        return Problem(
+            arch=self._sweep.arch,
+            num_heads=max(self._sweep.heads),
+            q_dtype=case.q_dtype,
+            kv_dtype=case.kv_dtype,
+            kv_lens=(case.kv_len,) * case.batch,
+            qlen=case.qlen,
+            page_size=self._sweep.page_size,
+            device=self._sweep.device,
+        )

@@ -1,0 +1,151 @@
+"""What a bench measured, as a person reads it: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mlaprobe.decode.bench import MEASURED, PAD, STAY, Form, Point
+from mlaprobe.decode.crossover import Crossover, crossovers
+from mlaprobe.output.escape import printable
+from mlaprobe.output.style import Line, Span, line, paragraph
+
+_HEAD = ("dtype", "qlen", "batch", "KV tokens", "heads", "stay", "us", "", "pad", "us", "", "gain")
+_RIGHT = frozenset({1, 2, 3, 4, 6, 9, 11})
+
+
+def bench(
+    points: Sequence[Point],
+    left: int,
+    environment: Mapping[str, Any],
+    profiles: Sequence[str],
+    *,
+    width: int,
+) -> list[Line]:
+    """The measured table, the crossovers, what was not measured, and the profiles' files.
+
+    Args:
+        left: cases that a deadline kept from being measured.
+    """
+    lines = paragraph(printable(_headline(environment)), width, style="title")
+    lines += paragraph(printable(_method(environment)), width, style="dim")
+    measured = [point for point in points if point.status == MEASURED]
+    if measured:
+        lines += [(), *_table(measured)]
+    lines += _crossovers(crossovers(points), width)
+    lines += _rest(points, left, width)
+    if profiles:
+        lines.append(())
+    for file in profiles:
+        lines += paragraph(printable(f"profile: {file}"), width, style="place")
+    return lines
+
+
+def _headline(around: Mapping[str, Any]) -> str:
+    return (
+        f"{around['device']} ({around['ran_on']}), decisions for {around['arch']}: "
+        f"{around['aiter']}"
+    )
+
+
+def _method(around: Mapping[str, Any]) -> str:
+    speed = around.get("read_bytes_per_second")
+    read = f" The device reads {speed / 1e12:.2f} TB/s." if speed else ""
+    return (
+        "Median microseconds, caches cold, with half the distance between the quartiles; staying "
+        "and padding in turn. pad includes copying the query." + read + " Absolute figures hold "
+        "for this device only."
+    )
+
+
+def _table(points: Iterable[Point]) -> list[Line]:
+    rows = [_HEAD, *(_row(point) for point in points)]
+    wide = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    lines = []
+    for number, row in enumerate(rows):
+        cells = [
+            cell.rjust(room) if column in _RIGHT else cell.ljust(room)
+            for column, (cell, room) in enumerate(zip(row, wide, strict=True))
+        ]
+        text = "  ".join(cells)
+        lines.append(line(Span(text, "title") if number == 0 else Span(text, _style(row[-1]))))
+    return lines
+
+
+def _style(gain: str) -> str:
+    return "native" if gain.startswith("+") else ""
+
+
+def _row(point: Point) -> tuple[str, ...]:
+    case, stay, pad = point.case, point.form(STAY), point.form(PAD)
+    gain = ""
+    if stay is not None and pad is not None:
+        gain = f"{100 * (1 - _us(pad) / _us(stay)):+.0f} %"
+    return (
+        f"{case.q_dtype}/{case.kv_dtype}",
+        str(case.qlen),
+        str(case.batch),
+        str(case.kv_len),
+        str(case.heads),
+        *_form(point, STAY),
+        *_form(point, PAD),
+        gain,
+    )
+
+
+def _us(form: Form) -> float:
+    assert form.timing is not None
+    return form.timing.us
+
+
+def _form(point: Point, name: str) -> tuple[str, str, str]:
+    """What is launched, its time and its spread."""
+    form = next((each for each in point.forms if each.name == name), None)
+    if form is None:
+        return "", "", ""
+    what = f"{form.launched}" + (f" fold {form.fold}" if form.fold > 1 else "")
+    if form.timing is None:
+        return f"{what} {form.verdict}", "", ""
+    spread = (form.timing.high_us - form.timing.low_us) / 2
+    return what, f"{form.timing.us:.1f}", f"± {spread:.1f}"
+
+
+def _crossovers(found: Sequence[Crossover], width: int) -> list[Line]:
+    if not found:
+        return []
+    lines: list[Line] = [(), line(Span("Where padding is faster", "title"))]
+    for each in found:
+        lines += paragraph(_crossover(each), width, first="  ")
+    return lines
+
+
+def _crossover(found: Crossover) -> str:
+    many = f", qlen {found.qlen}" if found.qlen > 1 else ""
+    what = (
+        f"{found.q_dtype}/{found.kv_dtype}, batch {found.batch}{many}: {found.heads} heads as "
+        f"{found.launched} instead of folded {found.fold}: "
+    )
+    if found.loses is None:
+        return what + f"at every KV length that was measured, from {found.wins} on"
+    if found.wins is None:
+        return what + f"at none, up to {found.loses} KV tokens"
+    return what + (f"from between {found.loses} and {found.wins} KV tokens on, about {found.about}")
+
+
+def _rest(points: Iterable[Point], left: int, width: int) -> list[Line]:
+    lines: list[Line] = []
+    for point in points:
+        if point.status != MEASURED:
+            case = point.case
+            lines += paragraph(
+                printable(
+                    f"{point.status}: {case.q_dtype}/{case.kv_dtype} qlen {case.qlen} batch "
+                    f"{case.batch} KV tokens {case.kv_len} heads {case.heads}: {point.reason}"
+                ),
+                width,
+                style="fail",
+            )
+    if left:
+        said = f"{left} cases were not reached: the same command goes on with them"
+        lines += paragraph(said, width, style="unknown")
+    return [(), *lines] if lines else []
