@@ -17,7 +17,7 @@ help: ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 report: $(VENV)/.package $(VENV)/.aiter ## show what the installed AITER does
-	$(VENV)/bin/mlaprobe report
+	@$(VENV)/bin/mlaprobe report
 
 test: dev ## run the tests
 	$(PY) -m pytest
@@ -50,19 +50,23 @@ clean: ## remove all that make made
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.venv:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed (make PYTHON=...)")'
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --upgrade pip
-	touch $@
+	@echo "making the virtual environment $(VENV)" >&2
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed (make PYTHON=...)")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade pip
+	@touch $@
 
 $(VENV)/.package: pyproject.toml | $(VENV)/.venv
-	$(PIP) install --editable .
-	touch $@
+	@echo "installing mlaprobe and what it needs" >&2
+	@$(PIP) install --editable .
+	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.venv
-	$(PIP) install --editable '.[dev]'
-	touch $@ $(VENV)/.package
+	@echo "installing what mlaprobe is developed with" >&2
+	@$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/.package
 
 $(VENV)/.aiter: Makefile | $(VENV)/.venv
-	$(PIP) install --no-deps '$(AITER)'
-	touch $@
+	@echo "installing $(AITER), an AITER to read" >&2
+	@$(PIP) install --no-deps '$(AITER)'
+	@touch $@

@@ -45,7 +45,7 @@ def test_the_first_screen() -> None:
 
 
 def test_make_report_is_the_report() -> None:
-    assert re.search(r"^report:.*\n\t\$\(VENV\)/bin/mlaprobe report$", MAKEFILE, re.MULTILINE)
+    assert re.search(r"^report:.*\n\t@\$\(VENV\)/bin/mlaprobe report$", MAKEFILE, re.MULTILINE)
 
 
 def test_every_target_exists() -> None:

@@ -86,7 +86,7 @@ def main(arguments: list[str]) -> int:
         return 2
     for file in files:
         print(f"wrote {file.relative_to(ROOT)}")
-    print(f"next  fill both in, then: pytest tests/findings/test_pairs.py -k {rule_id}")
+    print(f"next  fill both in, then: .venv/bin/pytest tests/findings/test_pairs.py -k {rule_id}")
     print("      make reference, for docs/reference/findings.md")
     return 0
 
