@@ -11,7 +11,7 @@ PIP    := $(PY) -m pip --disable-pip-version-check --quiet
 AITER  := amd-aiter==0.1.7.post2.dev18
 
 .DELETE_ON_ERROR:
-.PHONY: report test check bench clean venv dev lint types reference rule help
+.PHONY: report test check bench clean venv dev lint types reference rule releases releases-check help
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -40,6 +40,15 @@ reference: dev ## the pages of docs/reference that come from the code
 
 rule: dev ## begin a finding rule: make rule NAME="a few words"
 	@$(PY) -m tools.new_rule "$(NAME)"
+
+# The git repository of ROCm/aiter with its tags: make releases AITER_GIT=path/to/aiter
+AITER_GIT ?= $(MLAPROBE_AITER_GIT)
+
+releases: dev ## make the bundled releases anew
+	$(PY) -m tools.releases '$(AITER_GIT)'
+
+releases-check: dev ## compare the bundled releases with what would be made
+	$(PY) -m tools.releases '$(AITER_GIT)' --check
 
 venv: $(VENV)/.venv ## the empty virtual environment
 

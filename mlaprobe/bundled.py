@@ -38,12 +38,26 @@ def index() -> dict[str, str]:
     Raises:
         RuleError: the index cannot be read.
     """
+    return dict(sorted(_section("releases").items(), key=lambda item: release_key(item[0])))
+
+
+def of_commit(commit: str | None) -> str | None:
+    """The bundled release that is of a commit, ``None`` where there is none.
+
+    Raises:
+        RuleError: the index cannot be read.
+    """
+    found = (release for release, its in _section("commits").items() if its == commit)
+    return None if commit is None else next(found, None)
+
+
+def _section(name: str) -> dict[str, str]:
     path = folder() / INDEX
     if not path.is_file():
         return {}
     try:
-        files: dict[str, str] = json.loads(path.read_bytes())["releases"]
-        return dict(sorted(files.items(), key=lambda item: release_key(item[0])))
+        section = json.loads(path.read_bytes())[name]
+        return {str(key): str(value) for key, value in section.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise RuleError(
             "the index of the bundled releases cannot be read",

@@ -1,0 +1,177 @@
+"""Makes the bundled releases anew: a snapshot for every AITER release, in ``rules/releases/``.
+
+    python -m tools.releases PATH_OF_ROCM_AITER [--jobs 2] [--check]
+
+The path is a git repository of ROCm/aiter with its tags. Releases whose snapshots say the same of
+the same files share one, named after the last of them. ``--check`` writes nothing, and tells
+whether what is there is what would be written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mlaprobe import bundled
+from mlaprobe.capability import Capability
+from mlaprobe.errata import BLOB_SCHEMA, BLOBS, fingerprint
+from mlaprobe.releases import release_key
+from mlaprobe.rulebook import load_rules
+from mlaprobe.snapshot.making import make, sealed
+from mlaprobe.snapshot.writing import text_of
+from mlaprobe.sources import Source, open_source
+from mlaprobe.sources.git import run
+
+OWN = ("release", "commit", "same_files_as", "releases", "sha256")
+"""What differs between two releases that share a snapshot."""
+FIRST_OF_BODY = "files"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A snapshot, and the releases that it is of."""
+
+    data: Mapping[str, Any]
+    releases: Mapping[str, str]
+    """Every release, in order, and its commit."""
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """What two releases have to share."""
+        return {name: value for name, value in self.data.items() if name not in OWN}
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return list(self.releases)[-1] + bundled.SUFFIX
+
+    @property
+    def text(self) -> str:
+        """The file, with the last release as the one that it is of."""
+        last = list(self.releases)[-1]
+        names = list(self.data)
+        at = names.index(FIRST_OF_BODY)
+        head = {name: self.data[name] for name in names[:at]}
+        head |= {"release": last, "commit": self.releases[last], "same_files_as": last}
+        head["releases"] = dict(self.releases)
+        body = {name: self.data[name] for name in names[at:] if name not in OWN}
+        return sealed("".join(text_of(head, body)))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Makes, or checks, and tells what came of it: the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("repository", type=Path, help="a git repository of ROCm/aiter, with tags")
+    parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    parser.add_argument("--only", action="append", help="check this release (repeatable)")
+    options = parser.parse_args(words)
+    groups = grouped(options.repository)
+    if options.only:
+        groups = [group for group in groups if set(group) & set(options.only)]
+    found = made(options.repository, groups, options.jobs)
+    if options.check or options.only:
+        return compared(files_of(found), complete=not options.only)
+    replace_folder(bundled.folder(), files_of(found))
+    print(f"{len(found)} files for {sum(len(m.releases) for m in found)} releases")
+    return 0
+
+
+def sources(repository: Path) -> Iterator[tuple[str, Source]]:
+    """Every release in range, in order."""
+    known = load_rules(BLOBS, BLOB_SCHEMA)["releases"]
+    tags = set(run(repository, "tag", "--list").decode().split())
+    for tag in sorted(tags.intersection(known), key=release_key):
+        with open_source(f"{repository}@{tag}") as source:
+            yield tag, source
+
+
+def grouped(repository: Path) -> list[tuple[str, ...]]:
+    """The releases, those with the same deciding files together."""
+    files = load_rules(BLOBS, BLOB_SCHEMA)["files"]
+    groups: dict[str, list[str]] = {}
+    for tag, source in sources(repository):
+        groups.setdefault(fingerprint(source, files), []).append(tag)
+    return [tuple(tags) for tags in groups.values()]
+
+
+def made(repository: Path, groups: Sequence[tuple[str, ...]], jobs: int) -> list[Made]:
+    """The snapshots of all groups, in order of release."""
+    found: list[Made] = []
+    with ProcessPoolExecutor(jobs) as pool:
+        for several in pool.map(partial(snapshots, repository), groups):
+            found += several
+            names = ", ".join(release for each in several for release in each.releases)
+            print(f"made {names}", file=sys.stderr, flush=True)
+    return sorted(found, key=lambda each: release_key(next(iter(each.releases))))
+
+
+def snapshots(repository: Path, tags: Iterable[str]) -> list[Made]:
+    """The snapshots of releases; those that say the same are one."""
+    found: list[Made] = []
+    for tag in tags:
+        with open_source(f"{repository}@{tag}") as source:
+            commit = source.commit or ""
+            data = json.loads(make(Capability(source), releases={tag: commit}))
+        new = Made(data=data, releases={tag: commit})
+        same = next((at for at, each in enumerate(found) if each.content == new.content), None)
+        if same is None:
+            found.append(new)
+        else:
+            both = {**found[same].releases, **new.releases}
+            found[same] = Made(data=found[same].data, releases=both)
+    return found
+
+
+def files_of(found: Sequence[Made]) -> dict[str, str]:
+    """Name and text of every file, the index among them."""
+    pairs = [(release, each) for each in found for release in each.releases]
+    pairs.sort(key=lambda pair: release_key(pair[0]))
+    index = {
+        "releases": {release: each.file for release, each in pairs},
+        "commits": {release: each.releases[release] for release, each in pairs},
+    }
+    return {
+        **{each.file: each.text for each in found},
+        bundled.INDEX: json.dumps(index, indent=1) + "\n",
+    }
+
+
+def replace_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Writes the files beside the folder, and puts them in its place."""
+    beside = folder.with_name(folder.name + ".new")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    for name, text in files.items():
+        (beside / name).write_text(text, encoding="utf-8", newline="\n")
+    shutil.rmtree(folder, ignore_errors=True)
+    beside.rename(folder)
+
+
+def compared(files: Mapping[str, str], *, complete: bool) -> int:
+    """Whether the folder holds these files, byte for byte: 0, or 1 after saying what differs."""
+    folder = bundled.folder()
+    differing = []
+    for name, text in files.items():
+        if complete or name != bundled.INDEX:
+            path = folder / name
+            if not path.is_file() or path.read_bytes() != text.encode():
+                differing.append(name)
+    if complete:
+        differing += [path.name for path in folder.glob("*") if path.name not in files]
+    for name in differing:
+        print(f"differs: rules/releases/{name}")
+    print(f"{len(files)} files compared, {len(differing)} differ")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
