@@ -1,0 +1,446 @@
+"""Random C++ functions in the subset that AITER's host code uses.
+
+Every program is a function ``int f(int a, int b, int c)`` with helpers, macros and types of its
+own, without undefined behaviour: numbers stay small, divisors are constants, loops end, and no
+expression reads what it writes unless the language orders it. ``!`` is thrown in some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+HELPERS = """\
+#include <algorithm>
+#include <stdexcept>
+#define SCALED(k, n, v) ((v) * (k) + (n))
+#define PICK(no, yes, test) ((test) ? (yes) : (no))
+#define WHEN(body, test) if(test) { body; }
+#define JOINED(x, y) x##y
+#define TWICE(v) SCALED(2, 0, v)
+#define ALL(test, ...) ((test) && (__VA_ARGS__))
+#if defined(ABSENT) || (3 - 2 > 1)
+#define SHIFTED(v) ((v) + 100)
+#elif defined(TWICE) && !defined(ABSENT)
+#define SHIFTED(v) ((v) + 1)
+#else
+#define SHIFTED(v) ((v) - 100)
+#endif
+enum class Kind { First = 3, Second, Third = Second + 4 };
+struct Inner { int x; int y = 5; };
+struct Pair { Inner in; int z; };
+static constexpr int kTable[] = {3, 1, 4, 1, 5, 9, 2, 6};
+static inline int clip(int v) { return v < -50 ? -50 : v > 50 ? 50 : v; }
+static int bump(int& v, int by) { v = clip(v + by); return v; }
+static bool between(int low, int v, int high = 20) { return low <= v && v < high; }
+static Kind kind_of(int v)
+{
+    if(v < 0)
+        return Kind::First;
+    else if(v % 2 == 0)
+        return Kind::Second;
+    return Kind::Third;
+}
+static int guarded(int v)
+{
+    if(v > 40)
+        throw std::runtime_error("too much");
+    return v + 1;
+}
+static void both(Pair& p, const Inner& in, int* out)
+{
+    p.in = in;
+    p.z += in.x;
+    *out = p.z;
+}
+"""
+
+
+class Writer:
+    """Writes one program; every choice is the random generator's."""
+
+    def __init__(self, random: Random, *, mystery: bool = False) -> None:
+        self.random = random
+        self.mystery = mystery
+        self.lines: list[str] = []
+        self.names = 0
+        self.scopes: list[list[str]] = [["a", "b", "c"]]
+        self.constant = {"c"} if mystery else set()
+        self.records: list[str] = []
+        self.breakable = 0
+        self.in_lambda = 0
+
+    # --- parts -----------------------------------------------------------------------------------
+
+    def pick(self, *options: Callable[[int], str], depth: int) -> str:
+        return self.random.choice(options)(depth)
+
+    def fresh(self) -> str:
+        self.names += 1
+        return f"v{self.names}"
+
+    def visible(self, *, writable: bool = False) -> list[str]:
+        names = [n for scope in self.scopes for n in scope]
+        if writable:
+            names = [n for n in names if n not in self.constant]
+        return names
+
+    def variable(self) -> str:
+        if self.records and self.random.random() < 0.15:
+            record = self.random.choice(self.records)
+            return record + self.random.choice([".in.x", ".in.y", ".z"])
+        return self.random.choice(self.visible())
+
+    def literal(self) -> str:
+        number = self.random.choice([0, 1, 2, 3, 4, 7, 8, 16, 17, 32])
+        forms = [str(number), hex(number), f"({number})", f"-{number}" if number else "0"]
+        return self.random.choice([*forms, f"({number + 3} - 3)", f"({number} << 1) / 2"])
+
+    # --- expressions -----------------------------------------------------------------------------
+
+    def number(self, depth: int) -> str:
+        """A number between about -4000 and 4000."""
+        if depth <= 0:
+            return self.random.choice([self.variable, self.literal])()
+        rules = (
+            *(self._sum, self._sum, self._product, self._quotient, self._choice, self._bits),
+            *(self._called, self._macro, self._extreme, self._cast, self._table, self._truth),
+        )
+        return self.pick(*rules, depth=depth - 1)
+
+    def _sum(self, depth: int) -> str:
+        op = self.random.choice("+-")
+        return f"({self.number(depth)} {op} {self.number(depth)})"
+
+    def _product(self, depth: int) -> str:
+        return f"clip({self.number(depth)}) * {self.random.choice([2, 3, -1, 4])}"
+
+    def _quotient(self, depth: int) -> str:
+        op, by = self.random.choice("/%"), self.random.choice([2, 3, 4, 5, 16, -3])
+        return f"({self.number(depth)} {op} {by})"
+
+    def _bits(self, depth: int) -> str:
+        op = self.random.choice("&|^")
+        tail = self.random.choice([f"{op} {self.random.choice([1, 3, 7, 15])}", ">> 1", "& ~3"])
+        return f"(clip({self.number(depth)}) {tail})"
+
+    def _choice(self, depth: int) -> str:
+        return f"({self.test(depth)} ? {self.number(depth)} : {self.number(depth)})"
+
+    def _called(self, depth: int) -> str:
+        inner = self.number(depth)
+        return self.random.choice(
+            [f"clip({inner})", f"guarded(clip({inner}))", f"clip(-({inner}))"]
+        )
+
+    def _macro(self, depth: int) -> str:
+        one, other = self.number(depth), self.number(depth)
+        return self.random.choice(
+            [
+                f"SCALED(3, {one}, clip({other}))",
+                f"PICK({one}, {other}, {self.test(depth)})",
+                f"TWICE(clip({one}))",
+                f"SHIFTED({one})",
+                f"PICK({one}, SHIFTED({other}), ALL({self.test(0)}, {self.test(0)}))",
+            ]
+        )
+
+    def _extreme(self, depth: int) -> str:
+        name = self.random.choice(["std::min", "std::max"])
+        return f"{name}(0 + {self.number(depth)}, {self.number(depth)} + 0)"
+
+    def _cast(self, depth: int) -> str:
+        inner = self.number(depth)
+        return self.random.choice(
+            [
+                f"static_cast<int>({inner})",
+                f"(int)({inner})",
+                f"static_cast<int>(static_cast<long>({inner}) + 1)",
+                f"static_cast<int>(kind_of({inner}))",
+                f"int({inner})",
+            ]
+        )
+
+    def _table(self, depth: int) -> str:
+        return f"kTable[(clip({self.number(depth)}) & 7)]"
+
+    def _truth(self, depth: int) -> str:
+        return f"({self.test(depth)} + 1)"
+
+    def test(self, depth: int) -> str:
+        """A condition without effects."""
+        if depth <= 0:
+            return self._compared(0)
+        rules = (
+            *(self._compared, self._compared, self._joined, self._joined, self._denied),
+            *(self._kind, self._within, self._bare, self._chosen),
+        )
+        return self.pick(*rules, depth=depth - 1)
+
+    def _compared(self, depth: int) -> str:
+        op = self.random.choice(["==", "!=", "<", "<=", ">", ">="])
+        return f"({self.number(depth)} {op} {self.number(depth)})"
+
+    def _joined(self, depth: int) -> str:
+        op = self.random.choice(["&&", "||", "&&", "||", "and", "or", "!=", "=="])
+        return f"({self.test(depth)} {op} {self.test(depth)})"
+
+    def _denied(self, depth: int) -> str:
+        return self.random.choice(["!", "not "]) + f"({self.test(depth)})"
+
+    def _kind(self, depth: int) -> str:
+        member = self.random.choice(["First", "Second", "Third"])
+        return f"(kind_of({self.number(depth)}) == Kind::{member})"
+
+    def _within(self, depth: int) -> str:
+        last = self.random.choice(["", f", {self.literal()}"])
+        return f"between({self.literal()}, {self.number(depth)}{last})"
+
+    def _bare(self, depth: int) -> str:
+        return f"({self.number(depth)})"
+
+    def _chosen(self, depth: int) -> str:
+        return f"({self.test(depth)} ? {self.test(depth)} : {self.test(depth)})"
+
+    def acting(self, depth: int) -> str:
+        """A condition that may change a variable, in the order that the language gives."""
+        writable = self.visible(writable=True)
+        if not writable or self.random.random() < 0.6:
+            return self.test(depth)
+        name = self.random.choice(writable)
+        act = self.random.choice(
+            [
+                f"(bump({name}, {self.literal()}) > {self.literal()})",
+                f"(({name} = clip({self.number(0)})) != 0)",
+                f"({name}++ < 3)",
+                f"(--{name} > {self.literal()})",
+            ]
+        )
+        op = self.random.choice(["&&", "||"])
+        parts = [self.test(depth), act, self.test(0)]
+        return f" {op} ".join(parts[: self.random.choice([2, 3])])
+
+    # --- statements ------------------------------------------------------------------------------
+
+    def put(self, line: str, indent: int) -> None:
+        self.lines.append("    " * indent + line)
+
+    def block(self, indent: int, depth: int, count: int = 3) -> None:
+        self.scopes.append([])
+        records = len(self.records)
+        for _ in range(self.random.randint(1, count)):
+            self.statement(indent, depth)
+        del self.records[records:]
+        self.scopes.pop()
+
+    def statement(self, indent: int, depth: int) -> None:
+        simple = (self._declare, self._assign, self._assign, self._record, self._mystery)
+        nested = (self._if, self._if, self._switch, self._for, self._while, self._lambda)
+        rules = (*simple, self._leave, *(nested if depth > 0 else ()), self._odd)
+        self.random.choice(rules)(indent, depth)
+
+    def _declare(self, indent: int, depth: int) -> None:
+        name, value = self.fresh(), self.number(2)
+        form = self.random.choice(["int", "const int", "auto", "int32_t", "bool", "long", "&"])
+        if form == "&":
+            target = self.random.choice(self.visible())
+            const = target in self.constant or self.random.random() < 0.3
+            self.put(f"{'const ' if const else ''}int& {name} = {target};", indent)
+            if const:
+                self.constant.add(name)
+        elif form in ("bool", "long"):
+            inner = self.acting(2) if form == "bool" else value
+            self.put(f"{form} w{name} = {inner};", indent)
+            self.put(f"int {name} = static_cast<int>(w{name});", indent)
+        else:
+            if form == "auto":
+                value = f"0 + {value}"
+            self.put(f"{form} {name} = {value};", indent)
+            if form.startswith("const"):
+                self.constant.add(name)
+        self.scopes[-1].append(name)
+
+    def _assign(self, indent: int, depth: int) -> None:
+        writable = self.visible(writable=True)
+        if not writable:
+            return
+        name, value = self.random.choice(writable), self.number(2)
+        self.put(
+            self.random.choice(
+                [
+                    f"{name} = clip({value});",
+                    f"{name} += clip({value}) % 5;",
+                    f"{name} -= {self.literal()};",
+                    f"{name} |= 1;",
+                    f"{name} %= 17;",
+                    f"{name}++;",
+                    f"bump({name}, clip({value}));",
+                    f"JOINED({name[:1]}, {name[1:]}) = clip({value});" if name[1:] else ";",
+                ]
+            ),
+            indent,
+        )
+
+    def _record(self, indent: int, depth: int) -> None:
+        name = "r" + self.fresh()
+        first = self.random.choice(
+            [f"Pair {name}{{{{{self.number(1)}, {self.number(1)}}}, {self.number(1)}}};"]
+            + [f"Pair {name} = {{}};"]
+            + ([f"Pair {name} = {self.random.choice(self.records)};"] if self.records else [])
+        )
+        self.put(first, indent)
+        out = self.fresh()
+        self.put(f"int {out} = 0;", indent)
+        self.scopes[-1].append(out)
+        if self.random.random() < 0.5:
+            self.put(f"both({name}, Inner{{clip({self.number(1)})}}, &{out});", indent)
+        if self.random.random() < 0.5:
+            self.put(f"{name}.in.y = clip({self.number(1)});", indent)
+        self.records.append(name)
+
+    def _mystery(self, indent: int, depth: int) -> None:
+        if not self.mystery or self.random.random() < 0.5:
+            return self._assign(indent, depth)
+        name = self.fresh()
+        self.put(f"int {name} = hip_mystery({self.literal()});", indent)
+        self.scopes[-1].append(name)
+
+    def _leave(self, indent: int, depth: int) -> None:
+        choice = self.random.random()
+        if choice < 0.3 and not self.in_lambda:
+            self.put(f"if({self.acting(1)}) return {self.number(1)};", indent)
+        elif choice < 0.4:
+            self.put(f'if({self.test(1)}) throw std::runtime_error("left");', indent)
+        elif choice < 0.7 and self.breakable:
+            word = self.random.choice(["break", "continue"])
+            self.put(f"if({self.acting(1)}) {word};", indent)
+        else:
+            self.put(f"WHEN({self._simple()}, {self.test(1)})", indent)
+
+    def _simple(self) -> str:
+        writable = self.visible(writable=True)
+        return f"{self.random.choice(writable)} = clip({self.number(1)})" if writable else ""
+
+    def _if(self, indent: int, depth: int) -> None:
+        word = "if"
+        for _ in range(self.random.randint(1, 3)):
+            self.put(f"{word}({self.acting(2)})", indent)
+            self._braces(indent, depth)
+            word = "else if"
+        if self.random.random() < 0.5:
+            self.put("else", indent)
+            self._braces(indent, depth)
+
+    def _braces(self, indent: int, depth: int, before: str = "", after: str = "") -> None:
+        self.put("{", indent)
+        if before:
+            self.put(before, indent + 1)
+        self.block(indent + 1, depth - 1)
+        if after:
+            self.put(after, indent + 1)
+        self.put("}", indent)
+
+    def _switch(self, indent: int, depth: int) -> None:
+        # break leaves the switch here; a continue would reach a loop outside
+        outer, self.breakable = self.breakable, 0
+        enum = self.random.random() < 0.3
+        value = f"kind_of({self.number(1)})" if enum else f"({self.number(1)}) % 5"
+        labels = ["Kind::First", "Kind::Second", "Kind::Third"] if enum else list("01234")
+        self.random.shuffle(labels)
+        self.put(f"switch({value})", indent)
+        self.put("{", indent)
+        at = self.random.choice([0, 1, len(labels), None])
+        for number, label in enumerate(labels[: self.random.randint(1, len(labels))]):
+            if number == at:
+                self._case("default", indent, depth)
+            self._case(f"case {label}", indent, depth)
+        if at == len(labels):
+            self._case("default", indent, depth)
+        self.put("}", indent)
+        self.breakable = outer
+
+    def _case(self, label: str, indent: int, depth: int) -> None:
+        self.put(f"{label}:", indent)
+        if self.random.random() < 0.2:
+            return self.put(";", indent)
+        self._braces(indent, depth)
+        if self.random.random() < 0.7:
+            self.put("    break;", indent)
+        return None
+
+    def _for(self, indent: int, depth: int) -> None:
+        name = "i" + self.fresh()
+        self.constant.add(name)
+        if self.random.random() < 0.3:
+            self.put(f"for(const auto {name} : kTable)", indent)
+        else:
+            limit = self.random.choice(["3", "4", "(a & 3)", "(clip(b) & 3)"])
+            self.put(f"for(int {name} = 0; {name} < {limit}; ++{name})", indent)
+        self.scopes.append([name])
+        self.breakable += 1
+        self._braces(indent, depth)
+        self.breakable -= 1
+        self.scopes.pop()
+
+    def _while(self, indent: int, depth: int) -> None:
+        name = self.fresh()
+        self.constant.add(name)
+        self.put(f"int {name} = {self.random.choice(['3', '(b & 3)', '0'])};", indent)
+        self.scopes[-1].append(name)
+        self.breakable += 1
+        if self.random.random() < 0.5:
+            self.put(f"while({name}-- > 0 && ({self.acting(1)}))", indent)
+            self._braces(indent, depth)
+        else:
+            self.put("do", indent)
+            self._braces(indent, depth)
+            self.put(f"while(--{name} > 0);", indent)
+        self.breakable -= 1
+
+    def _lambda(self, indent: int, depth: int) -> None:
+        name, param = "l" + self.fresh(), self.fresh()
+        by_value = self.random.random() < 0.3
+        self.put(f"auto {name} = [{'=' if by_value else '&'}](int {param}) -> int {{", indent)
+        outer, self.breakable = self.breakable, 0
+        kept = set(self.constant)
+        if by_value:
+            self.constant.update(self.visible())
+        self.scopes.append([param])
+        self.in_lambda += 1
+        self.block(indent + 1, depth - 1)
+        self.put(f"return {self.number(1)};", indent + 1)
+        self.in_lambda -= 1
+        self.scopes.pop()
+        self.constant = kept
+        self.breakable = outer
+        self.put("};", indent)
+        result = self.fresh()
+        if self.random.random() < 0.5:
+            self._assign(indent, depth)
+        self.put(f"int {result} = clip({name}(clip({self.number(1)})));", indent)
+        self.scopes[-1].append(result)
+
+    def _odd(self, indent: int, depth: int) -> None:
+        """Text that must not count, and forms that are seldom."""
+        forms = [
+            "#if 0\n    a = 77;\n#endif",
+            "// a = 78;",
+            "/* return 79; */",
+            "#ifdef TWICE\n    ;\n#else\n    return 80;\n#endif",
+            "#if SHIFTED(0) == 1 && 7 / 2 == 3\n    ;\n#else\n    return 81;\n#endif",
+            "static_assert(sizeof(int) == 4);",
+            "[[maybe_unused]] int unused = 3;",
+        ]
+        if self.random.random() < 0.3:
+            self.put("try", indent)
+            self._braces(indent, depth)
+            self.put("catch(const std::exception& problem)", indent)
+            self._braces(indent, depth)
+        else:
+            self.put(f"{{\n{self.random.choice(forms)}\n}}", indent)
+
+    def program(self) -> str:
+        """The whole text."""
+        self.block(1, 3, 7)
+        body = "\n".join(self.lines)
+        return f"{HELPERS}\nint f(int a, int b, int c)\n{{\n{body}\n    return a * 2 + b;\n}}\n"
