@@ -18,6 +18,7 @@ from mlaprobe.rulebook import rules_dir
 
 if TYPE_CHECKING:
     from mlaprobe.snapshot import Snapshot
+    from mlaprobe.snapshot.file import Contents
 
 PREFIX = "release:"
 """How a bundled release is named as a source."""
@@ -83,12 +84,18 @@ def load(name: str) -> Snapshot:
         SourceError: there is no such release, or its file cannot be read.
     """
     from mlaprobe.snapshot import Snapshot
-    from mlaprobe.snapshot.file import read
 
     release = _known(name)
-    file = index()[release]
-    contents = read(folder() / file, f"rules/releases/{file}")
+    contents = _contents(folder() / index()[release])
     return Snapshot(contents, label=PREFIX + release, release=release)
+
+
+@lru_cache(maxsize=2)
+def _contents(path: Path) -> Contents:
+    """A file, read. Neighbouring releases often share one."""
+    from mlaprobe.snapshot.file import read
+
+    return read(path, f"rules/releases/{path.name}")
 
 
 def _known(name: str) -> str:

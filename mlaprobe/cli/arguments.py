@@ -11,9 +11,9 @@ _FLAGS = ("--lse", "--persistent", "--causal", "--cp-round-robin")
 
 
 def flags_as_values(args: Sequence[str]) -> list[str]:
-    """Lets ``report`` and ``table``, which take lists (``--lse 0,1``), be asked like the commands
-    about one shape too (``--lse``, ``--no-persistent``)."""
-    if not args or args[0] not in ("report", "table"):
+    """Lets ``report``, ``table`` and ``history``, which take lists (``--lse 0,1``), be asked like
+    the commands about one shape too (``--lse``, ``--no-persistent``)."""
+    if not args or args[0] not in ("report", "table", "history"):
         return list(args)
     found: list[str] = []
     for at, word in enumerate(args):

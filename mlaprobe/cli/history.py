@@ -1,0 +1,150 @@
+"""``mlaprobe history``: what became of a shape from release to release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from mlaprobe.cli import options as o
+
+if TYPE_CHECKING:
+    from mlaprobe.grid import Grid
+    from mlaprobe.history import History, Named
+
+FORMATS = ("text", "json", "markdown", "svg")
+EPILOG = """\b
+Examples:
+  mlaprobe history                                               every release, native head counts
+  mlaprobe history --arch gfx950 --dtype fp8/fp8 --heads 32      one shape
+  mlaprobe history --arch gfx950 --dtype fp8/fp8 --heads 48 --qlen 1-4 --lse
+  mlaprobe history --aiter ~/src/aiter --since v0.1.14 --arch gfx950 --heads 32
+  mlaprobe history --arch gfx950 --dtype fp8/fp8 --format svg -o history.svg
+"""
+_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
+
+
+def history(
+    ctx: typer.Context,
+    aiter: Annotated[
+        _Text,
+        typer.Option(
+            "--aiter",
+            metavar="REPO",
+            help="A git repository of AITER, for its release tags. Default: the bundled releases.",
+        ),
+    ] = None,
+    since: Annotated[
+        _Text, typer.Option("--since", metavar="RELEASE", help="Leave out what is older.")
+    ] = None,
+    until: Annotated[
+        _Text, typer.Option("--until", metavar="RELEASE", help="Leave out what is newer.")
+    ] = None,
+    arch: o.ArchList = None,
+    dtype: o.DtypeList = None,
+    heads: o.HeadsList = None,
+    qlen: o.QlenList = None,
+    lse: o.LseList = None,
+    persistent: o.PersistentList = None,
+    causal: o.CausalList = None,
+    cp_round_robin: o.RoundRobinList = None,
+    batch: o.BatchList = None,
+    page_size: o.PageSizeList = None,
+    route: o.RouteOption = "asm",
+    env: o.EnvOption = None,
+    planner: o.PlannerOption = None,
+    format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
+    output: o.OutputOption = None,
+    quiet: o.QuietOption = False,
+) -> None:
+    """One line per release from which on the answer is another: of the shapes that --heads names,
+    or of the set of native head counts.
+    """
+    _run(ctx.params)
+
+
+def _run(given: dict[str, Any]) -> None:
+    from mlaprobe.cli import common, emit
+    from mlaprobe.output import history as shown
+
+    form = common.parse_choice("--format", given["format"], FORMATS)
+    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    found = _asked(given)
+    native = given["heads"] is None
+    if form == "text":
+        lines = shown.history(found, native=native, width=emit.width(given["output"]))
+        emit.write_lines(lines, given["output"])
+        return
+    texts = {
+        "json": shown.history_json,
+        "markdown": shown.history_markdown,
+        "svg": shown.history_svg,
+    }
+    emit.write([texts[form](found, native=native)], given["output"])
+
+
+def _asked(given: dict[str, Any]) -> History:
+    from mlaprobe.cli.progress import Progress
+    from mlaprobe.errors import UsageError
+    from mlaprobe.history import history as asked
+    from mlaprobe.history import within
+
+    names = within(_names(given["aiter"]), given["since"], given["until"])
+    if not names:
+        raise UsageError(
+            "no release is left between --since and --until",
+            hint="mlaprobe history without them shows which there are",
+        )
+    grid = _grid(given, names)
+    where = "bundled with mlaprobe" if given["aiter"] is None else "from a git repository"
+    with Progress("shapes asked", grid.size * len(names), quiet=given["quiet"]) as progress:
+        return asked(_opened(given["aiter"], names), grid, source=where, step=progress.step)
+
+
+def _names(repository: str | None) -> tuple[str, ...]:
+    """Every release that can be asked."""
+    from mlaprobe import bundled
+    from mlaprobe.errors import SourceError
+    from mlaprobe.history import release_tags
+
+    if repository is not None:
+        return release_tags(repository)
+    names = bundled.releases()
+    if not names:
+        raise SourceError(
+            "no releases are bundled with this mlaprobe",
+            hint="name a git repository that has AITER's release tags: --aiter REPO",
+        )
+    return names
+
+
+def _opened(repository: str | None, names: Iterable[str]) -> Iterable[Named]:
+    from mlaprobe.history import bundled_releases, tagged_releases
+
+    return bundled_releases(names) if repository is None else tagged_releases(repository, names)
+
+
+def _grid(given: dict[str, Any], names: tuple[str, ...]) -> Grid:
+    """What the filters say; the archs are by default those of the newest release. Live sources are
+    asked usual head counts, because each takes its time."""
+    from mlaprobe.cli import common
+    from mlaprobe.probing import probe
+    from mlaprobe.survey import USUAL_HEADS
+
+    def archs() -> tuple[str, ...]:
+        repository = given["aiter"]
+        prefix = "release:" if repository is None else f"{repository}@"
+        with probe(f"{prefix}{names[-1]}") as newest:
+            return newest.archs
+
+    grid = common.make_grid(given, archs=archs)
+    if given["aiter"] is not None and given["heads"] is None:
+        return replace(grid, heads=USUAL_HEADS)
+    return grid
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(history)

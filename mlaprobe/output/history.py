@@ -1,0 +1,211 @@
+"""What became of shapes from release to release: for people, documents, programs, and to look
+at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mlaprobe.history import Era, History, Line, Tiles
+from mlaprobe.output import SCHEMA, commands
+from mlaprobe.output.cells import WORDS
+from mlaprobe.output.escape import markdown, printable
+from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
+from mlaprobe.output.rows import Row, shape_row
+from mlaprobe.output.style import Line as Styled
+from mlaprobe.output.style import Span, line, paragraph, ranges
+from mlaprobe.output.svg_tiles import Tile, fold_style, tiles
+from mlaprobe.output.svg_tiles import Tiles as Picture
+from mlaprobe.replies import Reply
+from mlaprobe.shape import DecodeShape, Verdict
+
+
+def history(found: History, *, native: bool, width: int) -> list[Styled]:
+    """A line for each release from which on the answer is another.
+
+    Args:
+        native: whether to show the set of native head counts, not each shape.
+    """
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    lines: list[Styled] = [line(Span(_title(found), "title"))]
+    room = max(map(len, found.releases), default=0)
+    for title, rows in _blocks(found, native):
+        lines += [(), *paragraph(printable(title), width, style="title")]
+        for release, said, style in rows:
+            lines += paragraph(said, width, first=f"  {release.ljust(room)}  ", style=style)
+    if native:
+        asked = f"head counts asked: {_listed(found.grid.heads)}"
+        lines += [(), *paragraph(asked, width, style="dim")]
+    return lines
+
+
+def _title(found: History) -> str:
+    names = found.releases
+    span = f"{names[0]} to {names[-1]}" if len(names) > 1 else ", ".join(names)
+    return printable(f"AITER {span}, {found.source}")
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ranges(numbers).replace(",", ", ")
+
+
+def _blocks(found: History, native: bool) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
+    """Title and rows: the release, what holds from then on, and its style."""
+    if native:
+        for each in found.tiles:
+            yield f"{_setting(each.shape)}: native head counts", list(_tile_rows(found, each))
+        return
+    for each_line in found.lines:
+        shape = each_line.shape
+        rows = [
+            (era.first, _era(era), WORDS[era.reply.verdict].style) for era in found.eras(each_line)
+        ]
+        yield f"{_setting(shape, heads=True)}", rows
+
+
+def _setting(shape: DecodeShape, *, heads: bool = False) -> str:
+    parts = [f"{shape.arch} {shape.dtype}", *([f"{shape.num_heads} heads"] if heads else [])]
+    unusual = commands.says(shape, defaults=False)
+    lse = "with LSE" if shape.lse else "without LSE"
+    rest = [text for name, text in unusual.items() if name != "lse"]
+    return ", ".join([*parts, f"qlen {shape.qlen}", lse, *rest])
+
+
+def _era(era: Era) -> str:
+    return f"{era.reply.words} ({era.releases} release{'' if era.releases == 1 else 's'})"
+
+
+def _tile_rows(found: History, each: Tiles) -> Iterator[tuple[str, str, str]]:
+    """Where the set changes, with what came and went."""
+    before: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    for release, native, unknown in zip(found.releases, each.native, each.unknown, strict=True):
+        if (native, unknown) == before:
+            continue
+        text = _listed(native) or "none"
+        if before is not None:
+            came = [f"+{n}" for n in native if n not in before[0]]
+            went = [f"-{n}" for n in before[0] if n not in native]
+            text += f"   ({' '.join([*came, *went])})" if came or went else ""
+        if unknown:
+            text += f"; unknown: {_listed(unknown)}"
+        yield release, text, "native" if native else "fail"
+        before = native, unknown
+
+
+def history_markdown(found: History, *, native: bool) -> str:
+    """The same as tables."""
+    lines = [f"**{markdown(_title(found))}**", ""]
+    for title, rows in _blocks(found, native):
+        lines += [f"{markdown(title)}", "", "| from | |", "|---|---|"]
+        lines += [f"| {markdown(release)} | {markdown(said)} |" for release, said, _ in rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def history_json(found: History, *, native: bool) -> str:
+    """One object: every release, and the eras of each shape or the native sets of each setting."""
+    data: Row = {
+        "schema": SCHEMA,
+        "source": found.source,
+        "releases": list(found.releases),
+    }
+    if native:
+        data["heads"] = list(found.grid.heads)
+        data["tiles"] = [_tiles_row(found, each) for each in found.tiles]
+    else:
+        data["lines"] = [_line_row(found, each) for each in found.lines]
+    return json.dumps(data, indent=1) + "\n"
+
+
+def _line_row(found: History, each: Line) -> Row:
+    return {"shape": shape_row(each.shape), "eras": [_era_row(era) for era in found.eras(each)]}
+
+
+def _era_row(era: Era) -> Row:
+    reply = era.reply
+    return {
+        "first": era.first,
+        "last": era.last,
+        "releases": era.releases,
+        "verdict": reply.verdict.value,
+        "fold": reply.fold,
+        "qlen_fold": reply.qlen_fold,
+        "failure": None if reply.failure is None else reply.failure.value,
+    }
+
+
+def _tiles_row(found: History, each: Tiles) -> Row:
+    shape: dict[str, Any] = shape_row(each.shape)
+    del shape["num_heads"]
+    sets = zip(found.releases, each.native, each.unknown, strict=True)
+    return {
+        "shape": shape,
+        "native": {release: list(native) for release, native, _ in sets},
+        "unknown": {
+            release: list(unknown)
+            for release, unknown in zip(found.releases, each.unknown, strict=True)
+            if unknown
+        },
+    }
+
+
+def history_svg(found: History, *, native: bool) -> str:
+    """Tiles: a row for each shape, a column for each release from which on something is another.
+
+    Args:
+        native: whether to leave out head counts that are native in no release.
+    """
+    turns = found.turns
+    lines = [
+        each
+        for each in found.lines
+        if not native or any(reply.verdict is Verdict.NATIVE for reply in each.replies)
+    ]
+    rows = tuple(
+        (name, tuple(_tile(each.replies[at]) for at in turns))
+        for name, each in zip(_names(lines), lines, strict=True)
+    )
+    used = {verdict for each in lines for verdict in (r.verdict for r in each.replies)}
+    remarks = ["A column is a release from which on something is another than before."]
+    if lines:
+        remarks.insert(0, _common(lines))
+    return tiles(
+        Picture(
+            title=_title(found),
+            remarks=tuple(remarks),
+            columns=tuple(found.releases[at] for at in turns),
+            rows=rows,
+            legend=tuple((_tile(_example(v)), WORDS[v].meaning) for v in WORDS if v in used),
+        )
+    )
+
+
+def _example(verdict: Verdict) -> Reply:
+    return Reply(verdict=verdict, fold=2 if verdict is Verdict.FOLDED else 1)
+
+
+def _tile(reply: Reply) -> Tile:
+    word = WORDS[reply.verdict]
+    if reply.verdict is Verdict.FOLDED:
+        text = f"F{reply.fold}" if reply.fold > 1 else f"Q{reply.qlen_fold}"
+        return Tile(text=text, style=fold_style(reply.passes), hint=reply.words)
+    return Tile(text=word.short, style=word.style, hint=reply.words)
+
+
+def _parts(shape: DecodeShape) -> list[str]:
+    return _setting(shape, heads=True).split(", ")
+
+
+def _common(lines: Sequence[Line]) -> str:
+    """What is the same of all rows."""
+    parts = [_parts(each.shape) for each in lines]
+    return ", ".join(part for part in parts[0] if all(part in other for other in parts))
+
+
+def _names(lines: Sequence[Line]) -> list[str]:
+    """What tells each row from the others."""
+    parts = [_parts(each.shape) for each in lines]
+    common = {part for part in parts[0] if all(part in other for other in parts)} if parts else ()
+    names = [", ".join(part for part in each if part not in common) for each in parts]
+    return [name or ", ".join(each) for name, each in zip(names, parts, strict=True)]

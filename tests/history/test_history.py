@@ -1,0 +1,169 @@
+"""Shapes from release to release, on releases that never were."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import partial
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlaprobe.errors import UsageError
+from mlaprobe.grid import Grid
+from mlaprobe.history import History, Named, history, within
+from mlaprobe.output.history import history as lines_of
+from mlaprobe.output.history import history_json, history_markdown, history_svg
+from mlaprobe.output.style import plain
+from mlaprobe.shape import Dtype
+from tests.output.test_svg import SVG, parsed, texts
+from tests.resolve.fake import Fake
+
+FP8 = ((Dtype.FP8, Dtype.FP8),)
+GRID = Grid(archs=("gfx950",), dtypes=FP8, heads=(8, 16, 32, 48, 64))
+NATIVE = {
+    "v0.1.14": (16,),
+    "v0.1.14.post1": (16, 32),
+    "v0.1.15": (16, 32),
+    "v0.1.16": (16, 64),
+    "v0.1.17": (16, 32, 64),
+}
+
+
+def releases(native: dict[str, tuple[int, ...]] | None = None) -> Iterator[Named]:
+    """Releases with these native counts."""
+    for name, heads in (NATIVE if native is None else native).items():
+        fake = Fake(native=lambda shape, heads=heads: shape.num_heads in heads)  # type: ignore[misc]
+        yield name, partial(nullcontext, fake)
+
+
+@pytest.fixture(scope="module")
+def asked() -> History:
+    return history(releases(), GRID, source="made up")
+
+
+def test_eras_of_one_shape(asked: History) -> None:
+    (line,) = (each for each in asked.lines if each.shape.num_heads == 32)
+    assert [(e.first, e.last, e.releases, e.reply.words) for e in asked.eras(line)] == [
+        ("v0.1.14", "v0.1.14", 1, "fold 2"),
+        ("v0.1.14.post1", "v0.1.15", 2, "native"),
+        ("v0.1.16", "v0.1.16", 1, "fold 2"),
+        ("v0.1.17", "v0.1.17", 1, "native"),
+    ]
+
+
+def test_native_head_counts(asked: History) -> None:
+    (tiles,) = asked.tiles
+    assert dict(zip(asked.releases, tiles.native, strict=True)) == NATIVE
+    assert asked.turns == (0, 1, 3, 4)
+
+
+@given(st.lists(st.sets(st.sampled_from(GRID.heads[1:])), min_size=1, max_size=6))
+def test_eras_cover_every_release_once(sets: list[set[int]]) -> None:
+    native = {f"v1.{at}": tuple(sorted(found)) for at, found in enumerate(sets)}
+    found = history(releases(native), GRID, source="made up")
+    for line in found.lines:
+        eras = found.eras(line)
+        assert sum(era.releases for era in eras) == len(native)
+        assert eras[0].first == "v1.0"
+        assert eras[-1].last == found.releases[-1]
+        words = [era.reply.words for era in eras]
+        assert all(one != other for one, other in pairwise(words))
+
+
+def test_each_release_is_open_only_while_it_is_asked() -> None:
+    events: list[str] = []
+
+    class Opened(nullcontext[Fake]):
+        def __exit__(self, *error: object) -> None:
+            events.append("closed")
+
+    def named() -> Iterator[Named]:
+        for name in ("v1", "v2"):
+            events.append(name)
+            yield name, partial(Opened, Fake())
+
+    steps: list[None] = []
+    history(named(), GRID, source="made up", step=lambda: steps.append(None))
+    assert events == ["v1", "closed", "v2", "closed"]
+    assert len(steps) == 2 * GRID.size
+
+
+def test_bounds() -> None:
+    names = ("v0.1.20", "v0.1.9", "main", "v0.1.14-rc0", "v0.1.14")
+    assert within(names, None, None) == ("v0.1.9", "v0.1.14-rc0", "v0.1.14", "v0.1.20")
+    assert within(names, "v0.1.14", "0.1.20") == ("v0.1.14", "v0.1.20")
+    assert within(names, None, "v0.1.13") == ("v0.1.9",)
+    with pytest.raises(UsageError, match="is no release"):
+        within(names, "main", None)
+
+
+SHAPE_TEXT = """\
+AITER v0.1.14 to v0.1.17, made up
+
+gfx950 fp8/fp8, 32 heads, qlen 1, without LSE
+  v0.1.14        fold 2 (1 release)
+  v0.1.14.post1  native (2 releases)
+  v0.1.16        fold 2 (1 release)
+  v0.1.17        native (1 release)
+"""
+TILES_TEXT = """\
+AITER v0.1.14 to v0.1.17, made up
+
+gfx950 fp8/fp8, qlen 1, without LSE: native head counts
+  v0.1.14        16
+  v0.1.14.post1  16, 32   (+32)
+  v0.1.16        16, 64   (+64 -32)
+  v0.1.17        16, 32, 64   (+32)
+
+head counts asked: 8, 16, 32, 48, 64
+"""
+
+
+def test_what_people_read(asked: History) -> None:
+    one = history(releases(), Grid(archs=("gfx950",), dtypes=FP8, heads=(32,)), source="made up")
+    assert plain(lines_of(one, native=False, width=100)) == SHAPE_TEXT
+    assert plain(lines_of(asked, native=True, width=100)) == TILES_TEXT
+    assert "| v0.1.16 | fold 2 (1 release) |" in history_markdown(one, native=False)
+
+
+def test_what_programs_read(asked: History) -> None:
+    tiles = json.loads(history_json(asked, native=True))
+    assert tiles["schema"] == 1
+    assert tiles["releases"] == list(NATIVE)
+    (row,) = tiles["tiles"]
+    assert {name: tuple(heads) for name, heads in row["native"].items()} == NATIVE
+    assert "num_heads" not in row["shape"]
+    lines = json.loads(history_json(asked, native=False))["lines"]
+    assert [line["shape"]["num_heads"] for line in lines] == list(GRID.heads)
+    assert lines[0]["eras"] == [
+        {
+            **{"first": "v0.1.14", "last": "v0.1.17", "releases": 5, "verdict": "REJECTED"},
+            **{"fold": 1, "qlen_fold": 1, "failure": "exception"},
+        }
+    ]
+
+
+def test_the_picture(asked: History) -> None:
+    root = parsed(history_svg(asked, native=True))
+    letters = [text for text in texts(root) if text in ("N", "F2", "F4")]
+    # Rows of 16, 32 and 64 heads by the four releases from which on something differs, and the
+    # legend.
+    assert letters == [
+        *("N", "N", "N", "N"),
+        *("F2", "N", "F2", "N"),
+        *("F4", "F4", "N", "N"),
+        *("N", "F2"),
+    ]
+    assert {"v0.1.14", "v0.1.14.post1", "v0.1.16", "v0.1.17"} <= set(texts(root))
+    assert "v0.1.15" not in texts(root)
+    assert {"16 heads", "32 heads", "64 heads"} <= set(texts(root))
+    assert "48 heads" not in texts(root)
+    assert "gfx950 fp8/fp8, qlen 1, without LSE" in texts(root)
+    every = parsed(history_svg(asked, native=False))
+    assert {"8 heads", "48 heads"} <= set(texts(every))
+    classes = [each.get("class") for each in root.iter(f"{SVG}rect")]
+    assert classes[4:8] == ["v-fold2", "v-native", "v-fold2", "v-native"]
