@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mlaprobe.decode.bench import Point, Sweep
     from mlaprobe.decode.benchfile import Kept
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "svg")
 QUICK_SECONDS = 95.0
 """Of --quick: no case is begun later. The rest of two minutes is for the last one."""
 QUICK = {"heads": "16,48,64,96,128", "batch": "1,32", "kv_len": "512,8192", "qlen": "1"}
@@ -29,6 +29,7 @@ EPILOG = """\b
 Examples:
   mlaprobe bench --quick                                     two minutes, this machine's GPU
   mlaprobe bench --results mi355x.jsonl --profiles .         everything; goes on where it stopped
+  mlaprobe bench --quick --format svg -o bench.svg           the same as curves
   mlaprobe bench --heads 48,96 --dtype fp8/fp8 --batch 1,52 --kv-len 128,2048,16384
   mlaprobe bench --arch gfx950 --aiter ~/src/aiter@v0.1.20 --backend triton
   mlaprobe bench --native 16,64,128                          what folding costs on any GPU
@@ -112,6 +113,11 @@ def _run(given: dict[str, Any], start: float) -> None:
     written = _write_profiles(points, around, folder)
     if given["format"] == "json":
         emit.write([bench_json(points, left, around, written)], given["output"])
+        return
+    if given["format"] == "svg":
+        from mlaprobe.output.bench_svg import bench_svg
+
+        emit.write([bench_svg(points, around)], given["output"])
         return
     wide = emit.width(given["output"])
     lines = lines_of(points, left, around, written, width=wide)

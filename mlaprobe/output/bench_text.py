@@ -27,7 +27,7 @@ def bench(
     Args:
         left: cases that a deadline kept from being measured.
     """
-    lines = paragraph(printable(_headline(environment)), width, style="title")
+    lines = paragraph(printable(headline(environment)), width, style="title")
     lines += paragraph(printable(_method(environment)), width, style="dim")
     measured = [point for point in points if point.status == MEASURED]
     if measured:
@@ -41,7 +41,8 @@ def bench(
     return lines
 
 
-def _headline(around: Mapping[str, Any]) -> str:
+def headline(around: Mapping[str, Any]) -> str:
+    """On what it was measured, and what was carried out."""
     return (
         f"{around['device']} ({around['ran_on']}), decisions for {around['arch']}: "
         f"{around['aiter']}"
