@@ -30,7 +30,7 @@ from mlaprobe.stages.tensors import named_dtypes
 Context = tuple[str, tuple[tuple[str, str], ...]]
 _CPP = (".cu", ".cpp", ".hip", ".cuh", ".h", ".hpp")
 COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
-"""Names of what computes from its arguments alone: nothing about the device."""
+"""Names of what computes from its arguments alone: open where these are, not otherwise."""
 SUCCESS = EnumMember("hipError_t", "hipSuccess", 0, scoped=False)
 
 
@@ -48,7 +48,7 @@ class Foreign(Model):
         return ("foreign", self.name)
 
     def get(self, name: str, span: Span) -> Any:
-        return self._unknown(f"{self.name}.{name}", span, ("foreign", self.name, name))
+        return self._at_run_time(f"{self.name}.{name}", span, ("foreign", self.name, name))
 
     def call(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         from mlaprobe.reading.calls import spoil
@@ -59,17 +59,15 @@ class Foreign(Model):
             return SUCCESS
         same = memo_key(args, kwargs)
         key = None if same is None else ("foreign", self.name, same)
-        return self._unknown(f"{self.name}()", span, key)
+        if not self.name.startswith(COMPUTING):
+            return self._at_run_time(f"{self.name}()", span, key)
+        open_inputs = [a.free for a in (*args, *kwargs.values()) if isinstance(a, Unknown)]
+        free = open_inputs[0] if open_inputs and None not in open_inputs else None
+        return Unknown(f"{self.name}() is not followed", span, key=key, free=free, foreign=True)
 
-    def _unknown(self, what: str, span: Span, key: Hashable | None) -> Unknown:
-        computes = self.name.startswith(COMPUTING)
-        return Unknown(
-            f"{what} is {'not followed' if computes else 'known at run time only'}",
-            span,
-            key=key,
-            free=None if computes else "device",
-            foreign=True,
-        )
+    def _at_run_time(self, what: str, span: Span, key: Hashable | None) -> Unknown:
+        reason = f"{what} is known at run time only"
+        return Unknown(reason, span, key=key, free="device", foreign=True)
 
 
 class World:

@@ -9,7 +9,7 @@ import pytest
 from mlaprobe.reading.cppbuiltins import builtins
 from mlaprobe.reading.cppunit import CppModule
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Machine, Run
+from mlaprobe.reading.machine import Machine, Outcome, Run
 from mlaprobe.reading.preprocess import TranslationUnit
 from mlaprobe.reading.symbols import compile_expr
 from mlaprobe.reading.values import Unknown
@@ -22,19 +22,22 @@ def _foreign(name: str) -> Foreign | None:
     return Foreign(name, succeeds=False) if name.startswith(("hip", "std::")) else None
 
 
-def answer(text: str, *args: Any) -> str:
-    """What all paths of ``f`` agree on, ``?`` where they do not."""
+def paths(text: str, *args: Any) -> tuple[Outcome, ...]:
+    """Every path of ``f``."""
     machine, cache = Machine(), dict[Any, Any]()
     unit = TranslationUnit({"f.cu": text}.get, "f.cu")
     module = CppModule(unit, externals=builtins(), foreign=_foreign)
     function = module.function("f")
     assert function is not None
-    return result(
-        machine.explore(
-            lambda run: machine.call(run, function, args, {}, NOWHERE),
-            lambda script: Run(machine, script=script, cache=cache),
-        )
+    return machine.explore(
+        lambda run: machine.call(run, function, args, {}, NOWHERE),
+        lambda script: Run(machine, script=script, cache=cache),
     )
+
+
+def answer(text: str, *args: Any) -> str:
+    """What all paths of ``f`` agree on, ``?`` where they do not."""
+    return result(paths(text, *args))
 
 
 def free() -> Unknown:
@@ -123,3 +126,19 @@ def _computed(value: int) -> int:
         total = value + by
         value = total - by * (abs(total) // by * (1 if total >= 0 else -1))
     return value
+
+
+@pytest.mark.parametrize(
+    ("test", "certain"),
+    [
+        ("hipCount(1) == 2", True),
+        ("std::gcd(hipCount(1), 4) == 2", True),
+        ("std::gcd(c, 4) == 2", True),
+        ("std::gcd(6, 4) == 2", False),
+        ("std::gcd(6, undefined_here) == 2", False),
+    ],
+)
+def test_only_open_inputs_are_taken_either_way(test: str, certain: bool) -> None:
+    """A function of known numbers has one result, also where it cannot be computed."""
+    found = paths(f"int f(int c) {{ if({test}) return 1; return 0; }}", free())
+    assert [o.certain for o in found] == [certain, certain]
