@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -198,3 +200,30 @@ def test_the_torch_back_end_says_that_it_follows_no_change() -> None:
     inputs = make_inputs(a_problem(found, KV_LENS))
     with pytest.raises(DecodeError, match="follows no change"):
         Driver(found, inputs.layout, backend="torch").refresh()
+
+
+def test_a_call_looks_at_no_value(torch: Any) -> None:
+    """What can be captured in a graph reads nothing back, and has shapes from shapes alone."""
+    mode: Any = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
+    aten = torch.ops.aten
+    looking = {
+        *(aten._local_scalar_dense.default, aten.nonzero.default, aten.masked_select.default),
+        *(aten.equal.default, aten.unique_dim.default),
+    }
+
+    def dispatch(self: Any, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        by_mask = op is aten.index.Tensor and any(i.dtype is torch.bool for i in args[1])
+        assert op not in looking, f"{op} looks at values"
+        assert not by_mask, "a mask looks at values"
+        return op(*args, **(kwargs or {}))
+
+    blind: Any = type("Blind", (mode,), {"__torch_dispatch__": dispatch})
+    found = a_plan(48, "fp8/fp8", lse=True, qlens=2, mode="off")
+    inputs = make_inputs(a_problem(found, KV_LENS))
+    driver = Driver(found, inputs.layout, backend="torch")
+    with blind():
+        driver(inputs.q, inputs.kv)
+    looks: list[Callable[[Any], Any]] = [lambda x: x.max().item(), lambda x: x[x > 0]]
+    for look in looks:
+        with pytest.raises(AssertionError, match="looks at values"), blind():
+            look(inputs.q.float())
