@@ -44,18 +44,18 @@ def time_calls(
         device: a torch device; on anything but a GPU, the host's clock is read and nothing is
             flushed.
         cold: whether to flush the caches before each run.
-        budget_s: seconds to spend, flushes apart; each call is run at least twice.
+        budget_s: seconds to spend, flushes apart; each call is run at least once.
     """
     gpu = torch().device(device).type == "cuda"
     once = _on_device if gpu else _on_host
     flush = _flusher(device) if gpu and cold else _nothing
-    first = sum(once(call, flush) for call in calls)
-    if first < budget_s * 1e5:
-        for _ in range(WARM_UP):
-            for call in calls:
-                once(call, flush)
-    runs = max(2, min(MOST_RUNS, int(budget_s * 1e6 / max(first, 1))))
-    times = [[once(call, flush) for call in calls] for _ in range(runs)]
+    first = [once(call, flush) for call in calls]
+    runs = min(MOST_RUNS, int(budget_s * 1e6 / max(sum(first), 1)))
+    for _ in range(WARM_UP if runs > 10 * WARM_UP else 0):
+        for call in calls:
+            once(call, flush)
+    # What takes longer than the budget was timed already.
+    times = [[once(call, flush) for call in calls] for _ in range(runs)] or [first]
     return tuple(
         _timing(sorted(column), clock="device" if gpu else "host", cold=gpu and cold)
         for column in zip(*times, strict=True)
@@ -70,7 +70,9 @@ def time_call(
 
 
 def _timing(times: list[float], *, clock: str, cold: bool) -> Timing:
-    low, _, high = statistics.quantiles(times, n=4, method="inclusive")
+    # Of one time, all quartiles are that one.
+    known = times if len(times) > 1 else times * 2
+    low, _, high = statistics.quantiles(known, n=4, method="inclusive")
     return Timing(
         us=statistics.median(times),
         low_us=low,
