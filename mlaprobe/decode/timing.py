@@ -49,6 +49,9 @@ def time_calls(
     gpu = torch().device(device).type == "cuda"
     once = _on_device if gpu else _on_host
     flush = _flusher(device) if gpu and cold else _nothing
+    if gpu:
+        for call in calls:  # a first call may compile
+            call()
     first = [once(call, flush) for call in calls]
     runs = min(MOST_RUNS, int(budget_s * 1e6 / max(sum(first), 1)))
     for _ in range(WARM_UP if runs > 10 * WARM_UP else 0):
