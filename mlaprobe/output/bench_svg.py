@@ -11,8 +11,6 @@ from mlaprobe.output.bench_text import headline
 from mlaprobe.output.svg_curves import Curve, Curves, Panel, curves
 from mlaprobe.output.svg_curves import Point as Mark
 
-METHOD = "Medians and quartiles, caches cold. Absolute figures hold for this device only."
-
 
 def bench_svg(points: Sequence[Point], environment: Mapping[str, Any]) -> str:
     """A panel for each head count, dtype pair, query length and batch that was timed both ways."""
@@ -20,12 +18,18 @@ def bench_svg(points: Sequence[Point], environment: Mapping[str, Any]) -> str:
     return curves(
         Curves(
             title="MLA decode: folded against padded",
-            remarks=(headline(environment), METHOD),
+            remarks=(headline(environment), _method(points)),
             x_title="KV tokens per request",
             y_title="us",
             panels=panels or (Panel(title="nothing folds", curves=()),),
         )
     )
+
+
+def _method(points: Sequence[Point]) -> str:
+    timed = [form.timing for point in points for form in point.forms if form.timing is not None]
+    cold = ", caches cold" if timed and all(timing.cold for timing in timed) else ""
+    return f"Medians and quartiles{cold}. Absolute figures hold for this device only."
 
 
 def _panel(found: Crossover, points: Sequence[Point]) -> Panel:

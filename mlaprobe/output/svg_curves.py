@@ -162,7 +162,8 @@ def _decades(low: float, high: float) -> Iterator[float]:
 
 
 def short(value: float, base: int = 1000) -> str:
-    """A number in few characters: ``16k``."""
-    if value >= base and value % base == 0:
-        return f"{value / base:.0f}k"
+    """A number in few characters: ``16k``, ``2M``."""
+    for power, letter in ((2, "M"), (1, "k")):
+        if value >= base**power and value % base**power == 0:
+            return f"{value / base**power:.0f}{letter}"
     return f"{value:g}"

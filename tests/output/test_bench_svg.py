@@ -49,6 +49,7 @@ def test_a_panel_for_each_count_that_folds() -> None:
     assert not [text for text in said if text.startswith("64 heads")]
     assert {"fold 3", "pad 64", "KV tokens per request", "us"} <= set(said)
     assert any("a GPU (sm_90)" in text for text in said)
+    assert any(text.startswith("Medians and quartiles, caches cold.") for text in said)
     first, _ = (each for each in root.iter(f"{SVG}g") if each.get("transform"))
     places = [x for x, _ in circles(first, "fold")]
     assert len(places) == 3

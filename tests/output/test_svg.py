@@ -144,7 +144,7 @@ def test_short_numbers() -> None:
     assert [short(v, base=1024) for v in (128.0, 1024.0, 131072.0, 1500.0)] == [
         *("128", "1k", "128k", "1500"),
     ]
-    assert [short(v) for v in (0.5, 5000.0)] == ["0.5", "5k"]
+    assert [short(v) for v in (0.5, 5000.0, 2e6)] == ["0.5", "5k", "2M"]
 
 
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
