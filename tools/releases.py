@@ -88,7 +88,8 @@ def main(words: Sequence[str] | None = None) -> int:
 def sources(repository: Path) -> Iterator[tuple[str, Source]]:
     """Every release in range, in order."""
     known = load_rules(BLOBS, BLOB_SCHEMA)["releases"]
-    tags = set(run(repository, "tag", "--list").decode().split())
+    inside = repository / ".git"
+    tags = set(run(inside if inside.exists() else repository, "tag", "--list").decode().split())
     for tag in sorted(tags.intersection(known), key=release_key):
         with open_source(f"{repository}@{tag}") as source:
             yield tag, source

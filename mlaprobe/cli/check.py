@@ -100,7 +100,7 @@ def _run(given: dict[str, Any]) -> int:
     common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
     if given["accept"]:
         _pin_file(given["pin"])
-    old, new = (common.reading(given[side], quiet=given["quiet"]) for side in ("pin", "aiter"))
+    old, new = common.both(given["pin"], given["aiter"], quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     # Before anything is shown: what cannot become a pin is told at once.
     text = _accepted(given, new) if given["accept"] else None

@@ -27,19 +27,26 @@ _DTYPE_HINT = (
 )
 
 
-def load(spec: str) -> LiveAnswers:
-    """The capability of the source that was named."""
+def load(spec: str, *, quick: bool = False) -> LiveAnswers:
+    """The capability of the source that was named; ``quick``: without reading a revision that is
+    a bundled release."""
     from mlaprobe.probing import probe
+    from mlaprobe.shortcut import quickest
 
-    return probe(spec)
+    return quickest(spec) if quick else probe(spec)
 
 
-def reading(spec: str, *, quiet: bool = False) -> LiveAnswers:
+def reading(spec: str, *, quiet: bool = False, quick: bool = False) -> LiveAnswers:
     """The same, with a sign of life where it takes a while."""
     from mlaprobe.cli.progress import Progress
 
     with Progress("reading AITER", quiet=quiet):
-        return load(spec)
+        return load(spec, quick=quick)
+
+
+def both(old: str, new: str, *, quiet: bool = False) -> tuple[LiveAnswers, LiveAnswers]:
+    """Two sources that are to be compared."""
+    return reading(old, quiet=quiet, quick=True), reading(new, quiet=quiet, quick=True)
 
 
 def warn_unnamed(answers: Sequence[Any], archs: Iterable[str], *, quiet: bool = False) -> None:

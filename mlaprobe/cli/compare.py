@@ -73,7 +73,7 @@ def _run(given: dict[str, Any]) -> None:
     wanted = outputs.parse_outputs(given["format"], given["output"])
     served = load_served(given)
     common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
-    old, new = (common.reading(given[side], quiet=given["quiet"]) for side in ("old", "new"))
+    old, new = common.both(given["old"], given["new"], quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     comparison = run_comparison(given, old, new, served)
     results = compared(comparison, changed_signatures(old, new))

@@ -75,7 +75,7 @@ def _run(given: dict[str, Any]) -> None:
     common.parse_choice("--format", given["format"], FORMATS)
     wanted = _deployments(given)
     grid = _grid(given)
-    answers = common.reading(given["aiter"], quiet=given["quiet"])
+    answers = common.reading(given["aiter"], quiet=given["quiet"], quick=True)
     common.warn_unnamed([answers], grid["archs"], quiet=given["quiet"])
     total = len(wanted) * len(grid["archs"]) * len(grid["dtypes"])
     with Progress("deployments", total, quiet=given["quiet"]) as progress:

@@ -15,8 +15,11 @@ def pin_text(answers: Any, spec: str) -> str:
         SourceError: a file of the source cannot be read.
     """
     from mlaprobe.capability import Capability
+    from mlaprobe.shortcut import KnownRevision
     from mlaprobe.snapshot.making import make
 
+    if isinstance(answers, KnownRevision):
+        answers = answers.live
     if not isinstance(answers, Capability):
         raise UsageError(
             f"--accept: {spec} is a snapshot already",

@@ -77,7 +77,7 @@ def _run(
 
         write_page(given, aiter=aiter, output=output, quiet=quiet)
         return
-    answers = common.reading(aiter, quiet=quiet)
+    answers = common.reading(aiter, quiet=quiet, quick=True)
     grid, others = common.make_grid(given, qlens=QLENS, archs=lambda: answers.archs), Others.NONE
     common.warn_unnamed([answers], grid.archs, quiet=quiet)
     with Progress("head counts asked", quiet=quiet) as progress:

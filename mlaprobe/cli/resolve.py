@@ -76,7 +76,7 @@ def _run(given: dict[str, Any]) -> None:
     common.parse_choice("--format", given["format"], FORMATS)
     question = _question(given)
     quiet = given["quiet"]
-    answers = common.reading(given["aiter"], quiet=quiet)
+    answers = common.reading(given["aiter"], quiet=quiet, quick=True)
     common.warn_unnamed([answers], [question["arch"]], quiet=quiet)
     with Progress("resolving", quiet=quiet):
         found = _plan(answers, question)

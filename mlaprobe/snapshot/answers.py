@@ -26,6 +26,8 @@ from mlaprobe.snapshot.stages import STAGES, Stages, UnknownBatchError
 
 OUTSIDE = "snapshot"
 """The ``stage`` of a decision about a shape that the snapshot does not hold."""
+OUTSIDE_TEXT = "outside the snapshot: "
+"""How the message about such a shape, or such a question to a stage, begins."""
 _NO_CALL = PlannerCall()
 
 
@@ -141,7 +143,7 @@ class Snapshot:
             shape=shape,
             verdict=Verdict.UNKNOWN,
             stage=OUTSIDE,
-            message=f"outside the snapshot: {why}",
+            message=OUTSIDE_TEXT + why,
         )
 
     def may_be_native(self, shape: DecodeShape) -> bool:
@@ -173,7 +175,7 @@ class Snapshot:
                 return self._stages.ask(stage, shape)
             except UnknownBatchError:
                 why = f"batch {shape.batch}"
-        return StageOutcome(stage=stage, status="unknown", message=f"outside the snapshot: {why}")
+        return StageOutcome(stage=stage, status="unknown", message=OUTSIDE_TEXT + why)
 
     @property
     def head_dims(self) -> tuple[int, ...]:
