@@ -11,7 +11,7 @@ PIP    := $(PY) -m pip --disable-pip-version-check --quiet
 AITER  := amd-aiter==0.1.7.post2.dev18
 
 .DELETE_ON_ERROR:
-.PHONY: report test check bench clean venv dev lint types reference rule releases releases-check help
+.PHONY: report test check bench fuzz clean venv dev lint types reference rule releases releases-check help
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ types: dev ## mypy, strict
 
 bench: dev ## medians and ratios; not a test
 	$(PY) benchmarks/run.py
+
+fuzz: dev ## feed damaged files to everything that reads (a minute)
+	$(PY) -m tests.fuzz --inputs 20000
 
 reference: dev ## the pages of docs/reference that come from the code
 	$(PY) -m tools.reference
