@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mlaprobe.decode.tensors import torch
 from mlaprobe.padding import Strategy, Tensor, check_target
 
@@ -13,7 +15,8 @@ class HeadFill:
     """Copies a query into a padded one: of its heads, and of the rows of each request.
 
     Heads are padded as ``mlaprobe.padding.pad_heads`` does it; rows that are added stand in front
-    of the real ones and are zero. What is zero is written once, here.
+    of the real ones and are zero. What is zero is written once, here. A call is one kernel where
+    no rows are added, and moves as many bytes at a time as the widths allow.
     """
 
     def __init__(self, padded: Tensor, heads: int, strategy: Strategy, *, rows: Rows) -> None:
@@ -24,29 +27,20 @@ class HeadFill:
         """
         requests, real, launched = rows
         self._padded = padded
-        self._split = (requests, real)
-        # Copies of bits: one-byte floats lack most operations, bytes have them all.
-        self._bytes = padded.element_size() == 1
         target = padded.shape[1]
         check_target(heads, target, strategy)
-        whole = padded.view(torch().uint8) if self._bytes else padded
+        # Copies of bits: one-byte floats lack most operations, and a head takes few wide words.
+        self._unit = _widest(padded)
+        whole = padded.view(self._unit)
         if strategy is Strategy.ZERO or launched != real:
             whole.zero_()
-        room = whole.view(requests, launched, *padded.shape[1:])[:, launched - real :]
-        self._rest: Tensor | None = None
-        self._heads_left = 0
-        if strategy is Strategy.REPEAT:
-            self._all = room.unflatten(-2, (heads, target // heads))
-            self._new_axis = -2
-        elif strategy is Strategy.ZERO:
-            self._all = room.narrow(-2, 0, heads).unsqueeze(-3)
-            self._new_axis = -3
-        else:
-            times, self._heads_left = divmod(target, heads)
-            self._all = room.narrow(-2, 0, times * heads).unflatten(-2, (times, heads))
-            self._new_axis = -3
-            if self._heads_left:
-                self._rest = room.narrow(-2, times * heads, self._heads_left)
+        self._kept = heads if strategy is Strategy.ZERO else target
+        room = whole.view(requests, launched, *whole.shape[1:])
+        self._room = room[:, launched - real :, : self._kept]
+        self._source = None
+        if self._kept != heads:
+            self._source = _source_heads(heads, target, strategy, padded.device)
+        self._direct = launched == real
 
     def __call__(self, q: Tensor) -> Tensor:
         """The padded query, which the next call overwrites.
@@ -54,11 +48,43 @@ class HeadFill:
         Args:
             q: ``[requests * rows, heads, width]``, of any strides.
         """
-        source = (q.view(torch().uint8) if self._bytes else q).unflatten(0, self._split)
-        self._all.copy_(source.unsqueeze(self._new_axis))
-        if self._rest is not None:
-            self._rest.copy_(source.narrow(-2, 0, self._heads_left))
+        heads = _as(q, self._unit)
+        if self._source is None:
+            self._room.copy_(heads.unflatten(0, self._room.shape[:2]))
+        elif self._direct:
+            out = self._room.flatten(0, 1)
+            torch().index_select(heads, 1, self._source, out=out)
+        else:
+            picked = heads.index_select(1, self._source)
+            self._room.copy_(picked.unflatten(0, self._room.shape[:2]))
         return self._padded
+
+
+def _source_heads(heads: int, target: int, strategy: Strategy, device: Any) -> Tensor:
+    """For each padded head the one that it repeats."""
+    count = torch().arange(target, device=device)
+    return count // (target // heads) if strategy is Strategy.REPEAT else count % heads
+
+
+def _widest(tensor: Tensor) -> Any:
+    """The widest type that a tensor's rows can be viewed as."""
+    t = torch()
+    size = tensor.shape[-1] * tensor.element_size()
+    return next(
+        unit
+        for unit in (t.complex128, t.int64, t.int32, t.int16, t.uint8)
+        if not size % unit.itemsize
+    )
+
+
+def _as(q: Tensor, unit: Any) -> Tensor:
+    """A query as words of a type; copied first where its strides or its place do not allow it."""
+    size = q.element_size()
+    word = unit.itemsize
+    places = (q.storage_offset(), *q.stride()[:-1])
+    if q.stride(-1) != 1 or any(place * size % word for place in places) or q.data_ptr() % word:
+        q = q.contiguous()
+    return q.view(unit)
 
 
 class RealRows:

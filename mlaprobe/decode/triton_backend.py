@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from mlaprobe.decode.problem import Problem
 
 WGMMA_ROWS = 64
-"""From so many rows on, NVIDIA's GPUs multiply fp8 faster than fp16."""
+"""From so many rows on, Hopper's GPUs multiply right from shared memory: what has fewer is slower
+with tiles that their copy engine loads, and with fp8."""
 MERGE_VALUES = 8192
 """Partial values that one program merges at once."""
 
@@ -59,7 +60,7 @@ class TritonPrepared:
         self._grid = (per_request, self.cut.splits, layout.batch * launch.fold)
         self._merge_block = triton.next_power_of_2(self.cut.splits)
         self._merge_columns = min(LATENT_DIM, MERGE_VALUES // self._merge_block)
-        self._engine = tile.early and _copies_tiles(layout.device)
+        self._engine = tile.rows >= WGMMA_ROWS and _copies_tiles(layout.device)
         self._described: tuple[int, Any] = (0, None)
         self._types = _types(launch, few_rows=tile.rows < WGMMA_ROWS)
         self.kernels = ("decode_splits",)

@@ -92,7 +92,8 @@ def tiles_for(rows: int, *, fp8: bool, page_size: int) -> tuple[Tile, ...]:
         Tile(rows=16, tokens=16, stages=1, warps=4),
     )
     if rows <= 16:
-        return (Tile(rows=16, tokens=64, stages=3, warps=4, early=fp8), *small)
+        first = Tile(rows=16, tokens=64, stages=2 + ahead, warps=4, early=fp8, resident=2)
+        return (first, *small)
     deep = 1 if fp8 and not ahead else 0
     wide = tuple(
         Tile(rows=64, tokens=tokens, stages=2 + ahead + deep, warps=8, early=True)
