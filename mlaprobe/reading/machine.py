@@ -9,7 +9,7 @@ that exceeds a bound is abandoned, which makes the answer unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +80,7 @@ class Outcome:
     observations: tuple[tuple[str, Any], ...] = ()
     frame: Mapping[str, Any] = field(default_factory=dict)
     decisions: tuple[tuple[Unknown, int], ...] = ()
-    trace: tuple[tuple[Node, Any], ...] = ()
+    trace: Iterable[tuple[Node, Any]] = ()
 
     @property
     def certain(self) -> bool:

@@ -186,9 +186,10 @@ class Sym:
         A formula that would grow past :data:`LARGEST` (a loop that squares its number doubles it
         each time) is given up: the operands are pinned, and the result is a plain number.
         """
-        if type(right) is int and right == _NEUTRAL.get(op):
+        same = type(value) is type(self.value)  # a flag becomes a number
+        if same and type(right) is int and right == _NEUTRAL.get(op):
             return self
-        if type(left) is int and op in ("+", "*") and left == _NEUTRAL[op]:
+        if same and type(left) is int and op in ("+", "*") and left == _NEUTRAL[op]:
             return self
         size = _size(left) + _size(right) + 1
         if size > LARGEST:
@@ -282,10 +283,10 @@ def _expr(value: Any) -> Expr:
 class Tree:
     """Answers by the conditions that lead to them: one node per condition, asked in order."""
 
-    __slots__ = ("_names", "_root")
+    __slots__ = ("_root", "names")
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
+        self.names = names
         self._root: list[Any] = [None, None, None, None, None]
         """[condition, where it is true, where it is false, the answer, the condition's formula]"""
 
@@ -312,7 +313,7 @@ class Tree:
             while node[0] is not None and node[4] != expr:
                 node = self._side(node, 1 if node[0](*inputs) else 2)
             if node[0] is None:
-                node[0], node[4] = compile_expr(expr, self._names), expr
+                node[0], node[4] = compile_expr(expr, self.names), expr
             node = self._side(node, 1 if result else 2)
         while node[0] is not None:
             node = self._side(node, 1 if node[0](*inputs) else 2)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.capability import Capability, reduced_heads
 from mlaprobe.chain import Launch
@@ -13,7 +13,11 @@ from mlaprobe.snapshot.batches import MOST_BATCH, Rule, numbers_in, rules_of
 from mlaprobe.snapshot.phrases import VARIABLES, Fields
 from mlaprobe.snapshot.records import FIELDS, at_batch, fields_of
 from mlaprobe.snapshot.scope import OMITTED, Scope
+from mlaprobe.snapshot.sharing import by_number
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
+
+if TYPE_CHECKING:
+    from mlaprobe.stages.world import Solved
 
 USUAL: dict[str, Any] = {"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1}
 Known = Mapping[str, Any]
@@ -21,9 +25,8 @@ Known = Mapping[str, Any]
 Answer = tuple[Fields | None, ...]
 """What the tables that are filled together hold for a cell; ``None``: nothing is asked there."""
 Ask = Callable[[DecodeShape], Answer]
+T = TypeVar("T")
 _NOTES, _MESSAGE = FIELDS.index("notes"), FIELDS.index("message")
-_BY_NUMBER = ("dispatcher", "host")
-"""Stages whose proof is looked for by the head count."""
 
 
 class Asker:
@@ -32,38 +35,52 @@ class Asker:
     def __init__(self, capability: Capability) -> None:
         self.capability = capability
         self.notebook = Notebook()
+        self.solved: Solved | None = None
+        """How the stage that was asked last, or the dispatcher, came to its answer."""
+        self.shared: dict[Hashable, Answer] = {}
+        """Answers that others follow from (see ``sharing``)."""
         self._evidence: dict[Any, tuple[int, ...]] = {}
+        capability.world.tracing = True  # every proof is wanted
 
     def stage(self, name: str) -> Ask:
         """Asks one stage alone."""
 
         def ask(shape: DecodeShape) -> Answer:
-            self.capability.world.forget_leaf()
-            return (self._fields(self.capability.ask(name, shape), shape),)
+            outcome = self._solving(lambda: self.capability.ask(name, shape))
+            return (self._fields(outcome, shape),)
 
         return ask
 
     def launches(self, shape: DecodeShape) -> Answer:
         """Asks the dispatcher, and the host with what it passes."""
         capability = self.capability
-        capability.world.forget_leaf()
-        launch = capability.launch(shape)
+        launch = self._solving(lambda: capability.launch(shape))
+        solved = self.solved
         reduces = None
         if launch.outcome.persistent is not False and shape.persistent:
             reduces = reduced_heads(shape, launch)
         fields = self._fields(launch.outcome, shape, launch, reduces)
         if launch.outcome.entry != "asm":
             return fields, None
-        capability.world.forget_leaf()
-        return fields, self._fields(capability.called(shape, launch), shape)
+        called = self._solving(lambda: capability.called(shape, launch))
+        answer = (fields, self._fields(called, shape))
+        self.solved = solved
+        return answer
 
     def reducer(self, heads: int, head_dim: int | None, scope: Scope) -> Fields:
         """Asks the reducer."""
         q_dtype, kv_dtype = scope.dtypes[0]
         shape = DecodeShape(arch="any", q_dtype=q_dtype, kv_dtype=kv_dtype, num_heads=heads)
-        self.capability.world.forget_leaf()
-        outcome = self.capability.ask("reducer", shape, head_dim=head_dim)
+        ask = self.capability.ask
+        outcome = self._solving(lambda: ask("reducer", shape, head_dim=head_dim))
         return self._fields(outcome, shape)
+
+    def _solving(self, ask: Callable[[], T]) -> T:
+        world = self.capability.world
+        world.forget_leaf()
+        found = ask()
+        self.solved = world.solved
+        return found
 
     def _fields(
         self,
@@ -78,42 +95,37 @@ class Asker:
     def _proof(self, outcome: StageOutcome, shape: DecodeShape) -> tuple[int, ...]:
         """Where an outcome's evidence stands. Looking for it takes longer than the answer; shapes
         that take the same paths have the same, unless a number happens to equal the head count."""
-        leaf = self.capability.world.leaf
-        if leaf is None:
+        if self.solved is None:
             return self.notebook.evidence_at(outcome.evidence)
-        key: tuple[Any, ...] = (leaf, outcome.status, outcome.persistent, outcome.kernels)
-        if outcome.stage in _BY_NUMBER:
-            heads = shape.num_heads
-            key += (heads == shape.qlen, heads if heads & (heads - 1) == 0 else 0)
+        number = by_number(outcome.stage, shape.num_heads, shape.qlen)
+        key = (self.solved.clauses, outcome.status, outcome.persistent, outcome.kernels, number)
         found = self._evidence.get(key)
         if found is None:
             found = self._evidence[key] = self.notebook.evidence_at(outcome.evidence)
         return found
 
 
-def shapes(scope: Scope, known: Known) -> Iterator[DecodeShape]:
-    """The shapes of one plane."""
+def shapes(scope: Scope, known: Known, **others: Any) -> Callable[[int, int], DecodeShape]:
+    """Makes the shapes of one plane, with some other fields."""
     dtypes = known["dtypes"]
     omitted = dtypes == OMITTED
     q_dtype, kv_dtype = scope.dtypes[0] if omitted else dtypes
     fixed = {name: known[name] for name in ("persistent", *USUAL) if name in known}
     call = PlannerCall(q_dtype=None, kv_dtype=None) if omitted else PlannerCall()
-    for heads, qlen in scope.cells():
-        yield DecodeShape(
-            arch=known["arch"],
-            q_dtype=q_dtype,
-            kv_dtype=kv_dtype,
-            num_heads=heads,
-            qlen=qlen,
-            planner=call,
-            **fixed,
-        )
+    plain = DecodeShape(
+        arch=known["arch"],
+        q_dtype=q_dtype,
+        kv_dtype=kv_dtype,
+        num_heads=1,
+        planner=call,
+        **{**fixed, **others},
+    )
+    return lambda heads, qlen: replace(plain, num_heads=heads, qlen=qlen)
 
 
-def values_of(shape: DecodeShape, known: Known) -> tuple[int | None, ...]:
+def values_of(heads: int, qlen: int, known: Known) -> tuple[int | None, ...]:
     """What each variable is; ``None`` for what is not varied."""
     flags = (known.get(name) for name in VARIABLES[3:])
-    heads, qlen = shape.num_heads, shape.qlen
     return (heads, qlen, heads * qlen, *(None if f is None else int(f) for f in flags))
 
 
@@ -134,23 +146,33 @@ def note(tables: tuple[Table, ...], answer: Answer, values: tuple[int | None, ..
     ]
 
 
-def batch_rules(shape: DecodeShape, unset: Answer, ask: Ask) -> tuple[Rule[Answer], ...] | None:
+LARGE_BATCH = MOST_BATCH - 1
+"""An odd number: one that a gate on divisibility would refuse."""
+
+
+def batch_rules(
+    make: Callable[[int, int], DecodeShape],
+    cell: tuple[int, int],
+    unset: Answer,
+    large: Answer,
+    ask: Ask,
+) -> tuple[Rule[Answer], ...] | None:
     """What holds at which batch size; none where it is always what holds without one, and
-    ``None`` where that was not found out."""
+    ``None`` where that was not found out. ``large`` is the answer to ``LARGE_BATCH``."""
 
     def at(batch: int) -> Answer:
-        answer = ask(replace(shape, batch=batch))
+        same = batch == LARGE_BATCH
+        answer = large if same else ask(replace(make(*cell), batch=batch))
         if answer == unset:
             return unset
         return tuple(None if fields is None else at_batch(fields, batch) for fields in answer)
 
-    # An odd number: one that a gate on divisibility would refuse.
-    if not speaks_of_batch(unset) and at(MOST_BATCH - 1) == unset:
+    if not speaks_of_batch(unset) and at(LARGE_BATCH) == unset:
         return ()
     hints: list[str] = []
-    for fields in (*unset, *at(MOST_BATCH - 1)):
+    for fields in (*unset, *at(LARGE_BATCH)):
         if fields is not None:
             hints += [*fields[_NOTES], fields[_MESSAGE] or ""]
-    heads, qlen = shape.num_heads, shape.qlen
+    heads, qlen = cell
     rules = rules_of(at, numbers_in(hints), (heads, qlen, heads * qlen))
     return () if rules == (("any", 0, unset),) else rules

@@ -9,14 +9,13 @@ asked so first: an answer that holds whatever the flag is holds for all of its v
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from mlaprobe.capability import Capability
 from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import DecodeShape
 from mlaprobe.snapshot.asking import (
+    LARGE_BATCH,
     USUAL,
     Answer,
     Ask,
@@ -30,6 +29,7 @@ from mlaprobe.snapshot.asking import (
 )
 from mlaprobe.snapshot.batches import Rule
 from mlaprobe.snapshot.scope import OMITTED, Scope
+from mlaprobe.snapshot.sharing import Shared
 from mlaprobe.snapshot.tables import Table
 
 BOTH = (False, True)
@@ -59,25 +59,25 @@ class Taker:
         flags = self._flags(self.capability.planner, "causal", "cp_round_robin")
         table = self._table(("dtypes", (*self.scope.dtypes, OMITTED)), *self._pages(), *flags)
         open_ = tuple(name for name, _ in flags)
-        self._fill((table,), self.asker.stage("planner"), open_=open_, batches=False)
+        self._fill((table,), "planner", open_=open_, batches=False)
         return table
 
     def sizing(self) -> Table:
         """Sizing, for each dtype pair."""
         table = self._table(("dtypes", self.scope.dtypes))
-        self._fill((table,), self.asker.stage("sizing"))
+        self._fill((table,), "sizing")
         return table
 
     def gluon(self) -> Table:
         """The gluon route."""
         table = self._table(("dtypes", self.scope.dtypes), ("lse", BOTH))
-        self._fill((table,), self.asker.stage("gluon"))
+        self._fill((table,), "gluon")
         return table
 
     def host(self) -> Table:
         """The host, asked for the shape itself."""
         table = self._table(*self._launch_axes(self.capability.host))
-        self._fill((table,), self.asker.stage("host"), batches=False)
+        self._fill((table,), "host", batches=False)
         return table
 
     def dispatcher(self) -> tuple[Table, Table]:
@@ -86,7 +86,7 @@ class Taker:
         tables = self._table(*axes), self._table(*axes)
         taken = {name for name, _ in axes}
         open_ = tuple(name for name in ("lse", "causal") if name in taken)
-        self._fill(tables, self.asker.launches, open_=open_)
+        self._fill(tables, "dispatcher", open_=open_)
         return tables
 
     def reducer(self, heads: tuple[int, ...]) -> Table:
@@ -130,18 +130,18 @@ class Taker:
     def _fill(
         self,
         tables: tuple[Table, ...],
-        ask: Ask,
+        stage: str,
         *,
         open_: tuple[str, ...] = (),
         batches: bool = True,
     ) -> None:
         """Fills tables of the same axes, of which each cell is asked for together."""
-        filler = _Filler(tables, ask, open_, batches)
+        filler = _Filler(self.asker, self.scope, tables, stage, batches)
         fixed = [(name, values) for name, values in tables[0].axes if name not in open_]
         flags = [(name, values) for name, values in tables[0].axes if name in open_]
         for setting in product(*(values for _, values in fixed)):
             known = dict(zip((name for name, _ in fixed), setting, strict=True))
-            filler.planes(self.scope, known, flags)
+            filler.planes(known, flags)
             self._done()
 
     def _done(self) -> None:
@@ -153,70 +153,94 @@ class _Filler:
     """Fills the planes of tables that share their axes."""
 
     def __init__(
-        self, tables: tuple[Table, ...], ask: Ask, open_: tuple[str, ...], batches: bool
+        self, asker: Asker, scope: Scope, tables: tuple[Table, ...], stage: str, batches: bool
     ) -> None:
+        self._asker = asker
+        self._scope = scope
         self._tables = tables
-        self._ask = ask
-        self._open = open_
+        self._stage = stage
+        self._ask: Ask = asker.launches if stage == "dispatcher" else asker.stage(stage)
         self._batches = batches
         self._changing: set[tuple[Any, ...]] = set()
         """Cells whose answer was seen to depend on the batch size."""
 
-    def planes(
-        self, scope: Scope, known: Known, flags: Sequence[tuple[str, Sequence[Any]]]
-    ) -> None:
+    def planes(self, known: Known, flags: Sequence[tuple[str, Sequence[Any]]]) -> None:
         """The planes of all values of the flags, the first of which are the usual ones."""
         names = [name for name, _ in flags]
         settings = list(product(*(values for _, values in flags)))
         usual = {**known, **dict(zip(names, settings[0], strict=True))}
-        holds = [self._usual_cell(shape, usual, flags) for shape in shapes(scope, usual)]
+        holds = self._usual_plane(usual, [name for name, values in flags if len(values) > 1])
         self._keep(usual, [places for places, _ in holds])
         for setting in settings[1:]:
             here = {**known, **dict(zip(names, setting, strict=True))}
-            cells = []
-            for shape, (places, everywhere) in zip(shapes(scope, here), holds, strict=True):
-                cells.append(places if everywhere else self._cell(shape, here))
-            self._keep(here, cells)
+            plane = self._plane(here)
+            cells = zip(self._scope.cells(), holds, strict=True)
+            self._keep(here, [p if all_ else plane.cell(*at) for at, (p, all_) in cells])
 
     def _keep(self, known: Known, cells: list[list[int]]) -> None:
         for at, table in enumerate(self._tables):
             setting = tuple(known[name] for name, _ in table.axes)
             table.planes[setting] = [places[at] for places in cells]
 
-    def _usual_cell(
-        self, shape: DecodeShape, known: Known, flags: Sequence[tuple[str, Sequence[Any]]]
-    ) -> tuple[list[int], bool]:
-        """A cell with the flags as usual, and whether it holds whatever the flags are."""
-        answer = self._ask(shape)
-        places = self._settled(shape, known, answer)
-        opened = [name for name, values in flags if len(values) > 1]
-        # What is launched depends on every flag that is passed on.
-        launched = len(tuple(filter(None, answer))) > 1
-        steady = max(places) >= 0 and not speaks_of_batch(answer)
-        if not opened or launched or not steady or self._ask(_opened(shape, opened)) != answer:
-            return places, False
+    def _usual_plane(self, known: Known, opened: list[str]) -> list[tuple[list[int], bool]]:
+        """Every cell with the flags as usual, and whether it holds whatever the flags are."""
+        plane = self._plane(known)
+        flags = {name: _OPEN[name] for name in opened}
+        ask_opened = self._shared(known, **flags)
         kept = {name: value for name, value in known.items() if name not in opened}
-        return note(self._tables, answer, values_of(shape, kept)), True
+        found: list[tuple[list[int], bool]] = []
+        for heads, qlen in self._scope.cells():
+            answer = plane.ask(heads, qlen)
+            places = plane.settled(heads, qlen, answer)
+            # What is launched depends on every flag that is passed on.
+            launched = len(tuple(filter(None, answer))) > 1
+            steady = max(places) >= 0 and not speaks_of_batch(answer)
+            holds = bool(opened) and not launched and steady and ask_opened(heads, qlen) == answer
+            if holds:
+                places = note(self._tables, answer, values_of(heads, qlen, kept))
+            found.append((places, holds))
+        return found
 
-    def _cell(self, shape: DecodeShape, known: Known) -> list[int]:
-        return self._settled(shape, known, self._ask(shape))
+    def _plane(self, known: Known) -> _Plane:
+        return _Plane(self, known)
 
-    def _settled(self, shape: DecodeShape, known: Known, answer: Answer) -> list[int]:
-        """The places of a cell, by batch size where its answer depends on it."""
-        values = values_of(shape, known)
-        places = note(self._tables, answer, values)
-        where = (known["arch"], known["dtypes"], known.get("persistent"))
-        cell = (*where, shape.num_heads, shape.qlen)
-        asked = speaks_of_batch(answer) or _is_usual(known) or cell in self._changing
-        if not self._batches or not asked:
+    def _shared(self, known: Known, **others: Any) -> Shared:
+        return Shared(self._asker, self._stage, shapes(self._scope, known, **others), self._ask)
+
+
+class _Plane:
+    """The cells of one setting."""
+
+    def __init__(self, filler: _Filler, known: Known) -> None:
+        self._filler = filler
+        self._known = known
+        self._where = (known["arch"], known["dtypes"], known.get("persistent"))
+        self._is_usual = all(known[n] == value for n, value in USUAL.items() if n in known)
+        self._shape = shapes(filler._scope, known)
+        self.ask = filler._shared(known)
+        self._at_large = filler._shared(known, batch=LARGE_BATCH)
+
+    def cell(self, heads: int, qlen: int) -> list[int]:
+        """The places of a cell's answer in the tables."""
+        return self.settled(heads, qlen, self.ask(heads, qlen))
+
+    def settled(self, heads: int, qlen: int, answer: Answer) -> list[int]:
+        """The places of an answer, by batch size where it depends on it."""
+        filler = self._filler
+        values = values_of(heads, qlen, self._known)
+        places = note(filler._tables, answer, values)
+        cell = (*self._where, heads, qlen)
+        asked = self._is_usual or cell in filler._changing or speaks_of_batch(answer)
+        if not filler._batches or not asked:
             return places
-        rules = batch_rules(shape, answer, self._ask)
+        large = self._at_large(heads, qlen)
+        rules = batch_rules(self._shape, (heads, qlen), answer, large, filler._ask)
         if rules == ():
             return places
-        self._changing.add(cell)
+        filler._changing.add(cell)
         return [
             table.switch(place, self._rules(at, rules, values))
-            for at, (table, place) in enumerate(zip(self._tables, places, strict=True))
+            for at, (table, place) in enumerate(zip(filler._tables, places, strict=True))
         ]
 
     def _rules(
@@ -226,17 +250,6 @@ class _Filler:
             return None
         found: list[Rule[int]] = []
         for kind, number, answer in rules:
-            fields = answer[at]
-            (place,) = note((self._tables[at],), (fields,), values)
+            (place,) = note((self._filler._tables[at],), (answer[at],), values)
             found.append((kind, number, place))
         return tuple(found)
-
-
-def _is_usual(known: Known) -> bool:
-    return all(known[name] == value for name, value in USUAL.items() if name in known)
-
-
-def _opened(shape: DecodeShape, names: list[str]) -> DecodeShape:
-    """The shape with flags left open."""
-    opened: dict[str, Any] = {name: _OPEN[name] for name in names}
-    return replace(shape, **opened)

@@ -74,7 +74,7 @@ class Dispatcher:
 
     def _solve(self, shape: DecodeShape) -> tuple[Outcome, ...]:
         """Every path, through what is known of other head counts and query lengths."""
-        inputs = {"heads": shape.num_heads, "qlen": shape.qlen}
+        inputs = _inputs(shape)
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return self._function.call(run, self._values(shape, symbols))
@@ -83,19 +83,17 @@ class Dispatcher:
             STAGE,
             shape.q_dtype,
             shape.kv_dtype,
-            shape.lse,
             shape.persistent,
-            shape.causal,
             shape.cp_round_robin,
             shape.batch,
-            shape.page_size,
+            tuple((name, getattr(shape, name)) for name in _FLAGS if name not in inputs),
         )
         return self.world.solve(
             key, inputs, start, (shape.arch, shape.env), on_entry=_Entry(self).called
         )
 
     def _explore(self, shape: DecodeShape, *, trace: bool) -> tuple[Outcome, ...]:
-        values = self._values(shape, {"heads": shape.num_heads, "qlen": shape.qlen})
+        values = self._values(shape, _inputs(shape))
 
         def start(run: Run) -> Any:
             return self._function.call(run, values)
@@ -109,12 +107,12 @@ class Dispatcher:
         if batch is None:
             batch = Unknown("the batch size", key=("batch",), free="batch")
         requests = shape.batch or 2
-        heads, qlen = inputs["heads"], inputs["qlen"]
+        heads, qlen, page_size = inputs["heads"], inputs["qlen"], inputs["page_size"]
         tokens = binary("*", requests, qlen, ir.NOWHERE)
         q_dtype = dtype_for(shape.q_dtype.value, shape.arch)
         kv_dtype = dtype_for(shape.kv_dtype.value, shape.arch)
         int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
-        pages = -(-TOKENS_KV // shape.page_size) * requests
+        pages = binary("*", _pages(page_size), requests, ir.NOWHERE)
         persistent = shape.persistent
         indptr = Tensor("qo_indptr", (_plus_one(batch),), int32)
         work = Tensor("work", (2,), DtypeToken("u64")) if persistent else None
@@ -124,14 +122,14 @@ class Dispatcher:
         round_robin = shape.cp_round_robin
         return {
             "q": Tensor("q", (tokens, heads, LATENT + ROPE), q_dtype),
-            "kv": Tensor("kv_buffer", (pages, shape.page_size, 1, LATENT + ROPE), kv_dtype),
+            "kv": Tensor("kv_buffer", (pages, page_size, 1, LATENT + ROPE), kv_dtype),
             "output": Tensor("o", (tokens, heads, LATENT), DtypeToken("bf16")),
             "qo_indptr": indptr,
             "kv_indptr": indptr,
             "kv_indices": Tensor("kv_indices", (_total_pages(pages, shape),), int32),
             "last_page": Tensor("kv_last_page_lens", (batch,), int32),
             "qlen": qlen,
-            "page_size": shape.page_size,
+            "page_size": page_size,
             "metadata": work,
             "work_indptr": Tensor("work_indptr", (WORKERS + 1,), int32) if persistent else None,
             "work_info": some if persistent else None,
@@ -140,11 +138,11 @@ class Dispatcher:
             "reduce_partial_map": partial,
             "q_scale": scale,
             "kv_scale": scale,
-            "return_lse": shape.lse,
+            "return_lse": inputs.get("lse", shape.lse),
             "global_indptr": indptr if round_robin else None,
             "world": 8 if round_robin else 1,
             "rank": 0,
-            "causal": shape.causal,
+            "causal": inputs.get("causal", shape.causal),
         }
 
     # --- judging ---------------------------------------------------------------------------------
@@ -169,7 +167,7 @@ class Dispatcher:
         find = proof(
             self.world,
             STAGE,
-            lambda: self._again(shape, script),
+            self._again(shape, script),
             _decisive_places(shape.num_heads, picked.outcome.final_heads),
         )
         return replace(
@@ -181,14 +179,11 @@ class Dispatcher:
             ),
         )
 
-    def _again(self, shape: DecodeShape, wanted: Outcome) -> tuple[Outcome, ...]:
+    def _again(self, shape: DecodeShape, wanted: Outcome) -> Callable[[], tuple[Outcome, ...]]:
         """The traced run of the path that was picked."""
         choices = tuple(c for _, c in wanted.decisions)
-        return tuple(
-            o
-            for o in self._explore(shape, trace=True)
-            if tuple(c for _, c in o.decisions) == choices
-        )
+        traced = self.world.traced(lambda: self._explore(shape, trace=True))
+        return lambda: tuple(o for o in traced() if tuple(c for _, c in o.decisions) == choices)
 
     def _settle(
         self, shape: DecodeShape, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
@@ -226,7 +221,7 @@ class Dispatcher:
                         stage=STAGE,
                         status="rejected",
                         failure=how_failed(outcome),
-                        message=_message(outcome.failure),
+                        message=refusal(outcome.failure),
                         persistent=shape.persistent,
                     )
                 )
@@ -267,7 +262,7 @@ class Dispatcher:
             entry=entry.name,
             missing=missing,
             reduce_args=reduce.args if reduce is not None else None,
-            fails_after=None if missing or failed is None else _message(failed),
+            fails_after=None if missing or failed is None else refusal(failed),
         )
 
     def _role(self, named: dict[str, Any], role: str) -> Any:
@@ -349,7 +344,8 @@ def _folds(shape: DecodeShape, heads: int, qlen: int) -> tuple[int | None, int]:
     return shape.num_heads // (heads * qlen_fold), qlen_fold
 
 
-def _message(failure: Failed) -> str:
+def refusal(failure: Failed) -> str:
+    """What is said of a failure."""
     if failure.how in ("AssertionError", "exception"):
         return failure.message or failure.how
     return f"{failure.how}: {failure.message}" if failure.message else failure.how
@@ -397,7 +393,28 @@ class _BatchPlusOne(Unknown):
         return super().derive(op, *operands)
 
 
-def _total_pages(pages: int, shape: DecodeShape) -> Any:
+_FLAGS = ("lse", "causal")
+"""Flags that are inputs, where they are not left open."""
+
+
+def _inputs(shape: DecodeShape) -> dict[str, int]:
+    """The numbers and flags of a question that its runs can be shared over."""
+    flags = {name: getattr(shape, name) for name in _FLAGS}
+    return {
+        "heads": shape.num_heads,
+        "qlen": shape.qlen,
+        "page_size": shape.page_size,
+        **{name: value for name, value in flags.items() if type(value) is bool},
+    }
+
+
+def _pages(page_size: Any) -> Any:
+    """The pages of one request."""
+    rounded = binary("+", TOKENS_KV - 1, page_size, ir.NOWHERE)
+    return binary("//", rounded, page_size, ir.NOWHERE)
+
+
+def _total_pages(pages: Any, shape: DecodeShape) -> Any:
     if shape.batch is not None:
         return pages
     return Unknown("the KV length", key=("total_kv",), free="data")

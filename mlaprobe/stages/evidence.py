@@ -53,10 +53,10 @@ class Trace:
     """What a traced run computed, by node."""
 
     def __init__(self, outcome: Outcome) -> None:
-        self.items = outcome.trace
+        self.items = tuple(outcome.trace)
         self.values: dict[Node, Any] = {}
         self.declared: dict[str, ir.Decl] = {}
-        for node, value in outcome.trace:
+        for node, value in self.items:
             self.values[node] = value
             if isinstance(node, ir.Decl):
                 self.declared[node.name] = node

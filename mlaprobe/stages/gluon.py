@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.reading import ir
@@ -52,16 +52,16 @@ class Gluon:
             known = self._known[question] = self._decide(question)
         return known
 
-    def _explore(self, question: GluonQuestion, *, trace: bool) -> tuple[Outcome, ...]:
+    def _values(self, question: GluonQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
         batch: Any = question.batch
         if batch is None:
             batch = Unknown("the batch size", key=("batch",), free="batch")
-        heads, qlen, arch = question.num_heads, question.qlen, question.arch
+        heads, arch = inputs["heads"], question.arch
         q_dtype = dtype_for(question.q_dtype.value, arch)
         kv_dtype = dtype_for(question.kv_dtype.value, arch)
-        rows = (batch, heads) if qlen == 1 else (batch, qlen, heads)
+        rows = (batch, inputs["qlen"], heads) if "qlen" in inputs else (batch, heads)
         tokens = Unknown("KV tokens", key=("kv tokens",), free="data")
-        values = {
+        return {
             "q_nope": Tensor("q_nope", (*rows, 512), q_dtype),
             "q_pe": Tensor("q_pe", (*rows, 64), q_dtype),
             "kv": Tensor("kv_c", (tokens, 576), kv_dtype),
@@ -74,10 +74,25 @@ class Gluon:
             "return_lse": question.lse,
         }
 
+    def _explore(self, question: GluonQuestion, *, trace: bool) -> tuple[Outcome, ...]:
+        values = self._values(question, _inputs(question))
+
         def start(run: Run) -> Any:
             return self._function.call(run, values)
 
-        return self.world.explore(start, (arch, question.env), trace=trace, on_entry=self._launched)
+        context = (question.arch, question.env)
+        return self.world.explore(start, context, trace=trace, on_entry=self._launched)
+
+    def _solve(self, question: GluonQuestion) -> tuple[Outcome, ...]:
+        """Every path, through what is known of other head counts and query lengths."""
+
+        def start(run: Run, symbols: Mapping[str, Any]) -> Any:
+            return self._function.call(run, self._values(question, symbols))
+
+        inputs = _inputs(question)
+        key = (STAGE, len(inputs), replace(question, num_heads=1, qlen=1, env=()))
+        context = (question.arch, question.env)
+        return self.world.solve(key, inputs, start, context, on_entry=self._launched)
 
     def _launched(
         self, entry: EntryPoint, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span
@@ -86,19 +101,20 @@ class Gluon:
         self.world.machine.run.emit("launch", entry.name, (), {}, span)
         return Unknown(f"the result of {entry.name}", span, free="data", foreign=True)
 
+    def _traced(self, question: GluonQuestion) -> Callable[[], tuple[Outcome, ...]]:
+        return self.world.traced(lambda: self._explore(question, trace=True))
+
     def _decide(self, question: GluonQuestion) -> StageOutcome:
         if self._function.problem is not None:
             return self._function.unreadable()
-        outcomes = self._explore(question, trace=False)
+        outcomes = self._solve(question)
         accepted = [o for o in outcomes if o.kind == "returned"]
         failed = [o for o in outcomes if o.kind == "failed"]
         certain = all(_settled(o) for o in outcomes)
         if accepted and certain and all(o.kind != "unknown" for o in outcomes):
             notes = _gates(failed)
             if not failed or notes:
-                find = proof(
-                    self.world, STAGE, lambda: self._explore(question, trace=True), _passed
-                )
+                find = proof(self.world, STAGE, self._traced(question), _passed)
                 return StageOutcome(
                     stage=STAGE, status="accepted", notes=notes, evidence=LazyEvidence(find)
                 )
@@ -108,7 +124,7 @@ class Gluon:
             text = (
                 first.message if first.how == "AssertionError" else f"{first.how}: {first.message}"
             )
-            find = proof(self.world, STAGE, lambda: self._explore(question, trace=True), _failed)
+            find = proof(self.world, STAGE, self._traced(question), _failed)
             return StageOutcome(
                 stage=STAGE,
                 status="rejected",
@@ -123,6 +139,12 @@ class Gluon:
             message=reason,
             evidence=place_evidence(self.world, STAGE, span),
         )
+
+
+def _inputs(question: GluonQuestion) -> dict[str, int]:
+    """The numbers of a question; a query of one token has no axis for it."""
+    inputs = {"heads": question.num_heads}
+    return inputs if question.qlen == 1 else {**inputs, "qlen": question.qlen}
 
 
 _GATES = ("batch", "kv")

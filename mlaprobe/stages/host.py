@@ -87,7 +87,7 @@ class Host:
 
     def _ask(self, question: HostQuestion) -> StageOutcome:
         function, roles = self._function.function, self.world.names.roles(STAGE)
-        inputs = {"heads": question.num_heads, "qlen": question.qlen}
+        inputs = _inputs(question)
 
         def args(symbols: Mapping[str, Any]) -> tuple[Any, ...]:
             return arguments(function, roles, _values(question, symbols))
@@ -102,8 +102,8 @@ class Host:
     def covering(self, question: HostQuestion) -> object | None:
         """The earlier run that answers a question, where there is one: questions of one run take
         the same path, to the same kernel."""
-        inputs = {"heads": question.num_heads, "qlen": question.qlen}
-        return self.world.covering(_family(question), inputs, (question.arch, question.env))
+        context = (question.arch, question.env)
+        return self.world.covering(_family(question), _inputs(question), context)
 
     def called(
         self,
@@ -186,7 +186,7 @@ class Host:
     ) -> StageOutcome:
         arch = context[0]
         answers = [self._read(arch, o) for o in outcomes]
-        find = LazyEvidence(proof(self.world, STAGE, traced, _places))
+        find = LazyEvidence(proof(self.world, STAGE, self.world.traced(traced), _places))
         kernels = _agreed(outcomes, answers)
         if kernels:
             rows = self._rows(arch, tuple(k.symbol for k in kernels))
@@ -240,7 +240,7 @@ class Host:
         return tuple(found)
 
     def _read(self, arch: str, outcome: Outcome) -> StageOutcome:
-        key = _key(outcome)
+        key = key_of(outcome)
         if outcome.kind == "unknown":
             return StageOutcome(stage=STAGE, status="unknown", message=outcome.reason, key=key)
         outcome = handed_on(outcome)
@@ -282,7 +282,12 @@ class Host:
 
 def _family(question: HostQuestion) -> Hashable:
     """What questions that can share a run have in common."""
-    return (STAGE, replace(question, num_heads=1, qlen=1, env=()))
+    return (STAGE, replace(question, num_heads=1, qlen=1, page_size=1, env=()))
+
+
+def _inputs(question: HostQuestion) -> dict[str, int]:
+    """The numbers of a question."""
+    return {"heads": question.num_heads, "qlen": question.qlen, "page_size": question.page_size}
 
 
 def kernel_pointer(types: tuple[str, ...]) -> Callable[[ir.Node], tuple[str, ir.Node] | None]:
@@ -331,10 +336,22 @@ def _agreed(outcomes: tuple[Outcome, ...], answers: list[StageOutcome]) -> tuple
     for outcome, answer in zip(outcomes, answers, strict=True):
         if answer.status != "kernel":
             return ()
-        other = tuple((u.key, c) for u, c in outcome.decisions if u.free != "hash order")
-        groups.setdefault(other, {}).update(dict.fromkeys(answer.kernels))
+        groups.setdefault(_other_choices(outcome), {}).update(dict.fromkeys(answer.kernels))
     first, *rest = groups.values()
     return tuple(first) if all(set(g) == set(first) for g in rest) else ()
+
+
+def _other_choices(outcome: Outcome) -> Hashable:
+    """What a path chose besides the order of a hash map. Up to the first of that, paths of equal
+    choices are the same, so that a choice is known by its turn."""
+    found: list[tuple[Hashable, int]] = []
+    same = True
+    for at, (unknown, choice) in enumerate(outcome.decisions):
+        if unknown.free == "hash order":
+            same = False
+        else:
+            found.append((at if same else unknown.key, choice))
+    return tuple(found)
 
 
 def _missed(outcome: Outcome) -> bool:
@@ -350,7 +367,7 @@ def _named(kernel: AsmKernel) -> bool:
     return isinstance(kernel.symbol, str) and isinstance(kernel.co, str)
 
 
-def _key(outcome: Outcome) -> tuple[tuple[str, Any], ...] | None:
+def key_of(outcome: Outcome) -> tuple[tuple[str, Any], ...] | None:
     """The looked-up key: what the rows' columns were compared with."""
     key: dict[str, Any] = {}
     for kind, value in outcome.observations:
@@ -363,6 +380,7 @@ def _key(outcome: Outcome) -> tuple[tuple[str, Any], ...] | None:
 def _values(question: HostQuestion, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Valid arguments by role: contiguous Q, a paged KV cache of one head, two KV splits."""
     arch, qlen, heads = question.arch, inputs["qlen"], inputs["heads"]
+    page_size = inputs["page_size"]
     tokens = binary("*", BATCH, qlen, ir.NOWHERE)
     int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
     indptr = Tensor("indptr", (BATCH + 1,), int32)
@@ -370,9 +388,7 @@ def _values(question: HostQuestion, inputs: Mapping[str, Any]) -> Mapping[str, A
     work = Tensor("work", (257,), int32) if question.persistent else None
     return {
         "q": Tensor("Q", (tokens, heads, 576), dtype_for(question.q_dtype.value, arch)),
-        "kv": Tensor(
-            "KV", (64, question.page_size, 1, 576), dtype_for(question.kv_dtype.value, arch)
-        ),
+        "kv": Tensor("KV", (64, page_size, 1, 576), dtype_for(question.kv_dtype.value, arch)),
         "qo_indptr": indptr,
         "kv_indptr": indptr,
         "kv_indices": Tensor("kv_page_indices", (64,), int32),
@@ -382,7 +398,7 @@ def _values(question: HostQuestion, inputs: Mapping[str, Any]) -> Mapping[str, A
         "work_indptr": work,
         "work_info": work,
         "qlen": qlen,
-        "page_size": question.page_size,
+        "page_size": page_size,
         "kv_heads": 1,
         "scale": 1.0,
         "split_data": Tensor("splitData", (tokens, SPLITS, heads, 512), fp32),

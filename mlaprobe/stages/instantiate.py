@@ -6,10 +6,11 @@ is filled in by functions that are compiled once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Event, Failed, Outcome
 from mlaprobe.reading.symbols import Expr, Sym, SymText, compile_expr
 from mlaprobe.reading.values import Record
@@ -42,6 +43,53 @@ class Template:
         return tuple(
             replace(o, **{name: fill(inputs) for name, fill in parts}) if parts else o
             for o, parts in zip(self._outcomes, self._parts, strict=True)
+        )
+
+    @property
+    def constant(self) -> bool:
+        """Whether nothing depends on the inputs."""
+        return not any(self._parts)
+
+    @property
+    def paths(self) -> int:
+        """How many paths there are."""
+        return len(self._outcomes)
+
+    def ending(self, inputs: tuple[int, ...]) -> Outcome:
+        """The first path for certain inputs, with the failure and the observations filled in, and
+        nothing else."""
+        parts = {n: fill(inputs) for n, fill in self._parts[0] if n in ("failure", "observations")}
+        return replace(self._outcomes[0], **parts)
+
+    def traced(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
+        """The paths with what their runs computed, for certain inputs, where the runs were traced.
+        Their events are left as they are, as the trace refers to them."""
+        return tuple(
+            replace(o, trace=_Filled(o.trace, self._names, inputs)) for o in self._outcomes
+        )
+
+
+class _Filled:
+    """What a run over symbols computed, for certain inputs; filled in when it is looked at."""
+
+    __slots__ = ("_inputs", "_items", "_names")
+
+    def __init__(
+        self, items: Iterable[tuple[Node, Any]], names: tuple[str, ...], inputs: tuple[int, ...]
+    ) -> None:
+        self._items = items
+        self._names = names
+        self._inputs = inputs
+
+    def __iter__(self) -> Iterator[tuple[Node, Any]]:
+        names, inputs = self._names, self._inputs
+        return iter(
+            [
+                item
+                if type(item[1]) is not Sym
+                else (item[0], compile_expr(item[1].expr, names)(*inputs))
+                for item in self._items
+            ]
         )
 
 

@@ -98,7 +98,10 @@ class Planner:
         if first.status == "unknown":
             return self._unknown(outcomes, first.message)
         find = proof(
-            self.world, STAGE, lambda: self._explore(question, trace=True), _decisive_places
+            self.world,
+            STAGE,
+            self.world.traced(lambda: self._explore(question, trace=True)),
+            _decisive_places,
         )
         return StageOutcome(
             stage=STAGE,
@@ -133,7 +136,12 @@ class Planner:
         """Every path, through what is known of other head counts and query lengths."""
         roles, function = self.world.names.roles(STAGE), self._function
         fixed = self._values(question)
-        inputs = {"heads": question.num_heads, "qlen": question.qlen}
+        inputs = {
+            "heads": question.num_heads,
+            "qlen": question.qlen,
+            "page_size": question.page_size,
+            "granularity": fixed["granularity"],
+        }
         if question.uniform_qlen != question.qlen:
             inputs["uniform"] = question.uniform_qlen
 
@@ -142,12 +150,15 @@ class Planner:
                 **fixed,
                 "num_heads": symbols["heads"],
                 "qlen": symbols["qlen"],
+                "page_size": symbols["page_size"],
+                "granularity": symbols["granularity"],
                 "uniform_qlen": symbols.get("uniform", symbols["qlen"]),
             }
             args = arguments(function.function, roles, values)
             return run.machine.call(run, function, args, {}, ir.NOWHERE)
 
-        key = (STAGE, len(inputs), replace(question, num_heads=1, qlen=1, uniform_qlen=1, env=()))
+        plain = replace(question, num_heads=1, qlen=1, uniform_qlen=1, page_size=1, env=())
+        key = (STAGE, len(inputs), plain)
         return self.world.solve(key, inputs, start, (question.arch, question.env))
 
     def _values(self, question: PlannerQuestion) -> Mapping[str, Any]:

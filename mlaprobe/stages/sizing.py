@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Outcome, Run
+from mlaprobe.reading.machine import Failed, Outcome, Run
 from mlaprobe.reading.operators import binary
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import Dtype, StageOutcome
@@ -91,6 +91,9 @@ class Sizing:
 
         return self.world.explore(start, (question.arch, question.env), trace=trace)
 
+    def _traced(self, question: SizingQuestion) -> Callable[[], tuple[Outcome, ...]]:
+        return self.world.traced(lambda: self._explore(question, trace=True))
+
     def _decide(self, question: SizingQuestion) -> StageOutcome:
         if self._function.problem is not None:
             return self._function.unreadable()
@@ -101,9 +104,7 @@ class Sizing:
                 stage=STAGE,
                 status="accepted",
                 sizes=_sizes(outcomes),
-                evidence=LazyEvidence(
-                    proof(self.world, STAGE, lambda: self._explore(question, trace=True), _passed)
-                ),
+                evidence=LazyEvidence(proof(self.world, STAGE, self._traced(question), _passed)),
             )
         if kinds == {"failed"}:
             failure = outcomes[0].failure
@@ -112,10 +113,8 @@ class Sizing:
                 stage=STAGE,
                 status="rejected",
                 failure=how_failed(outcomes[0]),
-                message=failure.message or failure.how,
-                evidence=LazyEvidence(
-                    proof(self.world, STAGE, lambda: self._explore(question, trace=True), _failed)
-                ),
+                message=refusal(failure),
+                evidence=LazyEvidence(proof(self.world, STAGE, self._traced(question), _failed)),
             )
         reason, span = why_unknown(outcomes)
         return StageOutcome(
@@ -124,6 +123,12 @@ class Sizing:
             message=reason,
             evidence=place_evidence(self.world, STAGE, span),
         )
+
+
+def refusal(failure: Failed) -> str:
+    """What is said of a failure."""
+    message: str = failure.message or failure.how
+    return message
 
 
 def _failed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:

@@ -7,6 +7,7 @@ architecture and the environment; values that depend on them are cached per such
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -70,6 +71,32 @@ class Foreign(Model):
         return Unknown(reason, span, key=key, free="device", foreign=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """A question that was answered by a run over symbols."""
+
+    tree: Tree
+    inputs: tuple[int, ...]
+    leaf: Template
+    """The run: questions with one leaf take the same paths."""
+
+    @property
+    def clauses(self) -> Hashable:
+        """What questions share that are decided by the same clauses."""
+        return self.leaf, self.leaf.reason(self.inputs)
+
+    def other(self, **changed: int) -> Solved | None:
+        """The same question with some inputs changed, where a run has answered it."""
+        names = self.tree.names
+        if not changed.keys() <= set(names):
+            return None
+        inputs = tuple(
+            changed.get(name, value) for name, value in zip(names, self.inputs, strict=True)
+        )
+        leaf = self.tree.find(inputs)
+        return None if leaf is None else Solved(self.tree, inputs, leaf)
+
+
 class World:
     """One source, ready to be run."""
 
@@ -85,7 +112,10 @@ class World:
         self._functions: dict[str, Closure | None] = {}
         self._trees: dict[Hashable, Tree] = {}
         self._caches: dict[Context, dict[Any, Any]] = {}
-        self._last: tuple[Template, tuple[int, ...]] | None = None
+        self.solved: Solved | None = None
+        """How the last question was answered; ``None`` where that was by a run of its own."""
+        self.tracing = False
+        """Whether runs over symbols are traced, so that none is needed to find their evidence."""
         self.generated: dict[str, Any] = {}
         """Variables that AITER's build generates (kernel tables), by name."""
 
@@ -93,14 +123,11 @@ class World:
     def leaf(self) -> Hashable | None:
         """What stands for how the last question was decided: questions with one leaf are decided
         by the same clauses. ``None`` where nothing is known."""
-        if self._last is None:
-            return None
-        template, inputs = self._last
-        return template, template.reason(inputs)
+        return None if self.solved is None else self.solved.clauses
 
     def forget_leaf(self) -> None:
         """The next question may be answered without anything being run."""
-        self._last = None
+        self.solved = None
 
     def _watched(self, branch: Node) -> tuple[str, Node] | None:
         return next((found for w in self.watch if (found := w(branch)) is not None), None)
@@ -252,8 +279,9 @@ class World:
         """Every path for certain inputs, from an earlier answer where one covers them.
 
         ``key`` stands for everything of the question but the inputs and the context. ``start``
-        gets the inputs as symbols; where it or the code cannot work with symbols, the question is
-        answered with plain numbers, for itself alone. ``options`` are those of ``explore``.
+        gets the inputs, numbers or flags, as symbols; where it or the code cannot work with
+        symbols, the question is answered with plain ones, for itself alone. ``options`` are those
+        of ``explore``.
         """
         names = tuple(inputs)
         tree = self._trees.get((key, context))
@@ -263,21 +291,35 @@ class World:
         found = tree.find(numbers)
         if found is None:
             recorder = Recorder()
-            symbols = {n: Sym(v, n, recorder) for n, v in inputs.items()}
+            symbols = {n: _symbol(n, v, recorder) for n, v in inputs.items()}
             try:
                 paths = self.explore(
-                    lambda run: start(run, symbols), context, on_entry=on_entry, **options
+                    lambda run: start(run, symbols),
+                    context,
+                    trace=self.tracing,
+                    on_entry=on_entry,
+                    **options,
                 )
                 found = Template(paths, names, recorder.parts)
             except SymbolMisuse:
-                self._last = None
+                self.solved = None
                 return self.explore(
                     lambda run: start(run, inputs), context, on_entry=on_entry, **options
                 )
             tree.add(recorder.conditions, numbers, found)
-        self._last = found, numbers
+        self.solved = Solved(tree, numbers, found)
         answer: tuple[Outcome, ...] = found.outcomes(numbers)
         return answer
+
+    def traced(
+        self, explore: Callable[[], tuple[Outcome, ...]]
+    ) -> Callable[[], tuple[Outcome, ...]]:
+        """The traced paths of the question that was solved last, when they are asked for: those of
+        the run that answered it where that was traced, else those of ``explore``."""
+        solved = self.solved
+        if not self.tracing or solved is None:
+            return explore
+        return lambda: solved.leaf.traced(solved.inputs)
 
     def covering(self, key: Hashable, inputs: Mapping[str, int], context: Context) -> object | None:
         """The earlier run that answers for certain inputs, where there is one (see ``solve``)."""
@@ -297,6 +339,10 @@ class World:
         for cache in self._caches.values():
             found |= cache.get("knobs", set())
         return tuple(sorted(found))
+
+
+def _symbol(name: str, value: int, recorder: Recorder) -> Sym:
+    return Sym(value, name if type(value) is int else ("!=", name, 0), recorder)
 
 
 def _torch_check_failed(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
