@@ -116,20 +116,30 @@ def made(repository: Path, groups: Sequence[tuple[str, ...]], jobs: int) -> list
 
 
 def snapshots(repository: Path, tags: Iterable[str]) -> list[Made]:
-    """The snapshots of releases; those that say the same are one."""
+    """The snapshots of releases; those that say the same are one. A release is not asked where
+    everything that was read of another is the same in it."""
     found: list[Made] = []
+    read: list[dict[str, str | None]] = []
+    """What was read of the release that each was made of."""
     for tag in tags:
         with open_source(f"{repository}@{tag}") as source:
             commit = source.commit or ""
-            data = json.loads(make(Capability(source), releases={tag: commit}))
-        new = Made(data=data, releases={tag: commit})
-        same = next((at for at, each in enumerate(found) if each.content == new.content), None)
-        if same is None:
-            found.append(new)
-        else:
-            both = {**found[same].releases, **new.releases}
-            found[same] = Made(data=found[same].data, releases=both)
+            same = next((at for at, files in enumerate(read) if _holds(source, files)), None)
+            if same is None:
+                data = json.loads(make(Capability(source), releases={tag: commit}))
+                new = Made(data=data, releases={tag: commit})
+                same = next((at for at, m in enumerate(found) if m.content == new.content), None)
+                if same is None:
+                    found.append(new)
+                    read.append(source.blobs_read)
+                    continue
+        both = {**found[same].releases, tag: commit}
+        found[same] = Made(data=found[same].data, releases=both)
     return found
+
+
+def _holds(source: Source, files: Mapping[str, str | None]) -> bool:
+    return all(source.blob(path) == blob for path, blob in files.items())
 
 
 def files_of(found: Sequence[Made]) -> dict[str, str]:
