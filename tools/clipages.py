@@ -7,15 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import typer
-
-from mlaprobe.cli import COMMANDS, PROGRAM, _app
+from mlaprobe.cli import PROGRAM, command_of
 from mlaprobe.output.escape import markdown
 
 
 def cli_page() -> str:
     """Every command with its arguments, options and examples."""
-    app: Any = typer.main.get_command(_app(COMMANDS))
+    app = command_of()
     lines = ["# Command line", "", *_prose(app.help), *_epilog(app.epilog)]
     lines += ["| command | what it is for |", "|---|---|"]
     for name, command in app.commands.items():

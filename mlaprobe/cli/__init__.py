@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: list[str]) -> int:
-    command = typer.main.get_command(_app(_wanted(args)))
+    command = command_of(_wanted(args))
     words = flags_as_values(args)
     refuse_repeated(words, command)
     with warnings_said(quiet=not {"-q", "--quiet"}.isdisjoint(words)):
@@ -96,6 +97,16 @@ def _app(names: Sequence[str]) -> typer.Typer:
             loaded.register(app)
             app.registered_commands[-1].short_help = _in_short(loaded.__doc__)
     return app
+
+
+def command_of(names: Sequence[str] = COMMANDS) -> Any:
+    """What typer makes of the commands. Every option has a name for its value."""
+    command: Any = typer.main.get_command(_app(names))
+    for each in command.commands.values():
+        for parameter in each.params:
+            if parameter.metavar is None and not getattr(parameter, "is_flag", True):
+                parameter.metavar = parameter.name.upper()
+    return command
 
 
 def _in_short(doc: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
@@ -33,8 +34,7 @@ Examples:
   mlaprobe bench --heads 48,96 --dtype fp8/fp8 --batch 1,52 --kv-len 128,2048,16384
   mlaprobe bench --arch gfx950 --aiter ~/src/aiter@v0.1.20 --backend triton
   mlaprobe bench --native 16,64,128                          what folding costs on any GPU
-  mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --profile \\
-      mlaprobe-gfx950-fp8-fp8.json                           what the profile is for
+  mlaprobe resolve --heads 48 --dtype fp8/fp8 --profile mlaprobe-gfx950-fp8-fp8.json    its use
 
 A profile is written for each pair of dtypes. Its arch is that of the GPU it was measured on, so
 that figures of another GPU are not taken for an AMD one's.
@@ -101,7 +101,8 @@ def _run(given: dict[str, Any], start: float) -> None:
     from mlaprobe.output.bench_text import bench as lines_of
 
     common.parse_choice("--format", given["format"], FORMATS)
-    sweep = _sweep(given, machine.device(given["device"]), machine.arch(given))
+    sweep = _sweep(given, machine.device(given["device"]))
+    sweep = replace(sweep, arch=machine.arch(given))  # may warn: after what may be wrong
     folder = _folder(given["profiles"])
     kept = load(Path(given["results"]))
     answers, label = _decisions(given, sweep.arch)
@@ -165,7 +166,8 @@ def _open(point: Point | None, *, crashed: str, retry: bool) -> bool:
     return point.status == FAILED and point.reason != crashed
 
 
-def _sweep(given: dict[str, Any], device: str, arch: str) -> Sweep:
+def _sweep(given: dict[str, Any], device: str) -> Sweep:
+    """What was asked for, its arch left open."""
     from mlaprobe.cli import common
     from mlaprobe.decode.bench import Sweep
     from mlaprobe.shape import Dtype
@@ -179,7 +181,7 @@ def _sweep(given: dict[str, Any], device: str, arch: str) -> Sweep:
     }
     pairs = ((Dtype.BF16, Dtype.BF16), (Dtype.FP8, Dtype.FP8))
     return Sweep(
-        arch=arch,
+        arch="",
         heads=numbers["heads"],
         dtypes=common.parse_dtypes("--dtype", given["dtype"]) if given["dtype"] else pairs,
         qlens=numbers["qlen"],

@@ -144,12 +144,12 @@ def _pin_file(pin: str) -> None:
     """
     from pathlib import Path
 
-    from mlaprobe.cli.outputs import _writable
+    from mlaprobe.cli.emit import check_writable
     from mlaprobe.errors import UsageError
 
     if not Path(pin).is_file():
         raise UsageError(f"--accept: {pin} is no file", hint="make one: mlaprobe snapshot -o FILE")
-    _writable(Path(pin))
+    check_writable(Path(pin))
 
 
 def _accepted(given: dict[str, Any], new: Any) -> str:

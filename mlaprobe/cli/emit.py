@@ -131,6 +131,25 @@ def _mode(path: Path) -> int:
     return 0o666 & ~mask
 
 
+def check_writable(path: Path) -> None:
+    """Looks whether a file can be written, before anything is done for it.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    parent = path.parent
+    if path.is_dir():
+        why = "it is a directory"
+    elif path.exists() and not path.is_file():  # a device or a pipe
+        why = "" if os.access(path, os.W_OK) else "it cannot be written to"
+    elif not parent.is_dir():
+        why = "no such directory"
+    else:
+        why = "" if os.access(parent, os.W_OK) else "the directory cannot be written to"
+    if why:
+        raise UsageError(f"cannot write {path}: {why}", hint="name a file in a directory of yours")
+
+
 def _unwritable(path: Path, error: OSError) -> UsageError:
     return UsageError(
         f"cannot write {path}: {error.strerror or error}",

@@ -62,9 +62,9 @@ def answers(given: dict[str, Any]) -> LiveAnswers:
     from mlaprobe.probing import INSTALLED, installed_or_bundled
 
     if given["aiter"] != INSTALLED:
-        return common.load(given["aiter"])
+        return common.reading(given["aiter"], quiet=given["quiet"])
     try:
-        return common.load(INSTALLED)
+        return common.reading(INSTALLED, quiet=given["quiet"])
     except SourceError as error:
         found = installed_or_bundled()
         emit.warn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -11,8 +12,13 @@ _Text = Optional[str]  # noqa: UP045
 
 
 def _a_file(value: str | None) -> str | None:
+    """A file that can be written, as far as can be seen: nobody waits for what has no place."""
     if value == "":
         raise typer.BadParameter("no file is named")
+    if value not in (None, "-"):
+        from mlaprobe.cli.emit import check_writable
+
+        check_writable(Path(str(value)))
     return value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +42,7 @@ def parse_outputs(formats: Sequence[str] | None, output: str | None = None) -> t
     Raises:
         UsageError: a format is not known, two go to one place, or a file cannot be written.
     """
+    from mlaprobe.cli import emit
     from mlaprobe.cli.common import parse_choice
 
     found: list[Output] = []
@@ -60,7 +60,7 @@ def parse_outputs(formats: Sequence[str] | None, output: str | None = None) -> t
     _distinct(found)
     for each in found:
         if each.file not in (None, "-"):
-            _writable(Path(str(each.file)))
+            emit.check_writable(Path(str(each.file)))
     return tuple(found)
 
 
@@ -77,15 +77,6 @@ def _distinct(outputs: Sequence[Output]) -> None:
                 f"--format: two outputs go to {where}",
                 hint="write all but one to files of their own: --format sarif=FILE",
             )
-
-
-def _writable(path: Path) -> None:
-    parent = path.parent
-    if path.is_dir():
-        raise UsageError(f"cannot write {path}: it is a directory", hint="name a file")
-    if not parent.is_dir() or not os.access(parent, os.W_OK):
-        why = "no such directory" if not parent.is_dir() else "the directory cannot be written to"
-        raise UsageError(f"cannot write {path}: {why}", hint="name a file in one that can be")
 
 
 def write_outputs(

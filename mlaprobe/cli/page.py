@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,12 +23,9 @@ def write_page(given: dict[str, Any], *, aiter: str, output: str | None, quiet: 
         UsageError: the file cannot be written.
     """
     from mlaprobe.cli import common, emit
-    from mlaprobe.cli.outputs import _writable
     from mlaprobe.cli.progress import Progress
     from mlaprobe.output.html import Page, html_report
 
-    if output not in (None, "-"):
-        _writable(Path(str(output)))
     answers = common.reading(aiter, quiet=quiet)
     named = given["against"]
     other = None if named is None else common.reading(named, quiet=quiet)

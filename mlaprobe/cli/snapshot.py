@@ -31,13 +31,10 @@ def snapshot(
     """
     from mlaprobe.capability import Capability
     from mlaprobe.cli import common, emit
-    from mlaprobe.cli.outputs import _writable
     from mlaprobe.cli.progress import Progress
     from mlaprobe.errors import UsageError
     from mlaprobe.snapshot.making import make
 
-    if output != "-":
-        _writable(Path(output))
     answers = common.reading(aiter, quiet=quiet)
     if not isinstance(answers, Capability):
         raise UsageError(f"{aiter} is a snapshot already", hint=_copy(answers, output))

@@ -131,6 +131,7 @@ def test_an_arch_that_may_be_a_slip(run: Run, words: tuple[str, ...], warned: bo
         (("report", "--heads", "1", "--heads", "2"), "--heads is given 2 times", "A,B"),
         (("table", "--lse", "0", "--no-lse"), "--lse is given 2 times", "A,B"),
         (("check", "--pin", "a", "--pin=b"), "--pin is given 2 times", "once"),
+        (("compare", "a", "b", "-o", "/no/such/x"), "cannot write /no/such/x: no such", "yours"),
         (("report", "-o", ""), "invalid value for '--output'", "mlaprobe report --help"),
         (("report", "--aiter"), "option '--aiter' requires", "mlaprobe report --help"),
     ],
