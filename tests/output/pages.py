@@ -91,9 +91,9 @@ class Hostile(Fake):
         )
 
 
-def asked(answers: Fake) -> Survey:
+def asked(answers: Fake, wanted: Grid | None = None) -> Survey:
     """What a source answers."""
-    return survey(answers, grid())
+    return survey(answers, wanted or grid())
 
 
 @lru_cache(maxsize=1)
@@ -112,11 +112,11 @@ def page() -> Page:
 @lru_cache(maxsize=1)
 def hostile() -> Page:
     """The same of a source that means harm."""
-    answers = Hostile()
+    few = replace(grid(), archs=("gfx950",), heads=(1, 2, 16, 48, 64, 128), qlens=(1, 2))
     return Page(
-        survey=asked(answers),
+        survey=asked(Hostile(), few),
         spec=HOSTILE,
         findings=found(NASTY, MISSING),
         changes=compared(comparison(), (NASTY,)),
-        before=asked(Hostile()),
+        before=asked(Hostile(), few),
     )
