@@ -20,7 +20,7 @@ from mlaprobe.output.html import Page, html_report, script_json
 from mlaprobe.output.html.answers import Book
 from mlaprobe.output.html.intern import base36, runs
 from mlaprobe.output.html.page import page_data
-from mlaprobe.shape import DecodeShape, Dtype, Verdict
+from mlaprobe.shape import Decision, DecodeShape, Dtype, Verdict
 from mlaprobe.survey import survey
 from tests.output import pages
 from tests.output.fake import Fake
@@ -111,6 +111,19 @@ def test_base_36(number: int) -> None:
     assert int(base36(number), 36) == number
 
 
+def check_clauses(data: Any, outcomes: list[int], decision: Decision) -> None:
+    """Compares the clauses of a cell with the decision's, up to the stage that decided."""
+    texts, decided = data["texts"], False
+    for at, (stage, outcome) in zip(outcomes, decision.stages, strict=True):
+        name, *_, places, _ = data["outcomes"][at]
+        clauses = [data["clauses"][place] for place in places]
+        found = [(texts[file], line, texts[clause]) for _, file, line, clause in clauses]
+        expected = () if decided else outcome.evidence
+        assert texts[name] == stage
+        assert found == [(each.file, each.line, each.text) for each in expected]
+        decided = decided or stage == decision.stage
+
+
 def test_every_cell_is_the_decision(text: str) -> None:
     data = island(text)
     answers, grid, texts = Fake(), pages.grid(), data["texts"]
@@ -141,6 +154,7 @@ def test_every_cell_is_the_decision(text: str) -> None:
                     kernel.symbol for kernel in decision.kernels
                 ]
                 seen.add(decision.verdict)
+                check_clauses(data, data["records"][record][8], decision)
     assert {Verdict.NATIVE, Verdict.FOLDED, Verdict.NO_KERNEL, Verdict.UNKNOWN} <= seen
 
 

@@ -4,7 +4,7 @@ cells as numbers."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -60,7 +60,7 @@ class Book:
         present, defined = there[kernel.co_present], there[kernel.has_symbol]
         return self.kernels((self.text(kernel.symbol), self.text(kernel.co), present, defined))
 
-    def _outcome(self, outcome: StageOutcome, shape: DecodeShape) -> int:
+    def _outcome(self, outcome: StageOutcome, shape: DecodeShape, *, proven: bool) -> int:
         same = outcome.final_heads == shape.num_heads
         return self.outcomes(
             (
@@ -70,10 +70,17 @@ class Book:
                 outcome.qlen_fold,
                 NONE if same else outcome.final_heads or 0,
                 self.text(outcome.entry),
-                tuple(map(self.clause, outcome.evidence)),
+                tuple(map(self.clause, outcome.evidence)) if proven else (),
                 self.said(outcome.message, shape),
             )
         )
+
+    def _outcomes(self, decision: Decision) -> Iterator[int]:
+        """The stages; clauses up to the one that decided, since finding them takes time."""
+        proven = True
+        for name, outcome in decision.stages:
+            yield self._outcome(outcome, decision.shape, proven=proven)
+            proven = proven and name != decision.stage
 
     def record(self, decision: Decision) -> int:
         """What a cell shows, and what there is to say about it."""
@@ -90,7 +97,7 @@ class Book:
                 self.said(decision.message, shape),
                 tuple(map(self._kernel, decision.kernels)),
                 self.said(pairs, shape),
-                tuple(self._outcome(outcome, shape) for _, outcome in decision.stages),
+                tuple(self._outcomes(decision)),
                 tuple(self.said(note, shape) for note in decision.notes),
             )
         )
