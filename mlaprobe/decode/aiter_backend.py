@@ -115,7 +115,8 @@ class AsmPrepared:
     def run(self, q: Tensor, kv: Tensor, out: Tensor, lse: Tensor | None) -> None:
         """See ``Prepared``."""
         # AITER may give the tensor that it is handed other memory, which must not be the buffer's.
-        o = out.detach()
+        # A view may be given some; what detach() returns may not.
+        o = out.view(out.shape)
         found = self._decode(q, kv, o)
         if o.data_ptr() != out.data_ptr():
             out.copy_(o)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.decode.interface import DecodeError, Launch
-from mlaprobe.reading.values import identity
 from mlaprobe.resolver import why_not
 from mlaprobe.shape import Decision, DecodeShape, PlannerCall, Verdict
 
@@ -68,6 +67,12 @@ def check(capability: Capability, launch: Launch, decision: Decision) -> None:
         raise RefusedError(
             decision, f"with the installed AITER, {name} {failing}: {why_not(decision)}"
         )
+    size = launch.layout.page_size
+    if size & (size - 1):
+        raise RefusedError(
+            None,
+            f"AITER's kernels take the logarithm of the page size, and {size} is no power of 2",
+        )
     if not launch.causal and launch.layout.max_seqlen_q > 1 and not capability.takes("causal"):
         raise RefusedError(None, "the installed AITER masks always: it takes no causal=False")
     if launch.lse and not _lse_is_wanted(capability, decision.shape):
@@ -89,4 +94,11 @@ def _lse_is_wanted(capability: Capability, shape: DecodeShape) -> bool:
         return True
     wanted = capability.dispatcher.decide(replace(shape, lse=True))
     without = capability.dispatcher.decide(replace(shape, lse=False))
-    return tuple(map(identity, wanted.args)) != tuple(map(identity, without.args))
+    return tuple(map(_what, wanted.args)) != tuple(map(_what, without.args))
+
+
+def _what(value: object) -> object:
+    """An argument as far as two runs can be compared by it: whether there is a tensor, and what
+    plain value there is."""
+    plain = value is None or isinstance(value, (bool, int, float, str))
+    return value if plain else type(value)

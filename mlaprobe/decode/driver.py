@@ -72,8 +72,10 @@ class Driver:
             self.backend, self.passed_over = backends.choose(backend, self.problem, plan)
         else:
             self.backend = backend
-        self._make_buffers()
-        self.prepared: Prepared = self._guarded(lambda: self.backend.prepare(self.launch))
+        # Made in inference mode, they could be written to in that mode only.
+        with torch().inference_mode(False):
+            self._make_buffers()
+            self.prepared: Prepared = self._guarded(lambda: self.backend.prepare(self.launch))
 
     def __call__(
         self,

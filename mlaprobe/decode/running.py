@@ -34,8 +34,8 @@ class Run:
     fold: int
     """How often the back end read the KV cache, as far as the plan says."""
     predicted: tuple[str, ...]
-    """The kernels that the source says would be launched for the plan; on another back end than
-    AITER nothing of the kind is launched."""
+    """The kernels of AITER that its source says are launched; on another back end, those that
+    would be."""
     launched: Launched | None
     """What the profiler saw; ``None`` where there is nothing to see."""
     error: Error
@@ -152,14 +152,16 @@ class Session:
             lse=lse,
             want_lse=want_lse,
         )
-        kernels = driver.launch.decision.kernels
+        predicted = driver.prepared.kernels
+        if driver.backend.name != "aiter":
+            predicted = tuple(kernel.symbol for kernel in driver.launch.decision.kernels)
         return Run(
             problem=self.problem,
             plan=plan,
             backend=driver.backend.name,
             passed_over=driver.passed_over,
             fold=driver.launch.fold,
-            predicted=tuple(kernel.symbol for kernel in kernels),
+            predicted=predicted,
             launched=watch(self._call(driver), self.problem.device, driver.prepared.kernels),
             error=error,
         )

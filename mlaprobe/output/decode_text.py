@@ -128,16 +128,20 @@ def _clock(timing: Timing) -> str:
 
 
 def _kernels(run: Run, width: int) -> list[Line]:
+    label = "  predicted " if run.backend == "aiter" else "  in AITER  "
     predicted = ", ".join(run.predicted) or "none that the source names"
-    lines = paragraph(printable(predicted), width, first="  predicted ")
+    lines = paragraph(printable(predicted), width, first=label)
     if run.launched is None:
         text = "not seen: there is no profile of kernels here"
         return [*lines, *paragraph(text, width, first="  launched  ")]
     lines += paragraph(printable(", ".join(run.launched.kernels)), width, first="  launched  ")
-    as_predicted = run.launched.as_predicted
-    if as_predicted is not None:
-        said = "as predicted" if as_predicted else "not what was predicted"
-        lines.append(line("            ", Span(said, "native" if as_predicted else "fail")))
+    if run.launched.as_predicted is False:
+        missing = ", ".join(run.launched.missing)
+        lines += paragraph(
+            printable(f"not what was predicted: no {missing}"), width, first=" " * 12, style="fail"
+        )
+    elif run.launched.as_predicted and run.backend == "aiter":
+        lines.append(line(" " * 12, Span("as predicted", "native")))
     return lines
 
 

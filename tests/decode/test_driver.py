@@ -139,6 +139,15 @@ def test_runs_again_with_other_values(torch: Any) -> None:
     torch.testing.assert_close(lse, want_lse, atol=1e-4, rtol=1e-5)
 
 
+def test_made_in_inference_mode_it_runs_anywhere(torch: Any) -> None:
+    found = a_plan(12, lse=True)
+    with torch.inference_mode():
+        inputs = make_inputs(a_problem(found, KV_LENS))
+        driver = Driver(found, inputs.layout, backend="torch")
+        first = driver(inputs.q, inputs.kv)[0].clone()
+    assert torch.equal(first, driver(inputs.q, inputs.kv)[0])
+
+
 def test_what_is_wrong_is_named(torch: Any) -> None:
     found = a_plan(12)
     inputs = make_inputs(a_problem(found, KV_LENS))
