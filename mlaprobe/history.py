@@ -220,11 +220,11 @@ def tagged_releases(repository: str, tags: Iterable[str]) -> Iterator[Named]:
     from functools import partial
 
     from mlaprobe.errors import OutOfRangeError
-    from mlaprobe.probing import probe
+    from mlaprobe.shortcut import quickest
 
     for tag in tags:
         try:
-            answers = probe(f"{repository}@{tag}")
+            answers = quickest(f"{repository}@{tag}")
         except OutOfRangeError:
             continue
         yield tag, partial(_same, answers)

@@ -130,13 +130,13 @@ def _grid(given: dict[str, Any], names: tuple[str, ...]) -> Grid:
     """What the filters say; the archs are by default those of the newest release. Live sources are
     asked usual head counts, because each takes its time."""
     from mlaprobe.cli import common
-    from mlaprobe.probing import probe
+    from mlaprobe.shortcut import quickest
     from mlaprobe.survey import USUAL_HEADS
 
     def archs() -> tuple[str, ...]:
         repository = given["aiter"]
         prefix = "release:" if repository is None else f"{repository}@"
-        with probe(f"{prefix}{names[-1]}") as newest:
+        with quickest(f"{prefix}{names[-1]}") as newest:
             return newest.archs
 
     grid = common.make_grid(given, archs=archs)

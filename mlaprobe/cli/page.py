@@ -26,9 +26,9 @@ def write_page(given: dict[str, Any], *, aiter: str, output: str | None, quiet: 
     from mlaprobe.cli.progress import Progress
     from mlaprobe.output.html import Page, html_report
 
-    answers = common.reading(aiter, quiet=quiet)
+    answers = common.reading(aiter, quiet=quiet, quick=True)
     named = given["against"]
-    other = None if named is None else common.reading(named, quiet=quiet)
+    other = None if named is None else common.reading(named, quiet=quiet, quick=True)
     grid = _grid(given, answers)
     common.warn_unnamed([answers], grid.archs, quiet=quiet)
     with Progress("shapes asked", quiet=quiet) as progress:
@@ -36,7 +36,8 @@ def write_page(given: dict[str, Any], *, aiter: str, output: str | None, quiet: 
             survey=_survey(answers, grid, progress.step),
             spec=aiter,
             assessments=_assessments(answers, grid, progress.step),
-            findings=_findings(given, answers, progress.step),
+            # Some rules look at AITER's files, which a snapshot does not hold.
+            findings=_findings(given, getattr(answers, "live", answers), progress.step),
             changes=None if other is None else _changes(given, other, answers, progress.step),
             before=None if other is None else _survey(other, grid, progress.step),
         )
