@@ -51,6 +51,34 @@ def _snapshot(source: str) -> Snapshot | None:
     return load(path) if looks_like_one(path) or path.suffix == ".json" else None
 
 
+def or_bundled(source: str) -> tuple[str, str | None]:
+    """The source to show where none was named: the installed AITER, else the newest bundled
+    release.
+
+    Returns:
+        What ``probe`` takes, and why it is another than was asked for; ``None``: it is not.
+
+    Raises:
+        SourceError: no AITER is installed, and no release is bundled.
+    """
+    if source != INSTALLED:
+        return source, None
+    from mlaprobe.errors import OutOfRangeError
+    from mlaprobe.sources import open_source, require_aiter
+
+    try:
+        with open_source(source) as opened:
+            require_aiter(opened)
+    except OutOfRangeError:  # there is one, and its user wants to know about it
+        raise
+    except SourceError as error:
+        newest = bundled.newest()
+        if newest is None:
+            raise
+        return bundled.PREFIX + newest, error.message
+    return source, None
+
+
 def installed_or_bundled() -> Capability | Snapshot:
     """The installed AITER, else the newest bundled release.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
 from typing import Annotated, Any, Optional
 
@@ -67,11 +66,15 @@ def _run(
 ) -> None:
     from mlaprobe.cli import common, emit
     from mlaprobe.cli.progress import Progress
+    from mlaprobe.probing import or_bundled
     from mlaprobe.survey import Others, head_counts, survey
 
     common.parse_choice("--format", format, FORMATS)
     _needs_html(given["against"], format)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    aiter, instead = or_bundled(aiter)
+    if instead is not None and format != "text":
+        emit.warn(_instead(instead, aiter), quiet=quiet)
     if format == "html":
         from mlaprobe.cli.page import write_page
 
@@ -89,13 +92,22 @@ def _run(
     if format == "text":
         from mlaprobe.output.report import report as lines_of
 
-        resolves = importlib.util.find_spec("mlaprobe.cli.resolve") is not None
-        lines = lines_of(found, width=emit.width(output), spec=aiter, can_resolve=resolves)
+        width, banner = emit.width(output), "" if instead is None else _instead(instead, aiter)
+        lines = lines_of(found, width=width, spec=aiter, banner=banner, can_resolve=True)
         emit.write_lines(lines, output)
     else:
         from mlaprobe.output.report_data import report_text
 
         emit.write(report_text(format, found), output)
+
+
+def _instead(why: str, source: str) -> str:
+    """The banner over the report of a release that nobody has installed."""
+    release = source.partition(":")[2]
+    return (
+        f"{why}. This is what AITER {release} does, the newest release that mlaprobe brings along; "
+        "--aiter names another source"
+    )
 
 
 def _needs_html(against: str | None, format: str) -> None:

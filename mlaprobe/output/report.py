@@ -39,13 +39,16 @@ class _Drawn:
     """Where nothing runs: why, the place, and the head counts concerned."""
 
 
-def report(survey: Survey, *, width: int, spec: str, can_resolve: bool = False) -> list[Line]:
+def report(
+    survey: Survey, *, width: int, spec: str, banner: str = "", can_resolve: bool = False
+) -> list[Line]:
     """The whole report.
 
     Args:
         survey: what to show.
         width: columns of the terminal.
         spec: how the user named the source, for commands to copy.
+        banner: what to know before anything else.
         can_resolve: whether there is a command that says what to launch instead.
     """
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
@@ -54,7 +57,8 @@ def report(survey: Survey, *, width: int, spec: str, can_resolve: bool = False) 
     # All blocks alike, so that they can be compared.
     short = not all(fits(table, width) for table in tables)
     merge = any(width_of(table, short=short) > width for table in tables)
-    lines = header(survey, width)
+    lines = [*paragraph(printable(banner), width, style="fail"), _EMPTY] if banner else []
+    lines += header(survey, width)
     for each in drawn:
         lines += [_EMPTY, *_block(survey, each, width, short=short, merge=merge)]
     if survey.others in _OTHERS:

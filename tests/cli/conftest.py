@@ -25,7 +25,7 @@ Run = Callable[..., Result]
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     """What every source turns out to be."""
     answers = Fake()
-    monkeypatch.setattr(common, "load", lambda spec: answers)
+    monkeypatch.setattr(common, "load", lambda spec, **_: answers)
     return answers
 
 

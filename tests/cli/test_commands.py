@@ -138,7 +138,7 @@ def test_no_arch(run: Run, fake: Fake) -> None:
 
 
 def test_an_error_of_the_source(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(spec: str) -> Fake:
+    def fail(spec: str, **_: object) -> Fake:
         raise SourceError(
             f"cannot read \x1b{spec}", hint="look", file="a.cu", line=3, column=4, text="abc x"
         )

@@ -22,7 +22,7 @@ from tests.output.fake import Fake
 ROOT = Path(__file__).parent.parent.parent
 FAKE_MAIN = (
     "import sys; from tests.output.fake import Fake; import mlaprobe.cli.common as common; "
-    "common.load = lambda spec: Fake(); from mlaprobe.cli import main; sys.exit(main())"
+    "common.load = lambda spec, **_: Fake(); from mlaprobe.cli import main; sys.exit(main())"
 )
 
 
@@ -111,7 +111,7 @@ def test_version(run: Run) -> None:
 
 
 def test_a_crash_with_its_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(common, "load", lambda spec: 1 / 0)
+    monkeypatch.setattr(common, "load", lambda spec, **_: 1 / 0)
     monkeypatch.setenv("MLAPROBE_DEBUG", "1")
     done = run("report")
     assert done.code == 1
@@ -119,7 +119,7 @@ def test_a_crash_with_its_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_control_c(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(spec: str) -> Fake:
+    def interrupt(spec: str, **_: object) -> Fake:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(common, "load", interrupt)

@@ -28,7 +28,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch) -> Fake:
     found = later(release="v0.1.21", errata=True)
-    monkeypatch.setattr(common, "load", lambda spec: found)
+    monkeypatch.setattr(common, "load", lambda spec, **_: found)
     return found
 
 
