@@ -10,7 +10,6 @@ from mlaprobe.capability import Capability
 from mlaprobe.facts import Fact
 from mlaprobe.facts.shapes import shape_values
 from mlaprobe.reading import ir
-from mlaprobe.reading.values import identity
 from mlaprobe.shape import DecodeShape, Evidence
 from mlaprobe.stages.evidence import evidence
 
@@ -79,7 +78,7 @@ def ignored_flags(capability: Capability, shapes: Iterable[DecodeShape]) -> Iter
         if with_mask.entry is None or with_mask.missing or with_mask.outcome.entry == "asm":
             continue
         without = dispatcher.decide(replace(shape, causal=False))
-        same = tuple(map(identity, with_mask.args)) == tuple(map(identity, without.args))
+        same = with_mask.told == without.told
         yield Fact(
             about="flag",
             values={

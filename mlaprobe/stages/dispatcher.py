@@ -47,6 +47,13 @@ class Dispatched:
     fails_after: str | None = None
     """What fails after the entry point was called."""
 
+    @property
+    def told(self) -> tuple[object, ...]:
+        """The arguments as far as two calls can be compared by them: plain values, and of what
+        else there is its kind. What a tensor holds is not known, and in no two calls the same."""
+        plain = (bool, int, float, str, type(None))
+        return tuple(arg if isinstance(arg, plain) else type(arg) for arg in self.args)
+
 
 class Dispatcher:
     """The dispatcher of one source."""
