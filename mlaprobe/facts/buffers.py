@@ -118,7 +118,7 @@ def _bytes_per_entry(capability: Capability, shape: DecodeShape) -> int | None:
     if not tensors or not all(type(n) is int for n in tensors[0].shape):
         return None
     width = _BYTES.get(getattr(tensors[0].dtype, "kind", ""))
-    inputs = {"heads": shape.num_heads, "qlen": shape.qlen}
+    inputs = {"heads": shape.num_heads, "qlen": shape.qlen, "page_size": shape.page_size}
     planned: int = dispatcher._values(shape, inputs)[PARTIALS].shape[0]
     total: int = prod(tensors[0].shape)
     if width is None or total % planned:
