@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 TPS, DCPS = (1, 2, 4, 8, 16), (1, 2, 4, 8)
 
 
-def write_page(given: dict[str, Any], *, aiter: str, output: str | None, quiet: bool) -> None:
+def write_page(
+    given: dict[str, Any], *, aiter: str, banner: str, output: str | None, quiet: bool
+) -> None:
     """Gathers what the page shows, and writes it.
+
+    Args:
+        banner: what to know before anything else; empty where there is nothing.
 
     Raises:
         SourceError: a source cannot be read.
@@ -35,6 +40,7 @@ def write_page(given: dict[str, Any], *, aiter: str, output: str | None, quiet: 
         page = Page(
             survey=_survey(answers, grid, progress.step),
             spec=aiter,
+            banner=banner,
             assessments=_assessments(answers, grid, progress.step),
             # Some rules look at AITER's files, which a snapshot does not hold.
             findings=_findings(given, getattr(answers, "live", answers), progress.step),

@@ -73,12 +73,13 @@ def _run(
     _needs_html(given["against"], format)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
     aiter, instead = or_bundled(aiter)
-    if instead is not None and format != "text":
-        emit.warn(_instead(instead, aiter), quiet=quiet)
+    banner = "" if instead is None else _instead(instead, aiter)
+    if banner and format not in ("text", "html"):
+        emit.warn(banner, quiet=quiet)
     if format == "html":
         from mlaprobe.cli.page import write_page
 
-        write_page(given, aiter=aiter, output=output, quiet=quiet)
+        write_page(given, aiter=aiter, banner=banner, output=output, quiet=quiet)
         return
     answers = common.reading(aiter, quiet=quiet, quick=True)
     grid, others = common.make_grid(given, qlens=QLENS, archs=lambda: answers.archs), Others.NONE
@@ -92,7 +93,7 @@ def _run(
     if format == "text":
         from mlaprobe.output.report import report as lines_of
 
-        width, banner = emit.width(output), "" if instead is None else _instead(instead, aiter)
+        width = emit.width(output)
         lines = lines_of(found, width=width, spec=aiter, banner=banner, can_resolve=True)
         emit.write_lines(lines, output)
     else:

@@ -116,6 +116,7 @@ def hostile() -> Page:
     return Page(
         survey=asked(Hostile(), few),
         spec=HOSTILE,
+        banner=HOSTILE,
         findings=found(NASTY, MISSING),
         changes=compared(comparison(), (NASTY,)),
         before=asked(Hostile(), few),

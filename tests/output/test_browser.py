@@ -62,6 +62,7 @@ def test_it_loads_and_says_what_it_is(page: Browser) -> None:
         "MLA decode of AITER v9.9.9, installed in this environment"
     )
     assert page.text("#asked") == "without LSE, persistent, causal, page size 1"
+    assert page.texts(".banner") == []
     assert page.texts("h2") == ["What happens", "Changes", "Deployments", "Findings"]
     assert text_of(page, "gfx950", "fp8/fp8", "48", 1) == "F3"
     assert text_of(page, "gfx950", "fp8/fp8", "1-3", 8) == "-"
@@ -158,6 +159,7 @@ def test_harm(window: Browser, files: dict[str, Path]) -> None:
     assert window.run("return document.title").startswith(f"MLA decode of AITER {shown}")
     assert shown in window.text("#detail")
     assert shown in window.text("header")
+    assert window.text(".banner") == shown
     assert window.run("return document.scripts.length") == 2
     for harm in ("img", "iframe", "b b", "[onerror]"):
         assert window.texts(harm) == []

@@ -8,6 +8,7 @@ function header() {
   return el(
     "header",
     {},
+    DATA.banner ? el("p", { class: "banner", role: "note" }, DATA.banner) : "",
     el("h1", {}, "MLA decode: ", source.title),
     el(
       "dl",

@@ -28,6 +28,8 @@ class Page:
     survey: Survey
     spec: str
     """How the user named the source, for commands to copy."""
+    banner: str = ""
+    """What to know before anything else."""
     assessments: tuple[Assessment, ...] = ()
     findings: Results | None = None
     """What does not fit together inside the source; ``None`` where it was not looked for."""
@@ -44,6 +46,7 @@ def page_data(page: Page) -> dict[str, Any]:
     data = {
         "schema": SCHEMA,
         "version": version("mlaprobe"),
+        "banner": printable(page.banner),
         "source": _source(page.survey, page.survey.source),
         "before": None if page.before is None else _found(page.before.source),
         "spec": " ".join(commands.source_words(page.spec)),
