@@ -78,6 +78,7 @@ def _run(given: dict[str, Any]) -> None:
     quiet = given["quiet"]
     answers = common.reading(given["aiter"], quiet=quiet, quick=True)
     common.warn_unnamed([answers], [question["arch"]], quiet=quiet)
+    _warn_of_profile(question, given["profile"], quiet=quiet)
     with Progress("resolving", quiet=quiet):
         found = _plan(answers, question)
     if given["format"] == "json":
@@ -132,6 +133,20 @@ def _profile(path: str | None) -> Any:
     from mlaprobe.policy import policy
 
     return load_profile(path, policy().cost)
+
+
+def _warn_of_profile(question: dict[str, Any], path: str | None, *, quiet: bool) -> None:
+    """Says where a profile is of another arch or of other dtypes, and so of no use."""
+    from mlaprobe.cli import emit
+
+    profile, arch = question["profile"], question["arch"]
+    q_dtype, kv_dtype = question["q_dtype"], question["kv_dtype"]
+    if profile is not None and not profile.covers(arch, q_dtype, kv_dtype):
+        emit.warn(
+            f"{path} was measured on {profile.arch} with {profile.q_dtype}/{profile.kv_dtype}: it "
+            f"says nothing of {arch} with {q_dtype}/{kv_dtype}, and is not used",
+            quiet=quiet,
+        )
 
 
 def _plan(answers: Any, question: dict[str, Any]) -> PadPlan:

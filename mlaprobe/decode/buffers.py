@@ -40,7 +40,8 @@ class HeadFill:
         self._source = None
         if self._kept != heads:
             self._source = _source_heads(heads, target, strategy, padded.device)
-        self._direct = launched == real
+        self._out = self._room.flatten(0, 1) if launched == real else None
+        self._select = torch().index_select
 
     def __call__(self, q: Tensor) -> Tensor:
         """The padded query, which the next call overwrites.
@@ -51,9 +52,8 @@ class HeadFill:
         heads = _as(q, self._unit)
         if self._source is None:
             self._room.copy_(heads.unflatten(0, self._room.shape[:2]))
-        elif self._direct:
-            out = self._room.flatten(0, 1)
-            torch().index_select(heads, 1, self._source, out=out)
+        elif self._out is not None:
+            self._select(heads, 1, self._source, out=self._out)
         else:
             picked = heads.index_select(1, self._source)
             self._room.copy_(picked.unflatten(0, self._room.shape[:2]))
@@ -79,8 +79,10 @@ def _widest(tensor: Tensor) -> Any:
 
 def _as(q: Tensor, unit: Any) -> Tensor:
     """A query as words of a type; copied first where its strides or its place do not allow it."""
-    size = q.element_size()
     word = unit.itemsize
+    if q.is_contiguous() and not q.data_ptr() % word:
+        return q.view(unit)
+    size = q.element_size()
     places = (q.storage_offset(), *q.stride()[:-1])
     if q.stride(-1) != 1 or any(place * size % word for place in places) or q.data_ptr() % word:
         q = q.contiguous()

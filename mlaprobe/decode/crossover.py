@@ -138,7 +138,8 @@ def _profile(points: list[Point], environment: Mapping[str, Any]) -> dict[str, A
         "aiter": str(environment["aiter"]),
         "hardware": device,
         "reference": [
-            f"mlaprobe bench, {environment['date']}, decisions of {environment['arch']}",
+            f"mlaprobe bench, {environment['date']}, decisions for {environment['arch']}, pages of "
+            f"{environment['page_size']} tokens",
             *(f"{name} {environment[name]}" for name in ("torch", "triton") if environment[name]),
         ],
         "note": f"Medians with cold caches. Absolute figures hold for {device} only.",

@@ -13,6 +13,9 @@ from mlaprobe.decode.tensors import torch
 FLUSH_BYTES = 1 << 29
 """Read before each call where caches must be cold: more than any GPU's last-level cache. Reading
 leaves nothing behind that the call would have to wait for until it is written back."""
+FLUSH_PASSES = 4
+"""How often it is read: the device is to be busy until the host has enqueued the whole call, so
+that no gap between its kernels is timed."""
 WARM_UP = 3
 MOST_RUNS = 50
 
@@ -106,7 +109,12 @@ def _on_device(call: Callable[[], Any], flush: Callable[[], Any]) -> float:
 
 def _flusher(device: Any) -> Callable[[], Any]:
     buffer = torch().zeros(FLUSH_BYTES // 4, dtype=torch().int32, device=device)
-    return lambda: buffer.amax()
+
+    def flush() -> None:
+        for _ in range(FLUSH_PASSES):
+            buffer.amax()
+
+    return flush
 
 
 def _nothing() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from mlaprobe.cli import common
 from mlaprobe.errors import SourceError
+from mlaprobe.rulebook import rules_dir
 from tests.cli.conftest import Run
 from tests.output.fake import LONG_KNOB, Fake
 
@@ -199,3 +200,13 @@ def test_width_and_colour(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert run("report").out == narrow
     assert max(map(len, narrow.splitlines())) < 80
+
+
+def test_resolve_says_that_a_profile_is_of_another_gpu(run: Run) -> None:
+    words = ("resolve", "--arch", "gfx950", "--heads", "48")
+    file = str(rules_dir() / "profiles" / "h200-triton-fp8-fp8.json")
+    done = run(*words, "--dtype", "fp8/fp8", "--profile", file)
+    assert done.code == 0
+    assert "was measured on sm_90 with fp8/fp8: it says nothing of gfx950" in done.err
+    assert run(*words, "--dtype", "fp8/fp8").err == ""
+    assert run(*words, "--dtype", "fp8/fp8", "--profile", file, "-q").err == ""

@@ -15,6 +15,7 @@ from mlaprobe.decode.bench import FAILED, Point
 from mlaprobe.decode.crossover import crossing, crossovers, profiles
 from mlaprobe.policy import policy
 from mlaprobe.resolve import plan
+from mlaprobe.rulebook import rules_dir
 from mlaprobe.shape import Dtype
 from tests.decode.help import tile
 from tests.decode.test_bench import AROUND, a_case, a_point
@@ -121,3 +122,18 @@ def test_the_resolver_goes_by_a_profile(tmp_path: Path) -> None:
     assert found.cost_name == profile.model.name
     # Another arch's plan is none of its business.
     assert plan(48, arch="gfx942", **question).cost_name != profile.model.name
+
+
+@pytest.mark.parametrize(
+    "file", sorted((rules_dir() / "profiles").glob("*.json")), ids=lambda file: str(file.name)
+)
+def test_the_profiles_that_come_along(file: Path) -> None:
+    profile = load_profile(file, policy().cost)
+    written = json.loads(file.read_text())
+    assert len(profile.model.points) >= 8
+    # Nothing of it has run on AMD hardware: the resolver must not take it for one's.
+    assert profile.arch == "sm_90"
+    assert written["hardware"] == "NVIDIA H200"
+    assert written["hardware"] in written["note"]
+    assert written["reference"]
+    assert written["crossovers"]
