@@ -33,7 +33,7 @@ types: dev ## mypy, strict
 	$(PY) -m mypy
 
 bench: dev ## medians and ratios; not a test
-	$(PY) benchmarks/run.py
+	$(PY) -m benchmarks.run
 
 fuzz: dev ## feed damaged files to everything that reads (a minute)
 	$(PY) -m tests.fuzz --inputs 20000

@@ -1,7 +1,7 @@
 """Times mlaprobe and prints medians and ratios. Nothing here fails because something is slow.
 
     make bench
-    .venv/bin/python benchmarks/run.py --quick
+    .venv/bin/python -m benchmarks.run --quick
     MLAPROBE_AITER_GIT=path/to/aiter make bench
 
 The AITER is a revision of the git repository that ``MLAPROBE_AITER_GIT`` names, or the installed
@@ -29,11 +29,15 @@ from multiprocessing import get_context
 from statistics import mean, median, quantiles
 
 import mlaprobe
+from benchmarks.sources import Meter, comparisons, histories, snapshots
+from mlaprobe import bundled
 from mlaprobe.capability import probe
 from mlaprobe.grid import DtypePair, Grid
 
 GIT_VARIABLE = "MLAPROBE_AITER_GIT"
 REVISION = "v0.1.20"
+BEFORE = "v0.1.19.post2"
+"""What a revision is compared with."""
 ARCHS = ("gfx942", "gfx950", "gfx1250", "gfx90a")
 DTYPES: tuple[DtypePair, ...] = tuple(
     (mlaprobe.Dtype.of(q), mlaprobe.Dtype.of(kv))
@@ -87,8 +91,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     where = "a git revision" if repository else "installed"
     print(f"AITER {release}, {where}; Python {platform.python_version()}, {platform.machine()}")
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before anything was measured\n")
-    for part in (cold_report, stage_tables, shapes, plans):
-        for line in part(spec, effort):
+    meter = Meter(cold, said, seconds, LIBRARIES, effort.starts)
+    parts = [part(spec, effort) for part in (cold_report, stage_tables, shapes, plans)]
+    parts.append(snapshots(spec, meter))
+    if repository:
+        parts.append(comparisons(f"{repository}@{BEFORE}", spec, meter))
+    if repository or bundled.releases():
+        parts.append(histories(meter, None if bundled.releases() else repository))
+    for part in parts:
+        for line in part:
             print(line, flush=True)
         print()
 

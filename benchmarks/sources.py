@@ -1,0 +1,114 @@
+"""Times what goes over whole sources: snapshots, comparisons, histories."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import mlaprobe
+from mlaprobe.capability import probe
+from mlaprobe.snapshot import load
+from mlaprobe.snapshot.making import make
+
+Cold = Callable[..., tuple[float, float, int]]
+"""Wall seconds, CPU seconds and peak memory (KiB) of a fresh interpreter with those arguments."""
+Said = Callable[..., str]
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """What the parts of the benchmark share."""
+
+    cold: Cold
+    said: Said
+    seconds: Callable[[float], str]
+    libraries: str
+    """Code whose cold process the ratios are to."""
+    starts: int
+    """Cold processes of each kind."""
+
+
+def _timed(call: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+def snapshots(spec: str, meter: Meter) -> Iterator[str]:
+    """Taking, loading and asking a snapshot; loading against ``json`` alone on the same bytes."""
+    shape = mlaprobe.DecodeShape(
+        arch="gfx950",
+        q_dtype=mlaprobe.Dtype.FP8,
+        kv_dtype=mlaprobe.Dtype.FP8,
+        num_heads=48,
+    )
+    with TemporaryDirectory() as folder, probe(spec) as capability:
+        file = Path(folder) / "snapshot.json"
+        taking = _timed(lambda: file.write_text(make(capability)))
+        loads, plain = [], []
+        for _ in range(max(meter.starts, 5)):
+            loads.append(_timed(lambda: load(file)))
+            plain.append(_timed(lambda: json.loads(file.read_bytes())))
+        kept = load(file)
+        first = _timed(lambda: kept.decide(shape))
+        start = [meter.cold("-m", "mlaprobe", "resolve", "--aiter", str(file), *RESOLVED)]
+        under = [meter.cold("-c", meter.libraries)]
+        size = file.stat().st_size
+    yield f"A snapshot of the standard grid, {size / 1000:.0f} KB"
+    yield meter.said("  taking it", meter.seconds(taking))
+    yield meter.said("  loading it, median", meter.seconds(median(loads)), "30 ms")
+    yield meter.said("  ratio to json.loads of the same bytes", f"{_ratio(loads, plain):.1f}x")
+    yield meter.said("  the first shape asked of it", meter.seconds(first))
+    yield from _against(meter, "mlaprobe resolve on it, cold", start, under)
+
+
+RESOLVED = ("--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "48")
+
+
+def comparisons(old: str, new: str, meter: Meter) -> Iterator[str]:
+    """``mlaprobe compare`` of two sources, cold."""
+    compared = ("-m", "mlaprobe", "compare", old, new, "--quiet")
+    yield f"Two sources compared: {_short(old)} and {_short(new)}"
+    yield from _cold(meter, "mlaprobe compare, cold", compared)
+
+
+def histories(meter: Meter, repository: str | None) -> Iterator[str]:
+    """``mlaprobe history``: every release, from the bundled ones or a git repository's."""
+    where = () if repository is None else ("--aiter", repository)
+    asked = ("--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "16-64", "--quiet")
+    yield f"History of every release: {'bundled' if repository is None else 'git tags'}"
+    yield from _cold(meter, "mlaprobe history, cold", ("-m", "mlaprobe", "history", *where, *asked))
+
+
+def _short(spec: str) -> str:
+    return spec.rpartition("@")[2]
+
+
+def _cold(meter: Meter, what: str, words: tuple[str, ...]) -> Iterator[str]:
+    ours, under = [], []
+    for _ in range(min(meter.starts, 3)):
+        ours.append(meter.cold(*words))
+        under.append(meter.cold("-c", meter.libraries))
+    yield from _against(meter, what, ours, under)
+
+
+def _against(
+    meter: Meter,
+    what: str,
+    ours: list[tuple[float, float, int]],
+    under: list[tuple[float, float, int]],
+) -> Iterator[str]:
+    walls, floors = [w for w, _, _ in ours], [w for w, _, _ in under]
+    yield meter.said(f"  {what}", meter.seconds(median(walls)))
+    yield meter.said(f'  ratio to python -c "{meter.libraries}"', f"{_ratio(walls, floors):.1f}x")
+    peak = max(m for _, _, m in ours)
+    yield meter.said("  peak memory", f"{peak / 1024:.0f} MB", "200 MB")
+
+
+def _ratio(ours: list[float], under: list[float]) -> float:
+    return median(ours) / median(under)
