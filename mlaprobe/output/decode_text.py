@@ -63,6 +63,9 @@ def _what_ran(run: Run, around: Surroundings, width: int) -> list[Line]:
     if run.backend != "aiter":
         text = "a stand-in: it carries out the plan, and AITER's kernels were not run"
         lines += paragraph(text, width, first="            ")
+        if not plan.verdict.runs:
+            text = "by its verdict, AITER would not run this launch, or not rightly"
+            lines += paragraph(text, width, first="            ", style="fail")
     return lines
 
 

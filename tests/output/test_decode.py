@@ -19,7 +19,7 @@ from mlaprobe.output import decode_text
 from mlaprobe.output.decode_data import winner
 from mlaprobe.output.style import plain
 from mlaprobe.resolve import plan
-from mlaprobe.shape import Dtype
+from mlaprobe.shape import Dtype, Verdict
 from tests.output import goldens
 from tests.output.fake import Fake
 
@@ -104,6 +104,13 @@ def test_a_stand_in_that_is_wrong() -> None:
         read_bandwidth=None,
     )
     goldens.check("decode_wrong.txt", _text(run, "the plan launches 64 heads anyway", width=80))
+
+
+def test_a_stand_in_does_not_make_a_launch_run() -> None:
+    plans = replace(PLAN, verdict=Verdict.NO_KERNEL)
+    said = "AITER would not run this launch, or not rightly"
+    assert said in _text(replace(RUN, plan=plans, backend="triton"))
+    assert said not in _text(replace(RUN, backend="triton"))
 
 
 def test_other_kernels_than_predicted_are_seen() -> None:
