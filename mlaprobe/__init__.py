@@ -104,6 +104,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("mlaprobe")
+    elif name == "decode":
+        value = import_module("mlaprobe.decode")
     elif name in _HOME:
         value = getattr(import_module(f"mlaprobe.{_HOME[name]}"), name)
     else:

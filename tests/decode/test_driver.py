@@ -236,3 +236,8 @@ def test_a_call_looks_at_no_value(torch: Any) -> None:
     for look in looks:
         with pytest.raises(AssertionError, match="looks at values"), blind():
             look(inputs.q.float())
+
+
+def test_the_driver_is_found_from_the_top() -> None:
+    mlaprobe = importlib.import_module("mlaprobe")
+    assert mlaprobe.decode.Driver is Driver
