@@ -40,7 +40,22 @@ def _plain(name: str, function: Callable[..., Any]) -> Builtin:
 
 def _atoi(text: str) -> int:
     match = _LEADING_INTEGER.match(text)
-    return int(match.group(1)) if match else 0
+    value = int(match.group(1)) if match else 0
+    if not -(2**31) <= value < 2**31:
+        raise OverflowError("what atoi makes of it is undefined")
+    return value
+
+
+def _stoi(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    """``std::stoi``, which throws where ``atoi`` shrugs."""
+    if len(args) != 1 or not isinstance(args[0], str):
+        return _first_unknown("stoi", args, span)
+    if _LEADING_INTEGER.match(args[0]) is None:
+        raise Failed("exception", "std::invalid_argument", "stoi", span)
+    try:
+        return _atoi(args[0])
+    except OverflowError:
+        raise Failed("exception", "std::out_of_range", "stoi", span) from None
 
 
 def _extreme(name: str, op: str) -> Builtin:
@@ -115,35 +130,49 @@ def _size(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -
     return Unknown("a size", span)
 
 
+def _bits(value: int) -> int:
+    """An int as the 32 bits that it is of."""
+    if not -(2**31) <= value < 2**32:
+        raise OverflowError("more than 32 bits")
+    return value & 0xFFFFFFFF
+
+
 def _clz(value: int) -> int:
-    return 32 - value.bit_length()
+    return 32 - _set(value).bit_length()
 
 
 def _ctz(value: int) -> int:
-    return (value & -value).bit_length() - 1
+    return (_set(value) & -_set(value)).bit_length() - 1
+
+
+def _set(value: int) -> int:
+    if not _bits(value):
+        raise ValueError("undefined for 0")
+    return _bits(value)
 
 
 def builtins() -> dict[str, Any]:
     """Names and values of what the language and its library provide."""
     plain: dict[str, Callable[..., Any]] = {
         "atoi": _atoi,
-        "stoi": _atoi,
         "strcmp": lambda a, b: (a > b) - (a < b),
         "abs": abs,
         "to_string": lambda v: str(int(v)) if not isinstance(v, float) else str(v),
         "log2f": math.log2,
         "log2": math.log2,
-        "ceil": math.ceil,
-        "floor": math.floor,
+        # of a floating type in C++, whatever they are of in Python
+        "ceil": lambda v: float(math.ceil(v)),
+        "floor": lambda v: float(math.floor(v)),
         "__builtin_ctz": _ctz,
         "__builtin_clz": _clz,
-        "__builtin_popcount": lambda v: v.bit_count() if hasattr(v, "bit_count") else 0,
+        "__builtin_popcount": lambda v: _bits(v).bit_count(),
     }
     values: dict[str, Any] = {}
     for name, function in plain.items():
         values[name] = values["std::" + name] = _plain(name, function)
     for name, op in (("min", "<"), ("max", ">")):
         values[name] = values["std::" + name] = replace(_extreme(name, op), symbolic=True)
+    values["stoi"] = values["std::stoi"] = Builtin("stoi", _stoi)
     for name in ("getenv", "secure_getenv"):
         values[name] = values["std::" + name] = Builtin(name, _getenv)
     for name in ("move", "forward", "ref", "cref", "as_const", "make_optional"):

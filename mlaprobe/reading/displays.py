@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Abandon, truth
+from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.places import compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import Sym, SymText, joined
@@ -166,8 +166,17 @@ def compile_comprehension(unit: Unit, node: ir.Comprehension, scope: Scope) -> E
 
     def run(e: Frame) -> Any:
         out: list[Any] = []
-        stop = walk(e, 0, out)
-        return stop if stop is not None else _collect(kind, out, span)
+        try:
+            stop = walk(e, 0, out)
+        except Failed:
+            if kind != "tuple" or not out:
+                raise
+            # whoever is given a generator may not ask it that far
+            return Unknown("a generator fails on the way", span)
+        if stop is not None:
+            # what it depends on is not what it is
+            return Unknown(stop.reason, stop.span, free=stop.free, foreign=stop.foreign)
+        return _collect(kind, out, span)
 
     return run
 

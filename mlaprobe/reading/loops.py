@@ -58,9 +58,9 @@ def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tupl
     return found
 
 
-def _some_round(unit: Unit, body: Exec, spoil: Exec, why: Unknown, e: Frame) -> Any:
+def _some_round(unit: Unit, body: Exec, orelse: Exec, spoil: Exec, why: Unknown, e: Frame) -> Any:
     """An arbitrary round of a loop whose rounds are not known; the signal that leaves the
-    function, if this path takes one."""
+    function, if this path takes one. What breaks out of the loop misses its ``else``."""
     run = unit.machine.run
     spoil(e)
     if run.decide(Unknown(why.reason, why.span, key=("round", why.key), free=why.free)):
@@ -68,7 +68,9 @@ def _some_round(unit: Unit, body: Exec, spoil: Exec, why: Unknown, e: Frame) -> 
         if isinstance(signal, Returned):
             return signal
         spoil(e)
-    return None
+        if signal is BREAK:
+            return None
+    return orelse(e)
 
 
 def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Exec:
@@ -91,7 +93,7 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Exec:
             if not again:
                 known = truth(test(e))
                 if isinstance(known, Unknown):
-                    return _some_round(unit, body, spoil, known, e)
+                    return _some_round(unit, body, orelse, spoil, known, e)
                 if not known:
                     return orelse(e)
             again = False
@@ -132,7 +134,7 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Exec:
         values = elements(container, span)
         if isinstance(values, Unknown):
             store(e, Unknown("an element of " + values.reason, span))
-            return _some_round(unit, body, spoil, values, e)
+            return _some_round(unit, body, orelse, spoil, values, e)
         if isinstance(container, Unordered):
             return any_order.run(e, container, values)
         for value in values:

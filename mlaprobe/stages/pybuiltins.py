@@ -93,7 +93,7 @@ def _quantifier(stop: bool) -> Call:
     def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         values = elements(args[0], span)
         if isinstance(values, Unknown):
-            return values
+            return values.derive(f"any {stop}", values)
         unknown: Unknown | None = None
         for value in values:
             known = truth(value)

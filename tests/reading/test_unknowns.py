@@ -13,6 +13,7 @@ from mlaprobe.reading.machine import Machine, Outcome, Run
 from mlaprobe.reading.preprocess import TranslationUnit
 from mlaprobe.reading.symbols import compile_expr
 from mlaprobe.reading.values import Unknown
+from mlaprobe.stages.pybuiltins import python_externals
 from mlaprobe.stages.world import Foreign
 from tests.reading.test_cpp_machine import result
 from tests.reading.world import World
@@ -112,6 +113,78 @@ def test_an_effect_seen_in_a_module_is_seen_once() -> None:
         """
     )
     assert isinstance(world.get("value"), Unknown) or world.get("value") is False
+
+
+PYTHON = """
+def for_else(n):
+    x = 1
+    for i in range(n):
+        x = 1
+    else:
+        x = 2
+    return x
+def while_else(n):
+    x = 1
+    while n > 3:
+        n -= 1
+    else:
+        x = 2
+    return x
+def broken(n):
+    for i in range(n):
+        if i == 3:
+            break
+    else:
+        return 2
+    return 1
+def stops_early(n):
+    return any(x == 16 or {16: n}[x] for x in (16, 99))
+def filtered(n):
+    return (n > 3) == any(False for x in (1, 2) if n > 3)
+def any_of(n):
+    return bool(n) == any(n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "possible"),
+    [
+        ("for_else", {2}),
+        ("while_else", {2}),
+        ("broken", {1, 2}),
+        ("stops_early", {True}),
+        ("filtered", {True, False}),
+        ("any_of", {True, False}),
+    ],
+)
+def test_python_of_an_unknown(name: str, possible: set[Any]) -> None:
+    """Every certain answer of a path is possible; one that holds on all paths is the only one."""
+    outcomes = World(PYTHON, externals=python_externals()).paths(name, free())
+    values = {o.value for o in outcomes if not isinstance(o.value, Unknown)}
+    assert all(o.kind == "returned" for o in outcomes)
+    assert values <= possible
+    settled = len(values) == 1 and not any(isinstance(o.value, Unknown) for o in outcomes)
+    assert not settled or values == possible
+
+
+LIBRARY = {
+    'std::stoi("x")': "!",
+    'std::stoi("99999999999")': "!",
+    'std::stoi(" 12 x")': "12",
+    'std::atoi("x")': "0",
+    "(int)(std::ceil(2.5) / 2 * 10)": "15",
+    "(int)(std::floor(c * 1.0) / 2 * 10)": "15",
+    "__builtin_popcount(-c)": "31",
+    "__builtin_clz(c)": "30",
+    "__builtin_clz(-1)": "0",
+    "__builtin_ctz(-8)": "3",
+    "__builtin_ctz(c - 3)": "?",
+}
+
+
+@pytest.mark.parametrize("code", sorted(LIBRARY))
+def test_library_functions_compute_like_a_compiler(code: str) -> None:
+    assert answer(f"int f(int c) {{ return {code}; }}", 3) == LIBRARY[code]
 
 
 def test_nested_remainders_are_formulas_of_their_own_size() -> None:
