@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PREFIX = "release:"
 """How a bundled release is named as a source."""
+NEWEST = "newest"
+"""The name of whichever is the last."""
 INDEX = "index.json"
 SUFFIX = ".json"
 
@@ -102,6 +104,8 @@ def _known(name: str) -> str:
     known = index()
     if name in known:
         return name
+    if name == NEWEST and known:
+        return next(reversed(known))
     if is_release(name):
         key = release_key(name)
         found = next((release for release in known if release_key(release) == key), None)

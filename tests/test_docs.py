@@ -34,12 +34,22 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def made_by(target: str) -> list[str]:
+    """The command of mlaprobe that a target of the Makefile runs."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    rule = re.search(rf"^{target}:.*\n\t@\$\(VENV\)/bin/mlaprobe (.*)$", makefile, re.MULTILINE)
+    assert rule is not None
+    return rule[1].split()
+
+
 def run_story(
     examples: Iterator[Example], capsys: pytest.CaptureFixture[str], git: Path | None
 ) -> None:
     """Runs a page's commands in their order."""
     for example in examples:
         words = [word.replace(documents.REPOSITORY, str(git)) for word in example.words]
+        if example.command == "make report":
+            words = made_by("report")
         code = main(words)
         printed = capsys.readouterr()
         assert code == example.code, (example.command, printed.err)

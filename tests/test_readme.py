@@ -44,10 +44,6 @@ def test_the_first_screen() -> None:
     assert "mlaprobe.plan(" in documents.blocks(PAGE, "pycon")[0]
 
 
-def test_make_report_is_the_report() -> None:
-    assert re.search(r"^report:.*\n\t@\$\(VENV\)/bin/mlaprobe report$", MAKEFILE, re.MULTILINE)
-
-
 def test_every_target_exists() -> None:
     named = set(re.findall(r"(?:^|[`$] ?)make ([a-z]+)", README, re.MULTILINE))
     assert {"report", "test", "help"} <= named

@@ -64,6 +64,12 @@ def test_the_newest_release_with_a_banner(run: Run, release: str) -> None:
     assert f"mlaprobe explain --aiter {release} " in rest, "the commands to copy work"
 
 
+def test_the_newest_by_name(run: Run, release: str) -> None:
+    named = run("table", "--aiter", "release:newest", *ONE)
+    assert (named.code, named.err) == (0, "")
+    assert named.out == run("table", "--aiter", release, *ONE).out
+
+
 @pytest.mark.usefixtures("nothing")
 def test_programs_get_it_as_a_warning(run: Run, release: str) -> None:
     done = run("report", *ONE, "--format", "json")
