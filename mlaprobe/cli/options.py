@@ -27,7 +27,7 @@ AiterOption = Annotated[
     typer.Option(
         "--aiter",
         metavar="SOURCE",
-        help="installed, a directory, REPO@REV, a wheel, sdist or zip, a snapshot, or release:v0.1.20.",
+        help="installed, a directory, REPO@REV, a wheel, sdist or zip, a snapshot, release:TAG.",
     ),
 ]
 ArchList = Annotated[
