@@ -21,7 +21,7 @@ from mlaprobe.shape import (
     StageOutcome,
     Verdict,
 )
-from mlaprobe.snapshot.file import Contents
+from mlaprobe.snapshot.file import MISFITS, Contents, damaged
 from mlaprobe.snapshot.stages import STAGES, Stages, UnknownBatchError
 
 OUTSIDE = "snapshot"
@@ -49,6 +49,13 @@ class Snapshot:
     """Answers without any AITER source."""
 
     def __init__(self, contents: Contents, *, label: str, release: str | None = None) -> None:
+        """Raises ``SnapshotError`` where something is missing in the contents."""
+        try:
+            self._fill(contents, label, release)
+        except MISFITS:
+            raise damaged(contents.name) from None
+
+    def _fill(self, contents: Contents, label: str, release: str | None) -> None:
         data = contents.data
         releases: Mapping[str, str] = data.get("releases", {})
         self._contents = contents
@@ -139,6 +146,8 @@ class Snapshot:
                 return judge(self._stages, shape)
             except UnknownBatchError:
                 why = f"batch {shape.batch} (how the answer depends on the batch is not known)"
+            except MISFITS:
+                raise damaged(self._contents.name) from None
         return Decision(
             shape=shape,
             verdict=Verdict.UNKNOWN,
@@ -175,6 +184,8 @@ class Snapshot:
                 return self._stages.ask(stage, shape)
             except UnknownBatchError:
                 why = f"batch {shape.batch}"
+            except MISFITS:
+                raise damaged(self._contents.name) from None
         return StageOutcome(stage=stage, status="unknown", message=OUTSIDE_TEXT + why)
 
     @property

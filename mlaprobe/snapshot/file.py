@@ -72,7 +72,7 @@ def parse(raw: bytes, name: str) -> Contents:
         data = json.loads(text)
     except ValueError:
         if FORMAT.encode() in raw[:256]:
-            raise _damaged(name, "it is cut off or was edited") from None
+            raise damaged(name, "it is cut off or was edited") from None
         raise _foreign(name) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise _foreign(name)
@@ -84,11 +84,11 @@ def parse(raw: bytes, name: str) -> Contents:
         )
     body, seal, _ = text.rpartition(SEAL)
     if not seal or sha256(body.encode()).hexdigest() != data.get("sha256"):
-        raise _damaged(name, "its checksum is another")
+        raise damaged(name, "its checksum is another")
     try:
         return _contents(data, name)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise _damaged(name, "something is missing in it") from None
+        raise damaged(name, "something is missing in it") from None
 
 
 def _contents(data: dict[str, Any], name: str) -> Contents:
@@ -124,7 +124,11 @@ def _foreign(name: str) -> SnapshotError:
     )
 
 
-def _damaged(name: str, why: str) -> SnapshotError:
+MISFITS = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading a snapshot raises whose parts do not fit together."""
+
+
+def damaged(name: str, why: str = "its parts do not fit together") -> SnapshotError:
     return SnapshotError(
         f"the snapshot {name} is damaged: {why}",
         hint="take it anew with mlaprobe snapshot; it is not made to be edited or merged by hand",
