@@ -18,7 +18,7 @@ from mlaprobe.reading.symbols import Sym, SymbolMisuse, SymText
 from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Record, Unknown, identity
 
 MAX_PATHS = 64
-MAX_STEPS = 200_000
+MAX_STEPS = 20_000
 MAX_DEPTH = 40
 PROBE = "probe"
 """The ``free`` name of values that only watch a loop (see ``Unordered.probe``): no path forks."""
