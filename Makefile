@@ -10,6 +10,9 @@ PIP    := $(PY) -m pip --disable-pip-version-check --quiet
 # dependencies: mlaprobe reads its files and never imports it.
 AITER  := amd-aiter==0.1.7.post2.dev18
 
+# The tests of one file stay together: they share what takes long to make.
+PARALLEL := --numprocesses auto --dist loadfile
+
 .DELETE_ON_ERROR:
 .PHONY: report test check bench fuzz clean venv dev lint types reference rule releases releases-check help
 
@@ -20,10 +23,10 @@ report: $(VENV)/.package $(VENV)/.aiter ## show what the installed AITER does
 	@$(VENV)/bin/mlaprobe report
 
 test: dev ## run the tests
-	$(PY) -m pytest
+	$(PY) -m pytest $(PARALLEL)
 
 check: lint types ## everything that CI runs
-	$(PY) -m pytest --cov --cov-branch --cov-report=term
+	$(PY) -m pytest $(PARALLEL) --cov --cov-branch --cov-report=term
 
 lint: dev ## ruff, rules and format
 	$(PY) -m ruff check .

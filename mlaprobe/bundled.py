@@ -111,6 +111,12 @@ def _known(name: str) -> str:
         found = next((release for release in known if release_key(release) == key), None)
         if found is not None:
             return found
+    if not known:
+        hint = (
+            "none is yet: make releases AITER_GIT=path/to/aiter, in a checkout, makes them; "
+            f"or name path/to/aiter@{name}"
+        )
+        raise SourceError("no releases are bundled with this mlaprobe", hint=hint)
     close = get_close_matches(name, known, n=3, cutoff=0.6) or list(known)[-1:]
-    hint = f"did you mean {' or '.join(close)}? mlaprobe history lists them all" if close else None
+    hint = f"did you mean {' or '.join(close)}? mlaprobe history lists them all"
     raise SourceError(f"no release {name!r} is bundled with mlaprobe", hint=hint)

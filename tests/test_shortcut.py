@@ -11,6 +11,7 @@ import pytest
 
 from mlaprobe import bundled
 from mlaprobe.capability import Capability, probe
+from mlaprobe.errors import SourceError
 from mlaprobe.shape import DecodeShape, Verdict
 from mlaprobe.shortcut import KnownRevision, quickest
 from mlaprobe.snapshot.making import make
@@ -98,3 +99,15 @@ def test_another_commit_is_read(repository: Path) -> None:
     assert isinstance(quickest(f"{repository}@HEAD"), Capability)
     assert isinstance(quickest(f"{repository}@{TAG}"), KnownRevision)
     assert isinstance(quickest(str(repository)), Capability)
+
+
+def test_where_nothing_is_bundled_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundled, "folder", lambda: tmp_path)
+    monkeypatch.setattr(bundled, "index", dict)
+    with pytest.raises(SourceError, match="no releases are bundled") as caught:
+        bundled.load(TAG)
+    assert caught.value.hint is not None
+    assert "make releases" in caught.value.hint
+    assert f"@{TAG}" in caught.value.hint
