@@ -42,6 +42,12 @@ class Asker:
         self._evidence: dict[Any, tuple[int, ...]] = {}
         capability.world.tracing = True  # every proof is wanted
 
+    def forget(self) -> None:
+        """Lets go of what no question of another arch or other dtypes can share."""
+        self.capability.world.forget_runs()
+        self.shared.clear()
+        self._evidence.clear()
+
     def stage(self, name: str) -> Ask:
         """Asks one stage alone."""
 

@@ -139,8 +139,11 @@ class Taker:
         filler = _Filler(self.asker, self.scope, tables, stage, batches)
         fixed = [(name, values) for name, values in tables[0].axes if name not in open_]
         flags = [(name, values) for name, values in tables[0].axes if name in open_]
+        last: tuple[Any, ...] = ()
         for setting in product(*(values for _, values in fixed)):
             known = dict(zip((name for name, _ in fixed), setting, strict=True))
+            if last != (last := (known["arch"], known["dtypes"])):
+                self.asker.forget()
             filler.planes(known, flags)
             self._done()
 

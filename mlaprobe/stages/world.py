@@ -129,6 +129,11 @@ class World:
         """The next question may be answered without anything being run."""
         self.solved = None
 
+    def forget_runs(self) -> None:
+        """Lets go of the runs over symbols: traced ones take a lot of room."""
+        self._trees.clear()
+        self.solved = None
+
     def _watched(self, branch: Node) -> tuple[str, Node] | None:
         return next((found for w in self.watch if (found := w(branch)) is not None), None)
 
