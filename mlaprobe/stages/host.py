@@ -14,7 +14,7 @@ from mlaprobe.reading import ir
 from mlaprobe.reading.loops import LOOKUP
 from mlaprobe.reading.machine import Failed, Outcome, Run
 from mlaprobe.reading.operators import binary
-from mlaprobe.reading.values import Closure, EnumMember, Unknown, identity
+from mlaprobe.reading.values import Closure, EnumMember, Unknown
 from mlaprobe.shape import Dtype, Evidence, Kernel, StageOutcome
 from mlaprobe.stages.base import (
     Unreadable,
@@ -123,17 +123,20 @@ class Host:
         if function is None:
             assert self.problem is not None
             return self._unreadable(self.problem)
-        key = (arch, env, function.function.name, tuple(identity(a) for a in args))
+        params = function.function.params
+        values = list(args[: len(params)])
+        for param in params[len(values) :]:
+            if isinstance(param.default, ir.Const):
+                values.append(param.default.value)
+            else:
+                values.append(Unknown(f"the argument {param.name}", param.span, foreign=True))
+        lifted = Lifted(tuple(values))
+        name = function.function.name
+        key = (arch, env, name, lifted.key, tuple(lifted.inputs.values()))
         known = self._known.get(key)
         if known is None:
-            params = function.function.params
-            values = list(args[: len(params)])
-            for param in params[len(values) :]:
-                if isinstance(param.default, ir.Const):
-                    values.append(param.default.value)
-                else:
-                    values.append(Unknown(f"the argument {param.name}", param.span, foreign=True))
-            known = self._known[key] = self._decide((arch, env), tuple(values), function)
+            known = self._decide((arch, env), tuple(values), lifted, function)
+            self._known[key] = known
         return known
 
     def _unreadable(self, problem: Unreadable) -> StageOutcome:
@@ -165,11 +168,11 @@ class Host:
         self,
         context: tuple[str, tuple[tuple[str, str], ...]],
         args: tuple[Any, ...],
+        lifted: Lifted,
         function: Closure,
     ) -> StageOutcome:
         """The answer to certain arguments; all their numbers are inputs, so that calls that differ
         in numbers only share their runs."""
-        lifted = Lifted(args)
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return run.machine.call(run, function, lifted.args(symbols), {}, ir.NOWHERE)

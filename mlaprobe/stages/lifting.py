@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from mlaprobe.reading.values import identity
+from mlaprobe.reading.values import Unknown, identity
 from mlaprobe.stages.tensors import Tensor
 
 
 class Lifted:
     """Arguments as inputs (every number, dimensions of tensors too) and what holds them."""
 
-    __slots__ = ("_shapes", "inputs", "key")
+    __slots__ = ("_serials", "_shapes", "inputs", "key")
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self.inputs: dict[str, int] = {}
         """Name and value of every number."""
+        self._serials: dict[Hashable, int] = {}
+        """Unknowns that are like no other, by their turn."""
         self._shapes = tuple(self._lift(a) for a in args)
         self.key: Hashable = tuple(self._key(s) for s in self._shapes)
         """What two calls share that differ in numbers only."""
@@ -38,10 +40,22 @@ class Lifted:
         if isinstance(shape, _Place):
             return "number"
         if isinstance(shape, Tensor):
-            dims = tuple("number" if isinstance(d, _Place) else identity(d) for d in shape.shape)
+            dims = tuple(self._key(d) for d in shape.shape)
             return (dims, shape.dtype.identity, shape.contiguous)
+        if isinstance(shape, Unknown):
+            # Which unknowns are the same matters, not which they are.
+            kind = (type(shape), shape.free, shape.foreign, shape.reason, shape.span)
+            return ("unknown", self._renamed(shape.key), *kind)
         known = identity(shape)
         return known if known is not None else ("id", id(shape))
+
+    def _renamed(self, key: Hashable) -> Hashable:
+        """An unknown's key, those in it that are like no other by their turn."""
+        if not isinstance(key, tuple):
+            return key
+        if len(key) == 2 and key[0] == "?":
+            return ("?", self._serials.setdefault(key[1], len(self._serials)))
+        return tuple(self._renamed(part) for part in key)
 
     def args(self, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments with certain inputs, numbers or symbols."""
