@@ -130,13 +130,11 @@ class Host:
                 values.append(param.default.value)
             else:
                 values.append(Unknown(f"the argument {param.name}", param.span, foreign=True))
-        lifted = Lifted(tuple(values))
-        name = function.function.name
-        key = (arch, env, name, lifted.key, tuple(lifted.inputs.values()))
+        call = Lifted(tuple(values))
+        key = (arch, env, function.function.name, call.key, tuple(call.inputs.values()))
         known = self._known.get(key)
         if known is None:
-            known = self._decide((arch, env), tuple(values), lifted, function)
-            self._known[key] = known
+            known = self._known[key] = self._decide((arch, env), call, function)
         return known
 
     def _unreadable(self, problem: Unreadable) -> StageOutcome:
@@ -167,19 +165,21 @@ class Host:
     def _decide(
         self,
         context: tuple[str, tuple[tuple[str, str], ...]],
-        args: tuple[Any, ...],
-        lifted: Lifted,
+        call: Lifted,
         function: Closure,
     ) -> StageOutcome:
         """The answer to certain arguments; all their numbers are inputs, so that calls that differ
         in numbers only share their runs."""
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
-            return run.machine.call(run, function, lifted.args(symbols), {}, ir.NOWHERE)
+            return run.machine.call(run, function, call.args(symbols), {}, ir.NOWHERE)
 
-        key = (STAGE, function.function.name, lifted.key)
-        outcomes = self.world.solve(key, lifted.inputs, start, context)
-        return self._judge(context, outcomes, lambda: self._explore(context, args, True, function))
+        def traced() -> tuple[Outcome, ...]:
+            return self._explore(context, call.args(call.inputs), True, function)
+
+        key = (STAGE, function.function.name, call.key)
+        outcomes = self.world.solve(key, call.inputs, start, context)
+        return self._judge(context, outcomes, traced)
 
     def _judge(
         self,

@@ -12,14 +12,13 @@ from mlaprobe.stages.tensors import Tensor
 class Lifted:
     """Arguments as inputs (every number, dimensions of tensors too) and what holds them."""
 
-    __slots__ = ("_serials", "_shapes", "inputs", "key")
+    __slots__ = ("_shapes", "_unknowns", "inputs", "key")
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self.inputs: dict[str, int] = {}
         """Name and value of every number."""
-        self._serials: dict[Hashable, int] = {}
-        """Unknowns that are like no other, by their turn."""
         self._shapes = tuple(self._lift(a) for a in args)
+        self._unknowns = Unknowns()
         self.key: Hashable = tuple(self._key(s) for s in self._shapes)
         """What two calls share that differ in numbers only."""
 
@@ -43,19 +42,9 @@ class Lifted:
             dims = tuple(self._key(d) for d in shape.shape)
             return (dims, shape.dtype.identity, shape.contiguous)
         if isinstance(shape, Unknown):
-            # Which unknowns are the same matters, not which they are.
-            kind = (type(shape), shape.free, shape.foreign, shape.reason, shape.span)
-            return ("unknown", self._renamed(shape.key), *kind)
+            return self._unknowns.key(shape)
         known = identity(shape)
-        return known if known is not None else ("id", id(shape))
-
-    def _renamed(self, key: Hashable) -> Hashable:
-        """An unknown's key, those in it that are like no other by their turn."""
-        if not isinstance(key, tuple):
-            return key
-        if len(key) == 2 and key[0] == "?":
-            return ("?", self._serials.setdefault(key[1], len(self._serials)))
-        return tuple(self._renamed(part) for part in key)
+        return known if known is not None else _Itself(shape)
 
     def args(self, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments with certain inputs, numbers or symbols."""
@@ -69,6 +58,44 @@ class Lifted:
             return value
 
         return tuple(fill(s) for s in self._shapes)
+
+
+class Unknowns:
+    """Tells unknown values apart by where they first occur: two calls whose unknowns are equal in
+    the same places, for the same reasons, are one question."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self) -> None:
+        self._places: dict[Hashable, int] = {}
+
+    def key(self, value: Unknown) -> Hashable:
+        """What stands for an unknown value in this call."""
+        kind = type(value).__name__
+        told = (value.reason, value.span, value.free, value.foreign)
+        return ("unknown", kind, self._placed(value.key), told)
+
+    def _placed(self, key: Hashable) -> Hashable:
+        if type(key) is not tuple:
+            return key
+        if len(key) == 2 and key[0] == "?":  # one that is like no other
+            return ("?", self._places.setdefault(key[1], len(self._places)))
+        return tuple(self._placed(part) for part in key)
+
+
+class _Itself:
+    """A value that nothing else stands for; kept, so that no other can take its place."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Itself and other._value is self._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
 
 
 class _Place:

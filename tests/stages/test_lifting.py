@@ -1,0 +1,52 @@
+"""Which calls share their runs."""
+
+from __future__ import annotations
+
+from mlaprobe.reading.values import Something, Unknown
+from mlaprobe.stages.lifting import Lifted
+from mlaprobe.stages.tensors import DtypeToken, Tensor
+
+
+def _unknown(reason: str = "a value", free: str | None = None) -> Unknown:
+    return Unknown(reason, free=free)
+
+
+def _tensor(*dims: object) -> Tensor:
+    return Tensor("q", dims, DtypeToken("bf16"))
+
+
+def test_numbers_are_inputs() -> None:
+    one, two = Lifted((16, _tensor(2, 16), True)), Lifted((32, _tensor(4, 32), True))
+    assert one.key == two.key
+    assert list(one.inputs.values()) == [16, 2, 16]
+    assert Lifted((16, _tensor(2, 16), False)).key != one.key
+
+
+def test_unknowns_are_told_apart_by_where_they_are_the_same() -> None:
+    same, other = _unknown(), _unknown()
+    twice = Lifted((same, _tensor(same, 16))).key
+    assert twice == Lifted((other, _tensor(other, 16))).key
+    assert twice != Lifted((same, _tensor(other, 16))).key
+    assert Lifted((same, other)).key == Lifted((_unknown(), _unknown())).key
+
+
+def test_what_is_computed_of_an_unknown_goes_with_it() -> None:
+    same, other = _unknown(), _unknown()
+    with_its_own = Lifted((same, same.derive("+", same, 1))).key
+    assert with_its_own == Lifted((other, other.derive("+", other, 1))).key
+    assert with_its_own != Lifted((same, other.derive("+", other, 1))).key
+    assert with_its_own != Lifted((same, same.derive("+", same, 2))).key
+
+
+def test_what_is_said_of_an_unknown_counts() -> None:
+    keys = [
+        Lifted((value,)).key
+        for value in (_unknown(), _unknown("another"), _unknown(free="batch"), Something("a value"))
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_value_that_nothing_stands_for_is_like_itself_only() -> None:
+    value = {"a": [1]}
+    assert Lifted((value,)).key == Lifted((value,)).key
+    assert Lifted((value,)).key != Lifted(({"a": [1]},)).key
