@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlaprobe.errors import RuleError
-from mlaprobe.rulebook import load_yaml
+from mlaprobe.rulebook import RuleMap, input_file
 from mlaprobe.schema import ListOf, Number, Record, Text, whole
 from mlaprobe.shape import Dtype
 
-POINT = Record(required={"heads": whole(1), "passes": whole(1), "us": Number(0)})
+POINT = Record(required={"heads": whole(1), "passes": whole(1), "us": Number(1e-3)})
 MODEL = Record(
     required={
         "name": Text(),
@@ -157,13 +156,13 @@ def load_profile(path: str | Path, default: CostModel) -> Profile:
         default: the model of the policy.
 
     Raises:
-        RuleError: it cannot be read, or is not of the form of ``PROFILE``.
+        InputFileError: it cannot be read, or is not of the form of ``PROFILE``.
     """
-    loaded = load_yaml(Path(path))
-    place = getattr(loaded, "place", None)
-    if place is None:
-        raise RuleError("a profile is a mapping", file=str(path), line=1)
-    PROFILE.check(loaded, place)
+    with input_file(path, "cost profile", PROFILE) as loaded:
+        return _profile(loaded, default)
+
+
+def _profile(loaded: RuleMap, default: CostModel) -> Profile:
     points = _points(loaded["points"])
     constant, per_pass, per_head = fit(points) or _scaled(points, default, loaded["kv_len"])
     off = [abs(constant + per_pass * p + per_head * h - us) / us for (h, p), us in points.items()]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+MOST_TEXT = 160
+"""Characters of a source line that are shown."""
+
 
 class MlaprobeError(Exception):
     """Anything that mlaprobe can explain.
@@ -38,12 +41,21 @@ class MlaprobeError(Exception):
             place = ":".join(str(p) for p in (self.file, self.line, self.column) if p is not None)
             lines.append(f"  --> {place}")
             if self.text is not None:
-                lines.append(f"   | {self.text}")
-                if self.column is not None:
-                    lines.append("   | " + " " * (self.column - 1) + "^")
+                lines += _excerpt(self.text, self.column)
         if self.hint is not None:
             lines.append(f"help: {self.hint}")
         return "\n".join(lines)
+
+
+def _excerpt(text: str, column: int | None) -> list[str]:
+    """A source line with a caret below it; of a long line what is around the caret."""
+    cut = 0
+    if column is not None and len(text) > MOST_TEXT:
+        cut = max(0, column - 1 - MOST_TEXT // 2)
+    lines = [f"   | {text[cut : cut + MOST_TEXT]}"]
+    if column is not None:
+        lines.append("   | " + " " * (column - 1 - cut) + "^")
+    return lines
 
 
 class UsageError(MlaprobeError):
@@ -66,3 +78,8 @@ class OutOfRangeError(SourceError):
 
 class RuleError(MlaprobeError):
     """A rule file is wrong; carries file and line."""
+
+
+class InputFileError(RuleError, UsageError):
+    """A file that somebody wrote for mlaprobe to read (deployments, waivers, a cost profile) is
+    wrong; carries file and line."""

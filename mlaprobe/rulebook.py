@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol
 
 import yaml
 
-from mlaprobe.errors import RuleError
+from mlaprobe.errors import InputFileError, RuleError
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
@@ -26,6 +28,8 @@ _PLAIN_TAGS = frozenset(
     ("str", "int", "float", "bool", "null", "timestamp", "merge", "value", "seq", "map")
 )
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
+MOST_DIGITS = 18
+"""Of a whole number: a longer one counts nothing that there is."""
 # YAML 1.1 takes these for booleans or numbers and YAML 1.2 does not: the writer must say which.
 _DOUBTFUL = re.compile(
     r"yes|no|on|off|null|true|false|[-+]?0[xob]?[0-9a-f_]+|[-+]?[0-9]+(?:[:_][0-9]+)+"
@@ -118,6 +122,35 @@ def load_rules(name: str, schema: Checker | None = None) -> RuleMap:
     return loaded
 
 
+@contextmanager
+def input_file(file: Path | str, kind: str, schema: Checker) -> Iterator[RuleMap]:
+    """A file that somebody wrote for mlaprobe, checked. What is wrong with it is a mistake of its
+    writer, also where that is found only when something is made of what it says.
+
+    Args:
+        kind: what it is, in words: ``deployments file``.
+
+    Raises:
+        InputFileError: it cannot be read, or something in it is wrong.
+    """
+    shown = _display(Path(file))
+    try:
+        loaded, place = _placed(shown, _read(Path(file), kind), kind)
+        schema.check(loaded, place)
+        yield loaded
+    except RuleError as error:
+        if error.file != shown:  # a rule file of mlaprobe
+            raise
+        raise InputFileError(
+            error.message,
+            hint=error.hint,
+            file=error.file,
+            line=error.line,
+            column=error.column,
+            text=error.text,
+        ) from None
+
+
 def load_yaml(source: Path | str, *, name: str = "<text>") -> Any:
     """A YAML file (for a path) or text, strictly. Mappings are ``RuleMap``, sequences
     ``RuleList``; the rest is text, whole numbers, floats, booleans and ``None``.
@@ -126,9 +159,12 @@ def load_yaml(source: Path | str, *, name: str = "<text>") -> Any:
         RuleError: it cannot be read, or is not of the strict subset.
     """
     if isinstance(source, Path):
-        name, text = _display(source), _read(source)
-    else:
-        text = source
+        name, source = _display(source), _read(source)
+    return _placed(name, source)[0]
+
+
+def _placed(name: str, text: str, kind: str = "rule file") -> tuple[Any, Place]:
+    """What a file holds, and where that begins."""
     reader = _Reader(name, text)
     try:
         root = yaml.compose(text, Loader=_LOADER)
@@ -141,11 +177,11 @@ def load_yaml(source: Path | str, *, name: str = "<text>") -> Any:
     except yaml.YAMLError as error:  # characters that YAML does not allow: no mark
         raise RuleError(f"not YAML: {str(error).splitlines()[0]}", file=name) from None
     if root is None:
-        raise RuleError("the rule file is empty", file=name, line=1)
-    return reader.value(root)
+        raise RuleError(f"the {kind} is empty", file=name, line=1)
+    return reader.value(root), reader.at(root.start_mark)
 
 
-def _read(file: Path) -> str:
+def _read(file: Path, kind: str = "rule file") -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -156,7 +192,7 @@ def _read(file: Path) -> str:
     hint = "name a file that exists and can be read"
     if shown != str(file):
         hint = "this mlaprobe is not whole: install it again"
-    raise RuleError(f"cannot read the rule file: {reason}", hint=hint, file=shown)
+    raise RuleError(f"cannot read the {kind}: {reason}", hint=hint, file=shown)
 
 
 def _display(file: Path) -> str:
@@ -185,7 +221,7 @@ class _Reader:
             raise place.error("an anchor or alias", hint="write the value out where it is used")
         self._seen.add(id(node))
         if node.tag.removeprefix("tag:yaml.org,2002:") not in _PLAIN_TAGS:
-            raise place.error(f"a tag, {node.tag}", hint="rule files hold plain values only")
+            raise place.error(f"a tag, {node.tag}", hint="write plain values only")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, place)
         if isinstance(node, yaml.SequenceNode):
@@ -220,8 +256,12 @@ class _Reader:
             return text
         if text in _WORDS:
             return _WORDS[text]
-        if _INT.fullmatch(text):
+        if _INT.fullmatch(text) and len(text) <= MOST_DIGITS:
             return int(text)
+        if _INT.fullmatch(text) or (_FLOAT.fullmatch(text) and not isfinite(float(text))):
+            raise place.error(
+                "a number that is too large", hint="write a smaller one, or text in quotation marks"
+            )
         if _DOUBTFUL.fullmatch(text):
             raise place.error(
                 f"{text!r} means different things to different readers of YAML",

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from mlaprobe.axes import OMITTED
-from mlaprobe.errors import RuleError
+from mlaprobe.errors import UsageError
 from mlaprobe.grid import Grid
-from mlaprobe.models import find
-from mlaprobe.rulebook import Place, RuleList, RuleMap, load_yaml
+from mlaprobe.models import Model, find
+from mlaprobe.rulebook import Place, RuleList, RuleMap, input_file
 from mlaprobe.schema import Either, Flag, ListOf, MapOf, Record, Schema, Text, whole
 from mlaprobe.shape import DecodeShape, Dtype, PlannerCall
 
 _DTYPE = "(?:bf16|fp16|fp8|byte)"
 _ARCH = Text(pattern="gfx[0-9a-f]+", form="an arch like gfx950")
 _PAIR = Text(pattern=f"{_DTYPE}/{_DTYPE}", form="a dtype pair like fp8/fp8")
+_VARIABLE = Text(pattern="[A-Za-z_][A-Za-z0-9_]*", form="a name of an environment variable")
+_VALUE = Either(Text(pattern="[^\0]+", form="a value of an environment variable"), whole())
 GIVEN, LEFT_OUT = "given", "omitted"
 
 
@@ -66,7 +68,7 @@ SCHEMA = Record(
                         "batch": whole(1),
                         "page_size": whole(1),
                         "planner_dtypes": Text(choices=(GIVEN, LEFT_OUT)),
-                        "env": MapOf(Text()),
+                        "env": MapOf(_VALUE, key=_VARIABLE),
                     },
                 )
             ),
@@ -100,14 +102,20 @@ def load_deployments(file: Path | str) -> tuple[Serving, ...]:
     """The deployments of a file.
 
     Raises:
-        RuleError: it cannot be read, or something in it is wrong.
-        UsageError: it names a model that is not known.
+        InputFileError: it cannot be read, or something in it is wrong.
     """
-    loaded = load_yaml(Path(file))
-    if not isinstance(loaded, RuleMap):
-        raise RuleError("the deployments are not a mapping", file=str(file), line=1)
-    SCHEMA.check(loaded, loaded.place)
-    entries: RuleList = loaded["deployments"]
+    with input_file(file, "deployments file", SCHEMA) as loaded:
+        entries: RuleList = loaded["deployments"]
+        _check_names(entries)
+        return tuple(map(_serving, entries))
+
+
+def _check_names(entries: RuleList) -> None:
+    """Checks that no two deployments have one name.
+
+    Raises:
+        RuleError: two do.
+    """
     seen: dict[str, int] = {}
     for entry in entries:
         place, name = entry.places["name"], entry["name"]
@@ -115,32 +123,38 @@ def load_deployments(file: Path | str) -> tuple[Serving, ...]:
             hint = f"it stands in line {seen[name]} already"
             raise place.error(f"the deployment {name!r} is there twice", hint=hint)
         seen[name] = place.line
-    return tuple(map(_serving, entries))
 
 
 def _heads(entry: RuleMap) -> int:
     """Heads per rank.
 
     Raises:
-        RuleError: the sizes do not divide.
-        UsageError: the model is not known.
+        RuleError: the sizes do not divide, or the model is not known.
     """
     tp, dcp = entry.get("tp", 1), entry.get("dcp", 1)
     total = entry.get("num_heads")
     if total is None:
-        found = find(entry["model"])
-        if len({model.heads for model in found}) > 1:
-            raise entry.places["model"].error(
-                f"{entry['model']!r} names models of several head counts",
-                hint="name one of " + ", ".join(model.id for model in found),
-            )
-        total = found[0].heads
+        total = _model(entry).heads
     if total % tp:
         raise entry.places["tp"].error(f"{total} heads do not split evenly over tp {tp}")
     if tp % dcp:
         raise entry.places["dcp"].error(f"dcp {dcp} does not divide tp {tp}")
     heads: int = total // tp * dcp
     return heads
+
+
+def _model(entry: RuleMap) -> Model:
+    place = entry.places["model"]
+    try:
+        found = find(entry["model"])
+    except UsageError as error:
+        raise place.error(error.message, hint=error.hint) from None
+    if len({model.heads for model in found}) > 1:
+        raise place.error(
+            f"{entry['model']!r} names models of several head counts",
+            hint="name one of " + ", ".join(model.id for model in found),
+        )
+    return found[0]
 
 
 def _list(value: Any) -> tuple[Any, ...]:
@@ -154,7 +168,7 @@ def _pair(text: str) -> tuple[Dtype, Dtype]:
 
 def _serving(entry: RuleMap) -> Serving:
     heads = _heads(entry)
-    environment: Mapping[str, str] = entry.get("env", {})
+    environment: Mapping[str, str | int] = entry.get("env", {})
     omitted = entry.get("planner_dtypes", GIVEN) == LEFT_OUT
     grid = Grid(
         archs=_list(entry["arch"]),
@@ -168,7 +182,7 @@ def _serving(entry: RuleMap) -> Serving:
         cp_round_robin=(entry.get("cp_round_robin", False),),
         batches=(entry.get("batch"),),
         page_sizes=(entry.get("page_size", 1),),
-        env=tuple(sorted(environment.items())),
+        env=tuple(sorted((name, str(value)) for name, value in environment.items())),
         planner=OMITTED if omitted else PlannerCall(),
     )
     return Serving(name=entry["name"], num_heads=heads, grid=grid)

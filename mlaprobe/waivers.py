@@ -10,10 +10,9 @@ from typing import Any
 
 from mlaprobe.axes import shape_of
 from mlaprobe.compare import Change, Kind
-from mlaprobe.errors import RuleError
 from mlaprobe.pattern import PATTERN, Pattern
 from mlaprobe.releases import is_release, release_key
-from mlaprobe.rulebook import RuleMap, load_yaml
+from mlaprobe.rulebook import RuleMap, input_file
 from mlaprobe.schema import ListOf, Record, Release, Text
 
 SCHEMA = Record(
@@ -65,13 +64,10 @@ def load_waivers(file: Path | str) -> tuple[Waiver, ...]:
     """The waivers of a file.
 
     Raises:
-        RuleError: it cannot be read, or something in it is wrong.
+        InputFileError: it cannot be read, or something in it is wrong.
     """
-    loaded = load_yaml(Path(file))
-    if not isinstance(loaded, RuleMap):
-        raise RuleError("the waivers are not a mapping", file=str(file), line=1)
-    SCHEMA.check(loaded, loaded.place)
-    return tuple(map(_waiver, loaded["waivers"]))
+    with input_file(file, "waivers file", SCHEMA) as loaded:
+        return tuple(map(_waiver, loaded["waivers"]))
 
 
 def _waiver(entry: RuleMap) -> Waiver:

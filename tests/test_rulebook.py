@@ -105,6 +105,8 @@ def test_places() -> None:
         ("a: !mine x\n", 1, "a tag, !mine"),
         ("<<: {a: 1}\n", 1, "a key must be"),
         ("? [a, b]\n: 1\n", 1, "a key must be"),
+        ("a: 12345678901234567890\n", 1, "a number that is too large"),
+        ("a: 1.0e999\n", 1, "a number that is too large"),
         ("true: 1\n", 1, "a key must be"),
         ("a: 1\n b: 2\n", 2, "not YAML"),
         ("a: [1, 2\n", 2, "not YAML"),
@@ -259,3 +261,14 @@ def test_schema_points_at_the_line() -> None:
         "   |   - 5",
         "   |     ^",
     ]
+
+
+@pytest.mark.parametrize("column", [1, 100, 900, 1000])
+def test_of_a_long_line_what_is_around_the_place(column: int) -> None:
+    """The caret stands below the character that is meant, whatever is cut off."""
+    text = "".join(chr(ord("a") + at % 26) for at in range(1000))
+    place = rulebook.Place(file="r.yaml", line=1, column=column, text=text)
+    _, _, shown, caret = place.error("wrong").render().splitlines()
+    assert len(shown) < 200
+    assert shown[caret.index("^")] == text[column - 1]
+    assert shown.removeprefix("   | ") in text

@@ -70,12 +70,10 @@ def bench(
         ),
     ] = None,
     quick: bool = typer.Option(False, "--quick", help="A small sweep, in two minutes."),
-    results: Annotated[
-        str,
-        typer.Option("--results", metavar="FILE", help="What is measured, as JSON lines."),
-    ] = "mlaprobe-bench.jsonl",
+    results: o.ResultsFile = "mlaprobe-bench.jsonl",
     profiles: Annotated[
-        str, typer.Option("--profiles", metavar="DIR", help="Where cost profiles go.")
+        str,
+        typer.Option("--profiles", metavar="DIR", callback=o.named, help="Where cost profiles go."),
     ] = ".",
     retry: bool = typer.Option(
         False, "--retry", help="Measure again what ended the process or had no memory."
@@ -102,9 +100,9 @@ def _run(given: dict[str, Any], start: float) -> None:
 
     common.parse_choice("--format", given["format"], FORMATS)
     sweep = _sweep(given, machine.device(given["device"]))
-    sweep = replace(sweep, arch=machine.arch(given))  # may warn: after what may be wrong
     folder = _folder(given["profiles"])
     kept = load(Path(given["results"]))
+    sweep = replace(sweep, arch=machine.arch(given))  # may warn: after what may be wrong
     answers, label = _decisions(given, sweep.arch)
     around = environment(sweep, label)
     _measure(given, sweep, kept, answers, around, start)
@@ -205,7 +203,10 @@ def _backend(given: dict[str, Any], device: str) -> str:
     if given["native"] is None:
         return named
     if named == "aiter":
-        raise UsageError("--native and --backend aiter: AITER folds what it folds")
+        raise UsageError(
+            "--native and --backend aiter contradict each other: AITER folds what it folds",
+            hint="leave out one of them",
+        )
     if named == AUTO:
         return "torch" if device == "cpu" else "triton"
     return named

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mlaprobe.cli import options as o
-from mlaprobe.cli.compare import Deployments, RouteList
+from mlaprobe.cli.compare import RouteList
 from mlaprobe.cli.outputs import FormatOption
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mlaprobe.compare import Kind
     from mlaprobe.finding import Finding
 
-_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 EPILOG = """\b
 Examples:
   mlaprobe snapshot --aiter ~/src/aiter@v0.1.20 -o aiter.pin          make the pin
@@ -33,14 +32,14 @@ something that is needed is not known, 1 a source cannot be read, 2 wrong usage.
 def check(
     ctx: typer.Context,
     pin: Annotated[
-        str, typer.Option("--pin", metavar="FILE", help="The snapshot of the AITER in use.")
+        str,
+        typer.Option(
+            "--pin", metavar="FILE", callback=o.named, help="The snapshot of the AITER in use."
+        ),
     ],
     aiter: o.AiterOption = "installed",
-    deployments: Deployments = None,
-    waivers: Annotated[
-        _Text,
-        typer.Option("--waivers", metavar="FILE", help="Changes that do not count, from YAML."),
-    ] = None,
+    deployments: o.DeploymentsFile = None,
+    waivers: o.WaiversFile = None,
     fail_on: str = typer.Option(
         "breaks,slower", "--fail-on", metavar="LIST", help="Classes of changes that fail, or none."
     ),
@@ -82,9 +81,9 @@ def parse_kinds(text: str) -> tuple[Kind, ...]:
     from mlaprobe.cli import common
     from mlaprobe.compare import Kind
 
-    if text.strip() in ("none", ""):
+    if text.strip() == "none":
         return ()
-    names = [name.strip() for name in text.split(",")]
+    names = common.parse_names("--fail-on", text, hint="write none where nothing is to fail")
     return tuple(Kind(common.parse_choice("--fail-on", n, tuple(map(str, Kind)))) for n in names)
 
 
@@ -93,7 +92,8 @@ def _run(given: dict[str, Any]) -> int:
     from mlaprobe.cli.compare import _filled, archs_of, load_served
     from mlaprobe.waivers import load_waivers
 
-    wanted = outputs.parse_outputs(given["format"], given["output"])
+    reads = (given["pin"], given["aiter"], given["deployments"], given["waivers"])
+    wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
     fail_on = parse_kinds(given["fail_on"])
     served = load_served(given)
     waivers = () if given["waivers"] is None else load_waivers(given["waivers"])

@@ -70,6 +70,16 @@ def _parts(option: str, text: str, hint: str) -> Iterator[str]:
         yield part.strip()
 
 
+def parse_names(option: str, text: str, *, hint: str | None = None) -> tuple[str, ...]:
+    """A comma list of names.
+
+    Raises:
+        UsageError: one is empty.
+    """
+    hint = hint or f"write names with commas between, or leave {option} out"
+    return _once(tuple(_parts(option, text, hint)))
+
+
 def _once(values: Sequence[T]) -> tuple[T, ...]:
     """Each value once, in the order of first mention."""
     return tuple(dict.fromkeys(values))
@@ -237,6 +247,20 @@ def parse_choice(option: str, text: str, choices: Sequence[str]) -> str:
     close = get_close_matches(text, choices, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise UsageError(f"{option}: unknown value {text!r}", hint=f"{hint}one of {', '.join(choices)}")
+
+
+def parse_plan(given: dict[str, Any]) -> dict[str, Any]:
+    """How far heads are padded, by which route, and with what.
+
+    Raises:
+        UsageError: there is no such choice.
+    """
+    choices = {
+        "mode": ("off", "auto", "force"),
+        "route": ("auto", "asm", "gluon"),
+        "strategy": ("tile", "repeat", "zero"),
+    }
+    return {n: parse_choice(f"--{n}", given[n].lower(), words) for n, words in choices.items()}
 
 
 def make_grid(

@@ -26,18 +26,17 @@ FILTERS = (
     *("arch", "dtype", "heads", "qlen", "lse", "persistent", "causal", "cp_round_robin"),
     *("batch", "page_size", "env", "planner", "route"),
 )
-Deployments = Annotated[
-    _Text,
-    typer.Option("--deployments", metavar="FILE", help="Only what a team serves, from YAML."),
-]
 RouteList = Annotated[_Text, typer.Option("--route", metavar="ROUTE", help="asm or gluon.")]
 
 
 def compare(
     ctx: typer.Context,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="A source, as --aiter takes it.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one.")],
-    deployments: Deployments = None,
+    old: Annotated[
+        str,
+        typer.Argument(metavar="OLD", callback=o.named, help="A source, as --aiter takes it."),
+    ],
+    new: Annotated[str, typer.Argument(metavar="NEW", callback=o.named, help="Another one.")],
+    deployments: o.DeploymentsFile = None,
     arch: o.ArchList = None,
     dtype: o.DtypeList = None,
     heads: o.HeadsList = None,
@@ -70,7 +69,8 @@ def _run(given: dict[str, Any]) -> None:
     from mlaprobe.results import compared
     from mlaprobe.signatures import changed_signatures
 
-    wanted = outputs.parse_outputs(given["format"], given["output"])
+    reads = (given["old"], given["new"], given["deployments"])
+    wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
     served = load_served(given)
     common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
     old, new = common.both(given["old"], given["new"], quiet=given["quiet"])
@@ -85,8 +85,7 @@ def load_served(given: dict[str, Any]) -> Any:
     """The deployments that were named.
 
     Raises:
-        UsageError: filters were given as well.
-        RuleError: the file is wrong.
+        UsageError: the file is wrong, or filters were given as well.
     """
     from mlaprobe.errors import UsageError
     from mlaprobe.serving import load_deployments

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json")
 FAILED = 10
 """The exit code where the result is not what attention gives."""
+OF_THE_SELFTEST = (
+    *("selftest", "json", "backend", "arch", "aiter", "device", "force"),
+    *("format", "output", "quiet"),
+)
+"""The options that go with --selftest."""
 EPILOG = """\b
 Examples:
   mlaprobe decode --heads 48 --dtype fp8/fp8 --batch 52 --kv-len 16384
@@ -74,9 +79,7 @@ def decode(
         False, "--force", help="Launch also what AITER's source does not call safe."
     ),
     selftest: bool = typer.Option(False, "--selftest", help="Run a list of shapes instead."),
-    json: Annotated[
-        _Text, typer.Option("--json", metavar="FILE", help="Where the self-test's record goes.")
-    ] = None,
+    json: o.RecordFile = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
@@ -84,16 +87,49 @@ def decode(
     """Plans, decodes random inputs, verifies the result against attention in float32, and times
     it."""
     given = ctx.params
-    return _selftest(given) if selftest else _decode(given)
+    _check_words(given)
+    if not selftest:
+        return _decode(given)
+    _no_shape(ctx)
+    return _selftest(given)
+
+
+def _check_words(given: dict[str, Any]) -> None:
+    """Checks what may only be one of several words: a slip is told before anything is done."""
+    from mlaprobe.cli import common
+    from mlaprobe.decode.backends import AUTO, NAMES
+
+    common.parse_choice("--format", given["format"], FORMATS)
+    common.parse_choice("--backend", given["backend"], (AUTO, *NAMES))
+    common.parse_plan(given)
+
+
+def _no_shape(ctx: typer.Context) -> None:
+    """Checks that the self-test, which has shapes of its own, was given none.
+
+    Raises:
+        UsageError: it was.
+    """
+    from mlaprobe.errors import UsageError
+
+    for name in ctx.params:
+        source = ctx.get_parameter_source(name)
+        if name not in OF_THE_SELFTEST and source is not None and source.name == "COMMANDLINE":
+            option = "--" + name.replace("_", "-")
+            raise UsageError(
+                f"--selftest and {option} contradict each other",
+                hint="the self-test has a list of shapes of its own, and decodes each as it wants",
+            )
+    if ctx.params["json"] == "-":
+        raise UsageError("--json: a file is wanted", hint="--format json prints the record")
 
 
 def _decode(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import common, emit, machine
+    from mlaprobe.cli import emit, machine
     from mlaprobe.cli.progress import Progress
     from mlaprobe.decode.surroundings import surroundings
     from mlaprobe.errors import UsageError
 
-    common.parse_choice("--format", given["format"], FORMATS)
     if given["json"] is not None:
         raise UsageError("--json is for --selftest", hint="--format json prints this as JSON")
     for option in ("heads", "dtype"):
@@ -155,7 +191,6 @@ def _problem(given: dict[str, Any]) -> Problem:
 
     q_dtype, kv_dtype = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
     return Problem(
-        arch=machine.arch(given),
         num_heads=common.parse_number("--heads", given["heads"]),
         q_dtype=q_dtype,
         kv_dtype=kv_dtype,
@@ -165,6 +200,7 @@ def _problem(given: dict[str, Any]) -> Problem:
         lse=given["lse"],
         persistent=given["persistent"],
         device=machine.device(given["device"]),
+        arch=machine.arch(given),  # may warn: after what may be wrong
     )
 
 
@@ -200,12 +236,8 @@ def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: s
         kv_dtype=problem.kv_dtype,
         qlens=problem.qlen,
         lse=problem.lse,
-        mode=common.parse_choice("--mode", mode.lower(), ("off", "auto", "force")),
         page_size=problem.page_size,
-        route=common.parse_choice("--route", given["route"].lower(), ("auto", "asm", "gluon")),
-        strategy=common.parse_choice(
-            "--strategy", given["strategy"].lower(), ("tile", "repeat", "zero")
-        ),
+        **common.parse_plan({**given, "mode": mode}),
         persistent=problem.persistent,
         kv_len=max(1, sum(lens) // len(lens)),
         batch=problem.batch,
@@ -213,11 +245,10 @@ def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: s
 
 
 def _selftest(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import common, emit, machine
+    from mlaprobe.cli import emit, machine
     from mlaprobe.cli.progress import Progress
     from mlaprobe.decode.selftest import Report, selftest
 
-    common.parse_choice("--format", given["format"], FORMATS)
     device, arch = machine.device(given["device"]), machine.arch(given)
     answers = machine.answers(given)
     with Progress("shapes run", quiet=given["quiet"]) as progress:

@@ -153,5 +153,5 @@ def check_writable(path: Path) -> None:
 def _unwritable(path: Path, error: OSError) -> UsageError:
     return UsageError(
         f"cannot write {path}: {error.strerror or error}",
-        hint="name a file in a directory that exists and can be written to, after --output",
+        hint="name a file in a directory that exists and can be written to",
     )

@@ -65,7 +65,8 @@ def _run(given: dict[str, Any]) -> int:
     wanted = outputs.parse_outputs(given["format"], given["output"])
     common.parse_choice("--fail-on", given["fail_on"], LEVELS)
     known = [each.rule.id for each in finding_rules()]
-    some = [name.strip().upper() for name in (given["rule"] or "").split(",") if name.strip()]
+    named = "" if given["rule"] is None else given["rule"].upper()
+    some = () if given["rule"] is None else common.parse_names("--rule", named)
     for name in some:
         common.parse_choice("--rule", name, known)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read

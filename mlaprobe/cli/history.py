@@ -33,6 +33,7 @@ def history(
         typer.Option(
             "--aiter",
             metavar="REPO",
+            callback=o.named,
             help="A git repository of AITER, for its release tags. Default: the bundled releases.",
         ),
     ] = None,
@@ -91,6 +92,7 @@ def _asked(given: dict[str, Any]) -> History:
     from mlaprobe.history import history as asked
     from mlaprobe.history import within
 
+    within((), given["since"], given["until"])  # a slip is told before anything is read
     names = within(_names(given["aiter"]), given["since"], given["until"])
     if not names:
         raise UsageError(

@@ -114,7 +114,7 @@ def _deployments(given: dict[str, Any]) -> tuple[Any, ...]:
     if given["model"] is None:
         chosen = all_models()
     else:
-        names = [name.strip() for name in given["model"].split(",") if name.strip()]
+        names = common.parse_names("--model", given["model"])
         chosen = tuple(dict.fromkeys(model for name in names for model in find(name)))
     tps = common.parse_numbers("--tp", given["tp"])
     dcps = common.parse_numbers("--dcp", given["dcp"])

@@ -11,11 +11,16 @@ import typer
 _Text = Optional[str]  # noqa: UP045
 
 
+def named(value: str | None) -> str | None:
+    """Something that is named at all: an empty value is that of a variable that was not set."""
+    if value is not None and not value.strip():
+        raise typer.BadParameter("nothing is named")
+    return value
+
+
 def _a_file(value: str | None) -> str | None:
     """A file that can be written, as far as can be seen: nobody waits for what has no place."""
-    if value == "":
-        raise typer.BadParameter("no file is named")
-    if value not in (None, "-"):
+    if named(value) not in (None, "-"):
         from mlaprobe.cli.emit import check_writable
 
         check_writable(Path(str(value)))
@@ -27,6 +32,7 @@ AiterOption = Annotated[
     typer.Option(
         "--aiter",
         metavar="SOURCE",
+        callback=named,
         help="installed, a directory, REPO@REV, a wheel, sdist or zip, a snapshot, release:TAG.",
     ),
 ]
@@ -87,6 +93,37 @@ OutputFile = Annotated[
     typer.Option(
         "--output", "-o", metavar="FILE", callback=_a_file, help="The file; - for stdout."
     ),
+]
+RecordFile = Annotated[
+    _Text,
+    typer.Option(
+        "--json", metavar="FILE", callback=_a_file, help="Where the self-test's record goes."
+    ),
+]
+ResultsFile = Annotated[
+    str,
+    typer.Option(
+        "--results", metavar="FILE", callback=_a_file, help="What is measured, as JSON lines."
+    ),
+]
+DeploymentsFile = Annotated[
+    _Text,
+    typer.Option(
+        "--deployments",
+        metavar="FILE",
+        callback=named,
+        help="Only what a team serves, from YAML.",
+    ),
+]
+WaiversFile = Annotated[
+    _Text,
+    typer.Option(
+        "--waivers", metavar="FILE", callback=named, help="Changes that do not count, from YAML."
+    ),
+]
+ProfileFile = Annotated[
+    _Text,
+    typer.Option("--profile", metavar="FILE", callback=named, help="A measured cost profile."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no warnings.")]
 

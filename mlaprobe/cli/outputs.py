@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -35,12 +36,18 @@ class Output:
     """``None``: stdout."""
 
 
-def parse_outputs(formats: Sequence[str] | None, output: str | None = None) -> tuple[Output, ...]:
+def parse_outputs(
+    formats: Sequence[str] | None, output: str | None = None, *, reads: Iterable[str | None] = ()
+) -> tuple[Output, ...]:
     """What is to be written where; text to stdout where nothing else goes there. Files are looked
     at before anything is read.
 
+    Args:
+        reads: what the command reads, where that may be a file.
+
     Raises:
-        UsageError: a format is not known, two go to one place, or a file cannot be written.
+        UsageError: a format is not known, two go to one place, one to what is read, or a file
+            cannot be written.
     """
     from mlaprobe.cli import emit
     from mlaprobe.cli.common import parse_choice
@@ -58,6 +65,7 @@ def parse_outputs(formats: Sequence[str] | None, output: str | None = None) -> t
     if output is not None:
         found = [_redirected(each, output) for each in found]
     _distinct(found)
+    _apart(found, reads)
     for each in found:
         if each.file not in (None, "-"):
             emit.check_writable(Path(str(each.file)))
@@ -69,14 +77,33 @@ def _redirected(output: Output, file: str) -> Output:
 
 
 def _distinct(outputs: Sequence[Output]) -> None:
-    places = [each.file or "-" for each in outputs]
-    for place in places:
-        if places.count(place) > 1:
-            where = "stdout" if place == "-" else place
+    places = [_place(each.file or "-") for each in outputs]
+    for place, each in zip(places, outputs, strict=True):
+        if place is not None and places.count(place) > 1:
+            where = "stdout" if place == "-" else each.file
             raise UsageError(
                 f"--format: two outputs go to {where}",
                 hint="write all but one to files of their own: --format sarif=FILE",
             )
+
+
+def _apart(outputs: Sequence[Output], reads: Iterable[str | None]) -> None:
+    """Refuses to write over what is read: a pin that was a report would be no pin any more."""
+    taken = {_place(name) for name in reads if name is not None and Path(name).is_file()}
+    for each in outputs:
+        if each.file is not None and _place(each.file) in taken - {None}:
+            raise UsageError(
+                f"{each.file} is read, and cannot be written as well",
+                hint="name another file for the output",
+            )
+
+
+def _place(file: str) -> str | None:
+    """The one name of a file however it is written; ``None`` for devices, which take anything."""
+    if file == "-":
+        return file
+    real = os.path.realpath(file)
+    return real if os.path.isfile(real) or not os.path.exists(real) else None
 
 
 def write_outputs(

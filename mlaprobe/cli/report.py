@@ -44,7 +44,10 @@ def report(
     against: Annotated[
         _Text,
         typer.Option(
-            "--against", metavar="SOURCE", help="With html: show what differs from this one."
+            "--against",
+            metavar="SOURCE",
+            callback=o.named,
+            help="With html: show what differs from this one.",
         ),
     ] = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),

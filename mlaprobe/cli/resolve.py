@@ -53,9 +53,7 @@ def resolve(
     pad_qlen: bool = typer.Option(
         False, "--pad-qlen", help="Let queries ride a kernel for longer ones."
     ),
-    profile: Annotated[
-        _Text, typer.Option("--profile", metavar="FILE", help="A measured cost profile.")
-    ] = None,
+    profile: o.ProfileFile = None,
     env: o.EnvOption = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
@@ -113,11 +111,7 @@ def _question(given: dict[str, Any]) -> dict[str, Any]:
         "q_dtype": pair[0],
         "kv_dtype": pair[1],
         "qlens": common.parse_numbers("--qlens", given["qlens"]),
-        "mode": common.parse_choice("--mode", given["mode"].lower(), ("off", "auto", "force")),
-        "route": common.parse_choice("--route", given["route"].lower(), ("auto", "asm", "gluon")),
-        "strategy": common.parse_choice(
-            "--strategy", given["strategy"].lower(), ("tile", "repeat", "zero")
-        ),
+        **common.parse_plan(given),
         "env": common.parse_env(given["env"] or ()),
         "profile": _profile(given["profile"]),
         **numbers,

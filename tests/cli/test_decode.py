@@ -97,7 +97,7 @@ def test_a_wrong_result_is_exit_10(run: Run, monkeypatch: pytest.MonkeyPatch) ->
         ("--heads 4 --dtype fp8", 2, "--dtype: 'fp8' is no pair of dtypes"),
         ("--heads 4 --dtype fp16/fp16", 2, "the driver does not run fp16"),
         ("--heads 4 --dtype fp8/fp8 --qlen 65", 2, "kv_lens[0] is 64, less than the 65 query"),
-        ("--heads 4 --dtype fp8/fp8 --backend x", 2, "unknown back end 'x'"),
+        ("--heads 4 --dtype fp8/fp8 --backend x", 2, "--backend: unknown value 'x'"),
         ("--heads 4 --dtype fp8/fp8 --mode x", 2, "--mode: unknown value 'x'"),
         ("--dtype fp8/fp8", 2, "missing option '--heads'"),
         ("--heads 4 --dtype fp8/fp8 --json x", 2, "--json is for --selftest"),

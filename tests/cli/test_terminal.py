@@ -174,7 +174,7 @@ def test_errors_of_files_say_what_next(run: Run, tmp_path: Path) -> None:
     for text in ("", "deployments: 3\n", "- 1\n", "a: b: c\n", "\x00"):
         served.write_text(text, encoding="utf-8")
         done = run("compare", "a", "b", "--deployments", str(served))
-        assert (done.code, done.out) == (1, "")
+        assert (done.code, done.out) == (2, "")
         assert done.err.startswith("error: ")
         assert f"  --> {served}" in done.err
         assert done.err.splitlines()[-1].startswith("help: ")

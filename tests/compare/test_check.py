@@ -159,7 +159,7 @@ def test_waivers_of_deployments(tmp_path: Path) -> None:
         (WAIVER.replace("v0.1.17", "soon"), "'soon' is no release"),
         (WAIVER.replace("slower", "worse"), "unknown value 'worse'"),
         (WAIVER.replace("we pad to 64 until the next release", '""'), "the text is empty"),
-        ("[]\n", "the waivers are not a mapping"),
+        ("[]\n", "a mapping expected, not a list"),
     ],
 )
 def test_wrong_waivers(tmp_path: Path, text: str, message: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlaprobe.axes import OMITTED
-from mlaprobe.errors import MlaprobeError, RuleError
+from mlaprobe.errors import InputFileError, RuleError
 from mlaprobe.serving import Serving, load_deployments
 from mlaprobe.shape import DecodeShape, Dtype, PlannerCall
 
@@ -57,7 +57,7 @@ deployments:
     batch: 7
     page_size: 64
     planner_dtypes: omitted
-    env: {AITER_ENABLE_EXPERIMENTAL: "1"}
+    env: {AITER_ENABLE_EXPERIMENTAL: 1, AITER_MLA_USE_OPUS: "0"}
 """
     (each,) = loaded(tmp_path, text)
     assert each.num_heads == 128 // 8 * 2
@@ -68,7 +68,7 @@ deployments:
     assert first.lse, "ranks that share a context merge by the log-sum-exp"
     assert (first.persistent, first.causal, first.cp_round_robin) == (False, False, True)
     assert (first.batch, first.page_size, first.planner) == (7, 64, OMITTED)
-    assert first.env == (("AITER_ENABLE_EXPERIMENTAL", "1"),)
+    assert first.env == (("AITER_ENABLE_EXPERIMENTAL", "1"), ("AITER_MLA_USE_OPUS", "0"))
 
 
 def test_defaults(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ HEAD = "deployments:\n  - {name: a, arch: gfx950, dtype: fp8/fp8, "
     ("text", "message", "line"),
     [
         ("deployments: []\n", "a list of at least 1 expected", 1),
-        ("- a\n", "the deployments are not a mapping", 1),
+        ("- a\n", "a mapping expected, not a list", 1),
         (HEAD + "num_heads: 16, model: kimi-k2.5}\n", "a model or num_heads, and not both", 2),
         (HEAD + "tp: 1}\n", "a model or num_heads, and not both", 2),
         (HEAD + "num_heads: 10, tp: 4}\n", "10 heads do not split evenly over tp 4", 2),
@@ -96,6 +96,9 @@ HEAD = "deployments:\n  - {name: a, arch: gfx950, dtype: fp8/fp8, "
         (HEAD + "num_heads: 0}\n", "0 is less than 1", 2),
         (HEAD + "num_heads: 16, planner_dtypes: maybe}\n", "unknown value 'maybe'", 2),
         (KIMI + KIMI.partition("\n")[2], "'kimi-k2.5-tp2-fp8' is there twice", 12),
+        (HEAD + "num_heads: 16, env: {A B: 1}}\n", "'A B' is not a name of an env", 2),
+        (HEAD + "num_heads: 16, env: {A: 1.5}}\n", "text or a whole number expected", 2),
+        (HEAD + "num_heads: " + "1" * 5000 + "}\n", "a number that is too large", 2),
         (KIMI.replace("fp8/fp8", "fp8"), "'fp8' is not a dtype pair like fp8/fp8", 5),
         (KIMI.replace("gfx950", "MI355X"), "'MI355X' is not an arch like gfx950", 4),
     ],
@@ -106,11 +109,27 @@ def test_wrong(tmp_path: Path, text: str, message: str, line: int) -> None:
     assert message in raised.value.message
     assert raised.value.line == line
     assert raised.value.file is not None
+    assert raised.value.exit_code == 2
 
 
 def test_a_model_nobody_knows(tmp_path: Path) -> None:
-    with pytest.raises(MlaprobeError, match="unknown model 'kimi-k9'"):
+    with pytest.raises(InputFileError, match="unknown model 'kimi-k9'") as raised:
         loaded(tmp_path, KIMI.replace("kimi-k2.5\n    arch", "kimi-k9\n    arch"))
+    assert (raised.value.line, raised.value.column) == (3, 12)
+    assert raised.value.hint == "did you mean kimi-k3?"
+
+
+def test_the_rules_of_mlaprobe_are_not_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(name: str) -> None:
+        raise RuleError("damaged", file="rules/models.yaml", line=3)
+
+    monkeypatch.setattr("mlaprobe.serving.find", damaged)
+    with pytest.raises(RuleError) as raised:
+        loaded(tmp_path, KIMI)
+    assert not isinstance(raised.value, InputFileError)
+    assert raised.value.exit_code == 1
 
 
 def test_no_file(tmp_path: Path) -> None:

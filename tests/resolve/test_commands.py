@@ -162,7 +162,7 @@ def test_resolve_takes_a_measured_profile(run: Run, tmp_path: Path) -> None:
     row = json.loads(found.out)
     assert (row["cost_us"], row["cost_measured_on"]) == (1.5, "my bench")
     missing = run("resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --profile /nowhere.json")
-    assert missing.code == 1
+    assert missing.code == 2
     assert "error: cannot read the rule file" in missing.err
 
 

@@ -160,6 +160,7 @@ def test_fit_refuses_what_does_not_determine_a_cost() -> None:
         {"kv_len": 0},
         {"ponits": []},
         {"points": [{"heads": 16, "us": 1.0}]},
+        {"points": [{"heads": 16, "passes": 1, "us": 0}]},
     ],
 )
 def test_a_wrong_profile_is_an_error_with_its_place(
@@ -170,6 +171,7 @@ def test_a_wrong_profile_is_an_error_with_its_place(
         load_profile(path, policy().cost)
     assert caught.value.file == str(path)
     assert caught.value.line == 1
+    assert caught.value.exit_code == 2
 
 
 def test_a_profile_is_a_mapping(tmp_path: Path) -> None:
