@@ -163,7 +163,7 @@ def test_resolve_takes_a_measured_profile(run: Run, tmp_path: Path) -> None:
     assert (row["cost_us"], row["cost_measured_on"]) == (1.5, "my bench")
     missing = run("resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --profile /nowhere.json")
     assert missing.code == 2
-    assert "error: cannot read the rule file" in missing.err
+    assert "error: cannot read the cost profile" in missing.err
 
 
 def test_the_arch_is_this_machine_s(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
