@@ -8,16 +8,15 @@ and how it fails is only counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
-from itertools import product
 from typing import Any
 
-from mlaprobe.axes import AXES, OMITTED, Region, cell_of, order_values, regions
+from mlaprobe.axes import AXES, Region, cell_of, order_values, regions
 from mlaprobe.boxes import Cell
 from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers, SourceInfo
-from mlaprobe.replies import Reply, Side, reply_of
+from mlaprobe.replies import Book, Reply, Row, Side, parts, reply_of
 from mlaprobe.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
 from mlaprobe.survey import deciding_clause
 
@@ -126,66 +125,62 @@ def kind_of(old: Reply, new: Reply) -> Kind | None:
     return Kind.SLOWER if new.passes > old.passes else Kind.FASTER
 
 
-Refused = tuple[Reply, Reply]
-"""How two sources refuse a shape."""
-
-
 class Comparing:
-    """Asks both sources shape by shape, and keeps what differs."""
+    """Asks both sources, and keeps what differs."""
 
     def __init__(self, old: Answers, new: Answers) -> None:
-        self.old, self.new = Side(old), Side(new)
+        self._book = Book()
+        self.old, self.new = Side(old, self._book), Side(new, self._book)
         self.groups: dict[tuple[Kind, str, str], list[Cell]] = {}
         self.shapes = self.fails_otherwise = self.unknown = 0
-        self._sizing: dict[tuple[Any, ...], Refused | None] = {}
+        self._unknown_in: dict[Row, int] = {}
 
     def ask_grid(self, grid: Grid, step: Callable[[], None]) -> None:
-        """Asks both about a grid. What both refuse before they look at other fields of a shape
-        is asked once, for all of them."""
-        usual = grid.planner in (PlannerCall(), OMITTED) and grid.batches == (None,)
-        early = usual and grid.route is Route.ASM and grid.persistent == (True,)
-        for arch, pair, heads, qlen in product(grid.archs, grid.dtypes, grid.heads, grid.qlens):
-            part = replace(grid, archs=(arch,), dtypes=(pair,), heads=(heads,), qlens=(qlen,))
-            key = (arch, pair, heads, qlen, grid.env)
-            if early and key not in self._sizing:
-                self._sizing[key] = self._both_refuse(next(part.shapes()), ("sizing",))
-            refused = self._sizing[key] if early else None
-            if refused is None:
-                self._ask_part(part)
-            else:
-                self._count(part.size, refused)
-            step()
+        """Asks both about a grid. What one refuses before it looks at other fields of a shape is
+        asked once, for all of them."""
+        for asked in parts(grid):
+            found = [(p, self.old.rows(p), self.new.rows(p, step)) for p in asked]
+            for at, heads in enumerate(grid.heads):
+                self._row(heads, [(part, old[at], new[at]) for part, old, new in found])
 
-    def _ask_part(self, grid: Grid) -> None:
-        for shape in replace(grid, lse=grid.lse[:1]).shapes():
-            # Sizing and planner do not look at whether the LSE is wanted.
-            refused = self._both_refuse(shape, ("sizing", "planner"))
-            if refused is not None:
-                self._count(len(grid.lse), refused)
-                continue
-            for lse in grid.lse:
-                self.ask(shape if lse is shape.lse else replace(shape, lse=lse))
+    def _row(self, heads: int, found: Sequence[tuple[Grid, Row, Row]]) -> None:
+        """Keeps what differs for one head count of one arch and pair of dtypes."""
+        for _, _, new in found:
+            self.shapes += len(new)
+            self.unknown += self._unknowns(new)
+        if all(old == new for _, old, new in found):
+            return
+        first, wide = found[0][0], len(found[0][0].lse)
+        for at, qlen in enumerate(first.qlens):
+            for part, old, new in found:
+                for place, lse in enumerate(part.lse, at * wide):
+                    if old[place] != new[place]:
+                        self._differs(_cell(part, heads, qlen, lse), old[place], new[place])
 
-    def _both_refuse(self, shape: DecodeShape, stages: tuple[str, ...]) -> Refused | None:
-        old = self.old.refusal(shape, stages)
-        new = None if old is None else self.new.refusal(shape, stages)
-        return None if old is None or new is None else (old, new)
+    def _unknowns(self, row: Row) -> int:
+        """How many replies of a row are unknown."""
+        found = self._unknown_in.get(row)
+        if found is None:
+            verdicts = [self._book.replies[number].verdict for number in row]
+            found = self._unknown_in[row] = verdicts.count(Verdict.UNKNOWN)
+        return found
 
-    def _count(self, shapes: int, refused: Refused) -> None:
-        self.shapes += shapes
-        self.fails_otherwise += (refused[0] != refused[1]) * shapes
+    def _differs(self, cell: Cell, old_number: int, new_number: int) -> Kind | None:
+        old, new = self._book.replies[old_number], self._book.replies[new_number]
+        kind = kind_of(old, new)
+        if kind is not None:
+            self.groups.setdefault((kind, old.words, new.words), []).append(cell)
+        else:
+            self.fails_otherwise += 1
+        return kind
 
     def ask(self, shape: DecodeShape) -> Kind | None:
         """Asks both about a shape."""
         self.shapes += 1
         old, new = self.old.reply(shape), self.new.reply(shape)
         self.unknown += new.verdict is Verdict.UNKNOWN
-        kind = kind_of(old, new)
-        if kind is not None:
-            self.groups.setdefault((kind, old.words, new.words), []).append(cell_of(shape))
-        else:
-            self.fails_otherwise += old != new
-        return kind
+        number = self._book.number
+        return None if old == new else self._differs(cell_of(shape), number(old), number(new))
 
     def changes(self, asked: Sequence[Sequence[Any]]) -> tuple[Change, ...]:
         """What differs, grouped, the worst first. ``asked`` holds for each axis every value that
@@ -222,6 +217,15 @@ class Comparing:
             return None
         old, new = (pad_target(side.answers, shape, (shape.qlen,)) for side in (self.old, self.new))
         return PadChange(num_heads=shape.num_heads, old=old, new=new)
+
+
+def _cell(part: Grid, heads: int, qlen: int, lse: bool) -> Cell:
+    """A shape of one of the ``parts`` of a grid, as ``cell_of`` has it."""
+    return (
+        *(part.archs[0], part.dtypes[0], heads, qlen, lse, part.persistent[0], part.causal[0]),
+        *(part.cp_round_robin[0], part.batches[0], part.page_sizes[0]),
+        *(part.planner, part.route, part.env),
+    )
 
 
 def pad_target(answers: Answers, shape: DecodeShape, qlens: tuple[int, ...]) -> int:

@@ -79,6 +79,11 @@ class Erratum:
         )
 
     @property
+    def avoids(self) -> bool:
+        """Whether it turns verdicts that would run into ERRATUM."""
+        return self.effect is Effect.AVOID
+
+    @property
     def text(self) -> str:
         """The erratum in one line, as notes and messages show it."""
         return f"{self.id}: {self.summary}; {self.instead}"
@@ -148,6 +153,20 @@ def _erratum(entry: Mapping[str, Any]) -> Erratum:
     )
 
 
+def avoided(release: str | None) -> tuple[Erratum, ...]:
+    """The errata that can change a verdict of a release (see ``apply``); the others only tell.
+
+    Raises:
+        RuleError: the rules are wrong.
+    """
+    known = _known(release)
+    return tuple(e for e in _of(known) if e.avoids and (known is not None or e.last is None))
+
+
+def _known(release: str | None) -> str | None:
+    return release if release is not None and is_release(release) else None
+
+
 def apply(decision: Decision, *, release: str | None) -> Decision:
     """The decision with what is known of its release: ERRATUM where a running verdict is known
     to be bad there, else with notes. Decisions that do not run are left as they are.
@@ -162,14 +181,14 @@ def apply(decision: Decision, *, release: str | None) -> Decision:
     """
     if not decision.verdict.runs:
         return decision
-    known = release if release is not None and is_release(release) else None
+    known = _known(release)
     notes = list(decision.notes)
     for erratum in _of(known):
         if not erratum.concerns(decision):
             continue
         if known is None and erratum.last is not None:
             _add(notes, f"{erratum.text} (up to {erratum.last}; this release is unknown)")
-        elif erratum.effect is Effect.AVOID:
+        elif erratum.avoids:
             return _avoided(decision, erratum, notes)
         else:
             _add(notes, erratum.text)

@@ -14,7 +14,7 @@ from typing import Any
 
 from mlaprobe.grid import Grid
 from mlaprobe.releases import is_release, release_key
-from mlaprobe.replies import Reply, Side
+from mlaprobe.replies import Book, Reply, Side, parts
 from mlaprobe.shape import DecodeShape, Verdict
 
 Named = tuple[str, Callable[[], AbstractContextManager[Any]]]
@@ -145,15 +145,12 @@ def history(
     Raises:
         SourceError: a release cannot be read.
     """
-    shapes = tuple(grid.shapes())
+    shapes, book = tuple(grid.shapes()), Book()
     names: list[str] = []
     replies: list[list[Reply]] = []
     for name, opened in releases:
         with opened() as answers:
-            side, found = Side(answers), []
-            for shape in shapes:
-                found.append(side.reply(shape))
-                step()
+            found = _replies(Side(answers, book), grid, step)
         names.append(name)
         replies.append(found)
     lines = (
@@ -161,6 +158,18 @@ def history(
         for at, shape in enumerate(shapes)
     )
     return History(source=source, releases=tuple(names), grid=grid, lines=tuple(lines))
+
+
+def _replies(side: Side, grid: Grid, step: Step) -> list[Reply]:
+    """The replies to a grid, in the order of its shapes."""
+    found: list[Reply] = []
+    for asked in parts(grid):
+        rows = [side.rows(part, step) for part in asked]
+        for at in range(len(grid.heads)):
+            # In what varies within a part shapes differ first, then in what tells parts apart.
+            by_cell = zip(*(row[at] for row in rows), strict=True)
+            found += (side.book.replies[number] for cell in by_cell for number in cell)
+    return found
 
 
 def within(names: Iterable[str], since: str | None, until: str | None) -> tuple[str, ...]:

@@ -96,6 +96,7 @@ def _bounds(written: int | str) -> tuple[int, int | None]:
     return int(first), int(last)
 
 
+_CELL = ("heads", "qlen")
 _NUMERIC = {"heads": "num_heads", "qlen": "qlen", "page_size": "page_size"}
 _EQUAL = ("lse", "persistent", "causal", "cp_round_robin", "route")
 
@@ -103,14 +104,26 @@ _EQUAL = ("lse", "persistent", "causal", "cp_round_robin", "route")
 class Pattern:
     """A pattern, ready to be asked about shapes."""
 
-    __slots__ = ("_tests",)
+    __slots__ = ("_heads", "_qlens", "_tests")
 
     def __init__(self, written: Mapping[str, Any]) -> None:
-        self._tests = tuple(_test(name, value) for name, value in written.items())
+        self._tests = {name: _test(name, value) for name, value in written.items()}
+        numbers = (Numbers.of(written[name]) if name in written else None for name in _CELL)
+        self._heads, self._qlens = numbers
 
     def matches(self, shape: DecodeShape) -> bool:
         """Whether a shape has all that the pattern names."""
-        return all(test(shape) for test in self._tests)
+        return all(test(shape) for test in self._tests.values())
+
+    def matches_but_for_numbers(self, shape: DecodeShape) -> bool:
+        """Whether a shape has all that the pattern names besides head counts and query lengths."""
+        return all(test(shape) for name, test in self._tests.items() if name not in _CELL)
+
+    def names(self, heads: int, qlen: int) -> bool:
+        """Whether it means a head count and a query length, whatever else."""
+        return (self._heads is None or heads in self._heads) and (
+            self._qlens is None or qlen in self._qlens
+        )
 
 
 def _test(name: str, value: Any) -> Test:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from mlaprobe.errors import UsageError
@@ -21,6 +22,9 @@ class Dtype(str, Enum):
     FP16 = "fp16"
     FP8 = "fp8"
     BYTE = "byte"
+
+    # By the value, like equality, and without a call into Python: shapes are hashed a lot.
+    __hash__ = str.__hash__
 
     def __str__(self) -> str:
         return self.value
@@ -95,6 +99,8 @@ class Route(str, Enum):
 
     ASM = "asm"
     GLUON = "gluon"
+
+    __hash__ = str.__hash__
 
     def __str__(self) -> str:
         return self.value
@@ -187,8 +193,10 @@ class DecodeShape:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "q_dtype", Dtype.of(self.q_dtype))
-        put(self, "kv_dtype", Dtype.of(self.kv_dtype))
+        if type(self.q_dtype) is not Dtype:
+            put(self, "q_dtype", Dtype.of(self.q_dtype))
+        if type(self.kv_dtype) is not Dtype:
+            put(self, "kv_dtype", Dtype.of(self.kv_dtype))
         if not isinstance(self.env, tuple):
             pairs: Iterable[tuple[str, str]] = (
                 self.env.items() if isinstance(self.env, Mapping) else self.env
@@ -196,25 +204,35 @@ class DecodeShape:
             put(self, "env", tuple(sorted((str(k), str(v)) for k, v in pairs)))
         if not isinstance(self.planner, PlannerCall):
             put(self, "planner", PlannerCall.of(self.planner))
-        try:
-            put(self, "route", Route(self.route))
-        except ValueError:
-            raise UsageError(
-                f"unknown route {self.route!r}", hint="use one of asm, gluon"
-            ) from None
+        if type(self.route) is not Route:
+            put(self, "route", _route(self.route))
         for name in ("num_heads", "qlen", "page_size"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise UsageError(f"{name} must be a positive integer, got {value!r}")
+            if type(value) is not int or value < 1:
+                _require_positive(name, value)
         if self.batch is not None and (not isinstance(self.batch, int) or self.batch < 1):
             raise UsageError(f"batch must be a positive integer, got {self.batch!r}")
-        fields = self.__dataclass_fields__
-        put(self, "_hash", hash(tuple(getattr(self, n) for n in fields if n != "_hash")))
+        put(self, "_hash", hash(_hashed(self)))
 
     @property
     def dtype(self) -> str:
         """The dtype pair as people write it, for example ``fp8/fp8``."""
         return f"{self.q_dtype}/{self.kv_dtype}"
+
+
+_hashed = attrgetter(*(n for n in DecodeShape.__dataclass_fields__ if n != "_hash"))
+
+
+def _route(name: object) -> Route:
+    try:
+        return Route(name)
+    except ValueError:
+        raise UsageError(f"unknown route {name!r}", hint="use one of asm, gluon") from None
+
+
+def _require_positive(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{name} must be a positive integer, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,8 @@ from mlaprobe.snapshot import OUTSIDE, OUTSIDE_TEXT, Snapshot
 
 if TYPE_CHECKING:
     from mlaprobe.capability import Capability
+    from mlaprobe.grid import Grid
+    from mlaprobe.replies import Book, Row
     from mlaprobe.sources import Source
     from mlaprobe.stages.world import World
 
@@ -69,6 +71,10 @@ class KnownRevision:
         """What the source alone says of a shape."""
         found = self._snapshot.judge(shape)
         return self.live.judge(shape) if found.stage == OUTSIDE else found
+
+    def reply_rows(self, part: Grid, book: Book) -> list[Row] | None:
+        """The replies to a part of a grid, where the snapshot holds all of it."""
+        return self._snapshot.reply_rows(part, book)
 
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from mlaprobe import errata
+from mlaprobe.axes import OMITTED
 from mlaprobe.chain import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.shape import (
@@ -23,6 +25,11 @@ from mlaprobe.shape import (
 )
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
 from mlaprobe.snapshot.stages import STAGES, Stages, UnknownBatchError
+
+if TYPE_CHECKING:
+    from mlaprobe.grid import Grid
+    from mlaprobe.replies import Book, Row
+    from mlaprobe.snapshot.tabled import Tabled
 
 OUTSIDE = "snapshot"
 """The ``stage`` of a decision about a shape that the snapshot does not hold."""
@@ -155,14 +162,30 @@ class Snapshot:
             message=OUTSIDE_TEXT + why,
         )
 
-    def may_be_native(self, shape: DecodeShape) -> bool:
-        """Whether a shape can turn out native; asked first where most cannot."""
+    def reply_rows(self, part: Grid, book: Book) -> list[Row] | None:
+        """The replies to a part of a grid (``replies.parts``), a row for each head count; ``None``
+        where the snapshot does not hold all of it, or keeps no table of it.
+
+        Raises:
+            SnapshotError: the snapshot is damaged.
+        """
+        shape = next(part.shapes())
+        inside = self.scope.head_at.keys() >= set(part.heads)
+        inside = inside and self.scope.qlen_at.keys() >= set(part.qlens)
+        usual = part.batches == (None,) and part.planner in (_NO_CALL, OMITTED)
+        if not (inside and usual) or self.scope.outside(shape, self._knobs) is not None:
+            return None
         try:
-            return self.scope.outside(shape, self._knobs) is None and self._stages.may_be_native(
-                shape
-            )
-        except UnknownBatchError:
-            return True
+            return self._tabled.rows(part, book)
+        except MISFITS:
+            raise damaged(self._contents.name) from None
+
+    @cached_property
+    def _tabled(self) -> Tabled:
+        from mlaprobe.snapshot.tabled import Tabled
+
+        stages, release = self._stages, self.erratum_release
+        return Tabled(stages, self.scope, self.decide, errata.avoided(release))
 
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         """One stage alone.

@@ -63,6 +63,24 @@ class StageTable:
         except (KeyError, ValueError, IndexError, TypeError, AttributeError):
             raise SnapshotError(f"the snapshot {self._name} is damaged") from None
 
+    def plane(self, words: Mapping[str, str]) -> Plane:
+        """The names of the records of every cell of a setting.
+
+        Raises:
+            LookupError: there is no such setting.
+            ValueError: its cells do not fit together.
+        """
+        return self._plane(self._index[tuple(words[axis] for axis in self.axes)])
+
+    def unset(self, name: str) -> Record:
+        """The record of that name; of one that depends on the batch size, where that is unset.
+
+        Raises:
+            KeyError: there is none.
+        """
+        record = self._records[name]
+        return self._records[record["unset"]] if "batch" in record else record
+
     def _at_batch(self, record: Record, batch: int | None) -> Record | None:
         if batch is None:
             return self._records[record["unset"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlaprobe.chain import Launch
-from mlaprobe.shape import DecodeShape, PlannerCall, Route, StageOutcome
+from mlaprobe.shape import DecodeShape, StageOutcome
 from mlaprobe.snapshot.file import Contents
 from mlaprobe.snapshot.lookup import StageTable
 from mlaprobe.snapshot.records import Record, Values
@@ -11,9 +11,6 @@ from mlaprobe.snapshot.scope import OMITTED, told
 
 STAGES = ("planner", "sizing", "dispatcher", "host", "gluon")
 """Those that are asked for a shape."""
-
-
-_TOLD_ALL = PlannerCall()
 
 
 class UnknownBatchError(Exception):
@@ -49,38 +46,23 @@ class Stages:
         """
         if stage == "dispatcher":
             return self.launch(shape).outcome
-        table = self._table(stage)
-        words, heads, qlen = _words(shape), shape.num_heads, shape.qlen
+        table = self.table(stage)
+        heads, qlen = shape.num_heads, shape.qlen
         if stage in ("planner", "sizing"):
-            dtypes, heads, qlen = told(shape)
-            if dtypes != OMITTED:
-                words["dtypes"] = "/".join(map(str, dtypes))
-            elif stage == "planner":
-                words["dtypes"] = "omitted"
+            _, heads, qlen = told(shape)
+        words = words_of(stage, shape)
         record = self._record(table, words, heads, qlen, shape.batch)
         return table.reader.outcome(record, Values(shape, heads, qlen))
 
-    def may_be_native(self, shape: DecodeShape) -> bool:
-        """Whether no stage that is quick to ask refuses or folds: far quicker than judging."""
-        if shape.route is Route.GLUON:
-            return True
-        names = ("dispatcher", *(("planner", "sizing") if shape.persistent else ()))
-        usual = shape.planner == _TOLD_ALL
-        return all(
-            self._of(self._table(name), shape)["status"] not in ("rejected", "fold", "qlen_fold")
-            for name in names
-            if usual or name == "dispatcher"
-        )
-
     def launch(self, shape: DecodeShape) -> Launch:
         """What the dispatcher does."""
-        table = self._table("dispatcher")
+        table = self.table("dispatcher")
         record = self._of(table, shape)
         return table.reader.launch(record, Values(shape, shape.num_heads, shape.qlen))
 
     def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The host, with what the dispatcher passes it."""
-        table = self._table("called", "host")
+        table = self.table("called", "host")
         record = self._of(table, shape)
         return table.reader.outcome(record, Values(shape, shape.num_heads, shape.qlen))
 
@@ -90,7 +72,7 @@ class Stages:
 
     def reducer(self, heads: int, head_dim: int | None = None) -> StageOutcome:
         """Whether the merge exists for a pair."""
-        table = self._table("reducer")
+        table = self.table("reducer")
         dim = self.head_dims[0] if head_dim is None else head_dim
         if heads not in table.head_at or dim not in self.head_dims:
             message = f"outside the snapshot: a reducer of {heads} heads and head_dim {dim}"
@@ -99,7 +81,8 @@ class Stages:
         assert record is not None
         return table.reader.outcome(record, {"heads": heads})
 
-    def _table(self, name: str, stage: str | None = None) -> StageTable:
+    def table(self, name: str, stage: str | None = None) -> StageTable:
+        """The table of that name, whose answers are those of ``stage``."""
         table = self._tables.get(name)
         if table is None:
             table = self._tables[name] = StageTable(self._contents, name, stage or name)
@@ -115,6 +98,18 @@ class Stages:
         if record is None:
             raise UnknownBatchError
         return record
+
+
+def words_of(stage: str, shape: DecodeShape) -> dict[str, str]:
+    """The values of all axes as words, as a stage is told them."""
+    words = _words(shape)
+    if stage in ("planner", "sizing"):
+        dtypes = told(shape)[0]
+        if dtypes != OMITTED:
+            words["dtypes"] = "/".join(map(str, dtypes))
+        elif stage == "planner":
+            words["dtypes"] = "omitted"
+    return words
 
 
 def _words(shape: DecodeShape) -> dict[str, str]:

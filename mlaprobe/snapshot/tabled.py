@@ -1,0 +1,192 @@
+"""Replies to whole rows of shapes, found without composing each answer.
+
+What a caller notices of an answer depends on the records of its stages and on little else: whether
+planner and dispatcher launch the same head count, which record of the reducer it leads to, and
+which errata mean the shape. Cells that agree in all of that are answered alike, whatever their
+head count, so one of them is composed and stands for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache
+from typing import Any
+
+from mlaprobe.errata import Erratum
+from mlaprobe.grid import Grid
+from mlaprobe.replies import Book, Row, reply_of
+from mlaprobe.shape import Decision, DecodeShape, Route
+from mlaprobe.snapshot.cells import Plane
+from mlaprobe.snapshot.phrases import number
+from mlaprobe.snapshot.records import Values
+from mlaprobe.snapshot.scope import Scope
+from mlaprobe.snapshot.stages import Stages, words_of
+
+Names = tuple[str, ...]
+"""The names of a cell's records, or of one stage's for a row of cells."""
+OUTSIDE = ""
+"""Stands for the reducer's record of a head count that the snapshot does not hold."""
+
+
+class Tabled:
+    """The replies of one snapshot."""
+
+    def __init__(
+        self,
+        stages: Stages,
+        scope: Scope,
+        decide: Callable[[DecodeShape], Decision],
+        errata: tuple[Erratum, ...],
+    ) -> None:
+        """
+        Args:
+            decide: composes one answer, errata applied.
+            errata: those that can change a verdict.
+        """
+        self._stages = stages
+        self._scope = scope
+        self._decide = decide
+        self._errata = errata
+        self._book: Book | None = None
+        self._cells: dict[Hashable, int] = {}
+        self._rows: dict[Hashable, Row | None] = {}
+        """Rows of replies by what they depend on; ``None``: on the head count as well."""
+
+    def rows(self, part: Grid, book: Book) -> list[Row]:
+        """The replies to a part of a grid that lies in the scope.
+
+        Raises:
+            LookupError, TypeError, ValueError, AttributeError: the snapshot is damaged.
+        """
+        if book is not self._book:  # its numbers are others
+            self._book = book
+            self._cells.clear()
+            self._rows.clear()
+        by_lse = [_Rows(self, part, lse).all() for lse in part.lse]
+        if len(by_lse) == 1:
+            return by_lse[0]
+        joined = cache(_joined)
+        return [joined(rows) for rows in zip(*by_lse, strict=True)]
+
+    def number(self, key: Hashable, shape: Callable[[], DecodeShape]) -> int:
+        """The number of the reply to a cell; ``shape`` makes one that stands for all like it."""
+        found = self._cells.get(key)
+        if found is None:
+            assert self._book is not None
+            reply = reply_of(self._decide(shape()))
+            found = self._cells[key] = self._book.number(reply)
+        return found
+
+
+def _joined(rows: tuple[Row, ...]) -> Row:
+    """Rows without and with the LSE as one."""
+    return tuple(number for cell in zip(*rows, strict=True) for number in cell)
+
+
+class _Rows:
+    """The rows of one part of a grid, with or without the LSE."""
+
+    def __init__(self, tabled: Tabled, part: Grid, lse: bool) -> None:
+        (q_dtype, kv_dtype), heads = part.dtypes[0], part.heads[0]
+        self._tabled = tabled
+        self._stages = tabled._stages
+        self._scope = tabled._scope
+        self._part = part
+        self._fields: dict[str, Any] = {
+            "arch": part.archs[0],
+            "q_dtype": q_dtype,
+            "kv_dtype": kv_dtype,
+            "lse": lse,
+            "persistent": part.persistent[0],
+            "causal": part.causal[0],
+            "cp_round_robin": part.cp_round_robin[0],
+            "page_size": part.page_sizes[0],
+            "route": part.route,
+            "env": part.env,
+            "planner": part.planner,
+        }
+        first = self._shape(heads, part.qlens[0])
+        self._mode = (part.route, part.persistent[0], part.qlens)
+        self._planes = [self._plane(stage, first) for stage in self._asked()]
+        self._reducer = self._reducer_plane() if part.route is Route.ASM else None
+        numbered = (e for e in tabled._errata if e.pattern.matches_but_for_numbers(first))
+        self._errata = tuple(numbered)
+
+    def _shape(self, heads: int, qlen: int) -> DecodeShape:
+        return DecodeShape(num_heads=heads, qlen=qlen, **self._fields)
+
+    def _asked(self) -> Sequence[str]:
+        if self._part.route is Route.GLUON:
+            return ("gluon",)
+        return ("dispatcher", "called", "host", "planner", "sizing")[: 5 if self._mode[1] else 3]
+
+    def _plane(self, name: str, shape: DecodeShape) -> Plane:
+        table = self._stages.table(name, "host" if name == "called" else None)
+        return table.plane(words_of(name, shape))
+
+    def _reducer_plane(self) -> Plane:
+        return self._stages.table("reducer").plane({"head_dim": str(self._stages.head_dims[0])})
+
+    def all(self) -> list[Row]:
+        """The rows, in the order of the head counts."""
+        return [self._row(heads) for heads in self._part.heads]
+
+    def _row(self, heads: int) -> Row:
+        at = self._scope.head_at[heads]
+        met = tuple(self._met(heads, qlen) for qlen in self._part.qlens) if self._errata else ()
+        names = [plane[at] for plane in self._planes]
+        key: Hashable = (self._mode, *names, self._reduced(heads), met)
+        known = self._tabled._rows
+        if key in known:
+            found = known[key]
+            if found is not None:
+                return found
+            key = (key, heads)
+            if (found := known.get(key)) is not None:
+                return found
+        row, follows = self._made(heads, names, met)
+        if follows:
+            known[key] = None
+            key = (key, heads)
+        known[key] = row
+        return row
+
+    def _met(self, heads: int, qlen: int) -> tuple[str, ...]:
+        """The errata that mean a cell."""
+        return tuple(e.id for e in self._errata if e.pattern.names(heads, qlen))
+
+    def _reduced(self, heads: int) -> str:
+        """The name of the reducer's record of a head count."""
+        if self._reducer is None:
+            return OUTSIDE
+        at = self._stages.table("reducer").head_at.get(heads)
+        return OUTSIDE if at is None else self._reducer[at][0]
+
+    def _made(self, heads: int, names: list[Names], met: Sequence[Any]) -> tuple[Row, bool]:
+        """A row, and whether it follows the head count in another way than by its records."""
+        row, follows = [], False
+        for turn, qlen in enumerate(self._part.qlens):
+            at = self._scope.qlen_at[qlen]
+            cell = tuple(name[at] for name in names)
+            rest, by_heads = self._numbers(heads, qlen, cell)
+            follows = follows or by_heads
+            key = (self._mode[:2], cell, rest, met[turn] if met else ())
+            row.append(self._tabled.number(key, lambda qlen=qlen: self._shape(heads, qlen)))  # type: ignore[misc]
+        return tuple(row), follows
+
+    def _numbers(self, heads: int, qlen: int, cell: Names) -> tuple[Hashable, bool]:
+        """What the numbers in a cell's records lead to: the reducer's record, and whether planner
+        and dispatcher launch the same; and whether that was seen for this head count only."""
+        if self._part.route is Route.GLUON:
+            return (), False
+        dispatched = self._stages.table("dispatcher").unset(cell[0])
+        reduces, final = dispatched.get("reduces"), dispatched.get("final_heads")
+        follows = isinstance(reduces, str) and reduces != "heads"
+        values = Values(self._shape(heads, qlen), heads, qlen)
+        reduced = self._reduced(heads if reduces is None else number(reduces, values))
+        if not self._mode[1]:
+            return reduced, follows
+        planned = self._stages.table("planner").unset(cell[3]).get("final_heads")
+        if planned == final or planned is None or final is None:
+            return (reduced, planned == final), follows
+        return (reduced, number(planned, values) == number(final, values)), True

@@ -1,0 +1,117 @@
+"""Rows of replies come out as if every shape had been asked for itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+
+from mlaprobe.axes import OMITTED
+from mlaprobe.grid import DEFAULT_DTYPES, Grid
+from mlaprobe.replies import Book, Reply, Side, parts, reply_of
+from mlaprobe.shape import Dtype, PlannerCall, Route, Verdict
+from mlaprobe.snapshot import Snapshot
+from mlaprobe.snapshot.file import parse
+from mlaprobe.snapshot.making import make
+from mlaprobe.snapshot.scope import Scope
+from tests.stages.ask import opened
+from tests.trees import today
+
+SCOPE = Scope(
+    archs=("gfx942", "gfx950"),
+    heads=(1, 8, 12, 16, 24, 32, 40, 48, 64, 96, 112, 128, 144),
+    qlens=(1, 2, 4, 5),
+    page_sizes=(1, 64),
+)
+EVERYTHING = Grid(
+    archs=SCOPE.archs,
+    heads=SCOPE.heads,
+    qlens=SCOPE.qlens,
+    lse=(False, True),
+    persistent=(True, False),
+    causal=(True, False),
+    cp_round_robin=(False, True),
+    page_sizes=SCOPE.page_sizes,
+)
+GRIDS = [
+    EVERYTHING,
+    replace(EVERYTHING, planner=OMITTED, causal=(True,)),
+    replace(EVERYTHING, route=Route.GLUON, persistent=(True,), causal=(True,)),
+]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    capability = opened(tmp_path_factory.mktemp("today"), today.tree())
+    return make(capability, scope=SCOPE)
+
+
+def snapshot(text: str, release: str | None = None) -> Snapshot:
+    return Snapshot(parse(text.encode(), "today"), label="today", release=release)
+
+
+def by_rows(answers: Any, grid: Grid) -> list[Reply]:
+    side = Side(answers, Book())
+    found = []
+    for asked in parts(grid):
+        for part in asked:
+            rows = side.rows(part)
+            assert len(rows) == len(part.heads)
+            found += [side.book.replies[number] for row in rows for number in row]
+    return found
+
+
+def by_shape(answers: Any, grid: Grid) -> list[Reply]:
+    return [
+        reply_of(answers.decide(shape))
+        for asked in parts(grid)
+        for part in asked
+        for heads, qlen, lse in product(part.heads, part.qlens, part.lse)
+        for shape in replace(part, heads=(heads,), qlens=(qlen,), lse=(lse,)).shapes()
+    ]
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=("told", "told nothing", "gluon"))
+# One erratum has no last release (gfx942 fp8, 64 heads), one is of v0.1.14 (gfx950 bf16, 32).
+@pytest.mark.parametrize("release", [None, "v0.1.14", "v0.1.20"])
+def test_rows_are_what_each_shape_says(text: str, grid: Grid, release: str | None) -> None:
+    kept = snapshot(text, release)
+    assert kept.reply_rows(next(parts(grid))[0], Book()) is not None
+    assert by_rows(kept, grid) == by_shape(snapshot(text, release), grid)
+
+
+def test_the_grids_meet_every_kind_of_reply(text: str) -> None:
+    found = by_rows(snapshot(text, "v0.1.14"), EVERYTHING)
+    verdicts = {reply.verdict for reply in found}
+    assert verdicts >= {Verdict.NATIVE, Verdict.FOLDED, Verdict.NO_KERNEL, Verdict.ERRATUM}
+
+
+OFF_THE_TABLES = [
+    {"batches": (33,)},
+    {"heads": (16, 17)},
+    {"qlens": (1, 3)},
+    {"archs": ("gfx1250",)},
+    {"dtypes": ((Dtype.FP16, Dtype.FP16),)},
+    {"page_sizes": (16,)},
+    {"planner": PlannerCall(num_heads=16)},
+]
+
+
+@pytest.mark.parametrize("change", OFF_THE_TABLES, ids=str)
+def test_other_shapes_are_asked_for_themselves(text: str, change: dict[str, Any]) -> None:
+    plain = Grid(archs=("gfx950",), dtypes=DEFAULT_DTYPES[:1], heads=(16, 32), qlens=(1, 2))
+    grid, kept = replace(plain, **change), snapshot(text)
+    assert kept.reply_rows(grid, Book()) is None
+    assert by_rows(kept, grid) == by_shape(snapshot(text), grid)
+
+
+def test_a_book_is_not_answered_with_the_numbers_of_another(text: str) -> None:
+    kept, other = snapshot(text), Book()
+    other.number(Reply(verdict=Verdict.UNKNOWN))
+    plain = Grid(archs=("gfx950",), heads=(16, 32), lse=(False,))
+    (first,) = kept.reply_rows(plain, Book())[:1]  # type: ignore[index]
+    (again,) = kept.reply_rows(plain, other)[:1]  # type: ignore[index]
+    assert first != again
+    assert other.replies[again[0]].verdict is not Verdict.UNKNOWN
