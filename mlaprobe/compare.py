@@ -7,7 +7,7 @@ and how it fails is only counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -16,8 +16,9 @@ from mlaprobe.axes import AXES, Region, cell_of, order_values, regions
 from mlaprobe.boxes import Cell
 from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers, SourceInfo
-from mlaprobe.replies import Book, Reply, Row, Side, parts, reply_of
+from mlaprobe.replies import Reply, reply_of
 from mlaprobe.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
+from mlaprobe.sides import Asked, Book, Row, parts, side_of
 from mlaprobe.survey import deciding_clause
 
 
@@ -130,7 +131,7 @@ class Comparing:
 
     def __init__(self, old: Answers, new: Answers) -> None:
         self._book = Book()
-        self.old, self.new = Side(old, self._book), Side(new, self._book)
+        self.old, self.new = side_of(old, self._book), side_of(new, self._book)
         self.groups: dict[tuple[Kind, str, str], list[Cell]] = {}
         self.shapes = self.fails_otherwise = self.unknown = 0
         self._unknown_in: dict[Row, int] = {}
@@ -187,11 +188,11 @@ class Comparing:
         was asked."""
         kinds = list(Kind)
         groups = sorted(self.groups.items(), key=lambda item: kinds.index(item[0][0]))
-        return tuple(
-            self._change(kind, region)
-            for (kind, _, _), cells in groups
-            for region in regions(cells, asked)
-        )
+        found = [
+            (kind, region) for (kind, _, _), cells in groups for region in regions(cells, asked)
+        ]
+        self.new.ahead(_witnessed(region.first for _, region in found))
+        return tuple(self._change(kind, region) for kind, region in found)
 
     def _change(self, kind: Kind, region: Region) -> Change:
         witness = region.first
@@ -213,10 +214,23 @@ class Comparing:
     def pad(self, shape: DecodeShape) -> PadChange | None:
         """What the resolver would launch a shape with in either source; ``None`` for a shape that
         it is not about."""
-        if shape.route is not Route.ASM or shape.planner != PlannerCall():
+        if not _padded(shape):
             return None
-        old, new = (pad_target(side.answers, shape, (shape.qlen,)) for side in (self.old, self.new))
+        old, new = (side.pad(shape, (shape.qlen,)) for side in (self.old, self.new))
         return PadChange(num_heads=shape.num_heads, old=old, new=new)
+
+
+def _witnessed(witnesses: Iterable[DecodeShape]) -> Iterator[Asked]:
+    """What is asked about the witnesses of changes."""
+    for shape in witnesses:
+        yield "decide", shape
+        if _padded(shape):
+            yield "pad", shape, (shape.qlen,)
+
+
+def _padded(shape: DecodeShape) -> bool:
+    """Whether the resolver is about a shape."""
+    return shape.route is Route.ASM and shape.planner == PlannerCall()
 
 
 def _cell(part: Grid, heads: int, qlen: int, lse: bool) -> Cell:
@@ -225,27 +239,6 @@ def _cell(part: Grid, heads: int, qlen: int, lse: bool) -> Cell:
         *(part.archs[0], part.dtypes[0], heads, qlen, lse, part.persistent[0], part.causal[0]),
         *(part.cp_round_robin[0], part.batches[0], part.page_sizes[0]),
         *(part.planner, part.route, part.env),
-    )
-
-
-def pad_target(answers: Answers, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
-    """The head count that the resolver launches a shape with."""
-    from mlaprobe.resolve import padded_num_heads
-
-    return padded_num_heads(
-        shape.num_heads,
-        capability=answers,
-        arch=shape.arch,
-        q_dtype=shape.q_dtype,
-        kv_dtype=shape.kv_dtype,
-        qlens=qlens,
-        lse=shape.lse,
-        page_size=shape.page_size,
-        causal=shape.causal,
-        cp_round_robin=shape.cp_round_robin,
-        batch=shape.batch,
-        persistent=shape.persistent,
-        env=shape.env,
     )
 
 
@@ -286,6 +279,7 @@ def compare(
         SourceError: a file cannot be read.
     """
     comparing, grids = Comparing(old, new), tuple(grids)
+    comparing.new.ahead(("rows", part) for grid in grids for some in parts(grid) for part in some)
     for grid in grids:
         comparing.ask_grid(grid, step)
     return comparison(comparing, comparing.changes(asked_of(grids)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from mlaprobe.axes import OMITTED, cell_of
@@ -14,12 +14,12 @@ from mlaprobe.compare import (
     PadChange,
     asked_of,
     comparison,
-    pad_target,
 )
 from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers
 from mlaprobe.serving import Serving
-from mlaprobe.shape import PlannerCall, Route
+from mlaprobe.shape import DecodeShape, PlannerCall, Route
+from mlaprobe.sides import Asked
 
 QLENS = tuple(range(1, 9))
 HEADS = (*range(1, 129), *range(144, 257, 16))
@@ -61,10 +61,11 @@ def compare_served(
     users: dict[Cell, dict[str, None]] = {}
     pads: list[tuple[str, PadChange]] = []
     grids: list[Grid] = []
+    _begin(comparing, served)
     for each in served:
         grids.append(each.grid)
         shapes = dict.fromkeys(each.shapes)
-        for pad in _pads(old, new, each):
+        for pad in _pads(comparing, each):
             grids.append(replace(each.grid, heads=(pad.old,)))
             shapes.update(dict.fromkeys(each.padded(pad.old)))
             if pad.old != pad.new:
@@ -84,12 +85,33 @@ def compare_served(
     )
 
 
-def _pads(old: Answers, new: Answers, each: Serving) -> Iterable[PadChange]:
+def _begin(comparing: Comparing, served: Iterable[Serving]) -> None:
+    """Has either source asked at the same time, where they are asked in processes of their own:
+    what the resolver says first, as the rest depends on it."""
+    asked: list[Asked] = []
+    for each in served:
+        asked += (("pad", shape, each.grid.qlens) for shape in _padding(each))
+        asked += (("reply", shape) for shape in each.shapes)
+    comparing.new.ahead(asked)
+    for each in served:
+        for shape in _padding(each):
+            if shape.arch in comparing.old.answers.archs:
+                comparing.old.pad(shape, each.grid.qlens)
+        for shape in each.shapes:
+            comparing.old.reply(shape)
+
+
+def _padding(each: Serving) -> Iterator[DecodeShape]:
+    """A shape for each arch and pair of dtypes of a deployment, as the resolver is asked it."""
+    return replace(each.grid, qlens=each.grid.qlens[:1], planner=PlannerCall()).shapes()
+
+
+def _pads(comparing: Comparing, each: Serving) -> Iterator[PadChange]:
     """What the resolver launches a deployment with, for each arch and pair of dtypes."""
-    grid = each.grid
-    for shape in replace(grid, qlens=grid.qlens[:1], planner=PlannerCall()).shapes():
-        if shape.arch in old.archs:
-            before, after = (pad_target(answers, shape, grid.qlens) for answers in (old, new))
+    for shape in _padding(each):
+        if shape.arch in comparing.old.answers.archs:
+            sides = (comparing.old, comparing.new)
+            before, after = (side.pad(shape, each.grid.qlens) for side in sides)
             yield PadChange(num_heads=each.num_heads, old=before, new=after)
 
 

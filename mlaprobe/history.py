@@ -14,8 +14,9 @@ from typing import Any
 
 from mlaprobe.grid import Grid
 from mlaprobe.releases import is_release, release_key
-from mlaprobe.replies import Book, Reply, Side, parts
+from mlaprobe.replies import Reply
 from mlaprobe.shape import DecodeShape, Verdict
+from mlaprobe.sides import Book, Here, parts
 
 Named = tuple[str, Callable[[], AbstractContextManager[Any]]]
 """A release, and what opens it."""
@@ -150,7 +151,7 @@ def history(
     replies: list[list[Reply]] = []
     for name, opened in releases:
         with opened() as answers:
-            found = _replies(Side(answers, book), grid, step)
+            found = _replies(Here(answers, book), grid, step)
         names.append(name)
         replies.append(found)
     lines = (
@@ -160,7 +161,7 @@ def history(
     return History(source=source, releases=tuple(names), grid=grid, lines=tuple(lines))
 
 
-def _replies(side: Side, grid: Grid, step: Step) -> list[Reply]:
+def _replies(side: Here, grid: Grid, step: Step) -> list[Reply]:
     """The replies to a grid, in the order of its shapes."""
     found: list[Reply] = []
     for asked in parts(grid):

@@ -25,9 +25,7 @@ def probe(source: str = INSTALLED) -> Capability | Snapshot:
     Raises:
         SourceError: the source cannot be read, is no AITER, or too old (its subclasses).
     """
-    if source.startswith(bundled.PREFIX):
-        return bundled.load(source.removeprefix(bundled.PREFIX))
-    snapshot = _snapshot(source)
+    snapshot = snapshot_of(source)
     if snapshot is not None:
         return snapshot
     from mlaprobe.sources import open_source, require_aiter
@@ -39,8 +37,15 @@ def probe(source: str = INSTALLED) -> Capability | Snapshot:
     return Capability(opened)
 
 
-def _snapshot(source: str) -> Snapshot | None:
-    """The snapshot in a file, where it is one."""
+def snapshot_of(source: str) -> Snapshot | None:
+    """The snapshot that a source names: a bundled release, or a file that is one. ``None`` where
+    it names something else.
+
+    Raises:
+        SourceError: it cannot be read.
+    """
+    if source.startswith(bundled.PREFIX):
+        return bundled.load(source.removeprefix(bundled.PREFIX))
     if source == INSTALLED or not source or "\0" in source:
         return None
     path = Path(source).expanduser()

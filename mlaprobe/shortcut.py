@@ -12,14 +12,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe import bundled
-from mlaprobe.probing import probe
+from mlaprobe.probing import probe, snapshot_of
 from mlaprobe.shape import Decision, DecodeShape, Route, StageOutcome
 from mlaprobe.snapshot import OUTSIDE, OUTSIDE_TEXT, Snapshot
 
 if TYPE_CHECKING:
     from mlaprobe.capability import Capability
     from mlaprobe.grid import Grid
-    from mlaprobe.replies import Book, Row
+    from mlaprobe.sides import Book, Row
     from mlaprobe.sources import Source
     from mlaprobe.stages.world import World
 
@@ -30,16 +30,28 @@ def quickest(spec: str) -> Capability | Snapshot | KnownRevision:
     Raises:
         SourceError: as ``probe``.
     """
+    return at_hand(spec) or probe(spec)
+
+
+def at_hand(spec: str) -> Snapshot | KnownRevision | None:
+    """What answers for a source without reading it; ``None`` where it has to be read.
+
+    Raises:
+        SourceError: as ``probe``.
+    """
+    kept = snapshot_of(spec)
+    if kept is not None:
+        return kept
     at = spec.rpartition("@")
     if not at[0] or not bundled.releases():
-        return probe(spec)
+        return None
     from mlaprobe.sources import open_source
 
     source = open_source(spec)
     release = bundled.of_commit(source.commit)
     if release is None:
         source.close()
-        return probe(spec)
+        return None
     return KnownRevision(source, bundled.load(release))
 
 

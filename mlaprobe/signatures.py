@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from mlaprobe.facts import Fact
 from mlaprobe.finding import Finding
@@ -18,20 +19,31 @@ def changed_signatures(old: Answers, new: Answers) -> tuple[Finding, ...]:
     Raises:
         RuleError: the rules are wrong.
     """
-    if not (hasattr(old, "world") and hasattr(new, "world")):
+    if not (_able(old) and _able(new)):
         return ()
     rules = [rule for rule in finding_rules() if "signature" in rule.about]
     return apply(signature_facts(old, new), rules=rules)
 
 
-def signature_facts(old: Answers, new: Answers) -> Iterator[Fact]:
-    """Every function that both have."""
+def _able(answers: Answers) -> bool:
+    return hasattr(answers, "world") or hasattr(answers, "signatures")
+
+
+def _signatures(answers: Any) -> dict[str, Any]:
+    """What ``facts.calls.signatures`` finds, wherever the source is asked."""
     from mlaprobe.facts.calls import signatures
 
-    before, after = (
-        signatures(each, settings()["functions"])  # type: ignore[arg-type]
-        for each in (old, new)
-    )
+    functions = settings()["functions"]
+    if hasattr(answers, "signatures"):
+        pairs = tuple((entry["module"], entry["function"]) for entry in functions)
+        found: dict[str, Any] = answers.signatures(pairs)
+        return found
+    return signatures(answers, functions)
+
+
+def signature_facts(old: Answers, new: Answers) -> Iterator[Fact]:
+    """Every function that both have."""
+    before, after = map(_signatures, (old, new))
     for name in before:
         if name in after:
             (was, place), (now, new_place) = before[name], after[name]

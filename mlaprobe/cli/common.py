@@ -11,6 +11,7 @@ from mlaprobe.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair, Grid
 from mlaprobe.shape import Dtype, PlannerCall, Route
 
 if TYPE_CHECKING:
+    from mlaprobe.apart import Apart
     from mlaprobe.interface import LiveAnswers
 
 T = TypeVar("T")
@@ -44,9 +45,34 @@ def reading(spec: str, *, quiet: bool = False, quick: bool = False) -> LiveAnswe
         return load(spec, quick=quick)
 
 
-def both(old: str, new: str, *, quiet: bool = False) -> tuple[LiveAnswers, LiveAnswers]:
-    """Two sources that are to be compared."""
-    return reading(old, quiet=quiet, quick=True), reading(new, quiet=quiet, quick=True)
+def both(
+    old: str, new: str, *, quiet: bool = False, apart: bool = False
+) -> tuple[LiveAnswers, Any]:
+    """Two sources that are to be compared. ``apart``: the new one may be asked in a process of
+    its own, where both have to be read."""
+    from functools import partial
+
+    from mlaprobe.shortcut import at_hand, quickest
+
+    kept = at_hand(old), at_hand(new)
+    if apart and kept == (None, None):
+        from mlaprobe.apart import Apart, can_be_apart
+
+        if can_be_apart():
+            elsewhere = Apart(partial(quickest, new))
+            return reading(old, quiet=quiet), _awaited(elsewhere, quiet=quiet)
+    return tuple(
+        found or reading(spec, quiet=quiet) for found, spec in zip(kept, (old, new), strict=True)
+    )  # type: ignore[return-value]
+
+
+def _awaited(elsewhere: Apart, *, quiet: bool) -> Apart:
+    """A source that is being read elsewhere, once it is."""
+    from mlaprobe.cli.progress import Progress
+
+    with Progress("reading AITER", quiet=quiet):
+        assert elsewhere.archs is not None
+    return elsewhere
 
 
 def warn_unnamed(answers: Sequence[Any], archs: Iterable[str], *, quiet: bool = False) -> None:

@@ -73,7 +73,7 @@ def _run(given: dict[str, Any]) -> None:
     wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
     served = load_served(given)
     common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
-    old, new = common.both(given["old"], given["new"], quiet=given["quiet"])
+    old, new = common.both(given["old"], given["new"], quiet=given["quiet"], apart=True)
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     comparison = run_comparison(given, old, new, served)
     results = compared(comparison, changed_signatures(old, new))

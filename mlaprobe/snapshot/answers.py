@@ -28,7 +28,7 @@ from mlaprobe.snapshot.stages import STAGES, Stages, UnknownBatchError
 
 if TYPE_CHECKING:
     from mlaprobe.grid import Grid
-    from mlaprobe.replies import Book, Row
+    from mlaprobe.sides import Book, Row
     from mlaprobe.snapshot.tabled import Tabled
 
 OUTSIDE = "snapshot"
@@ -163,7 +163,7 @@ class Snapshot:
         )
 
     def reply_rows(self, part: Grid, book: Book) -> list[Row] | None:
-        """The replies to a part of a grid (``replies.parts``), a row for each head count; ``None``
+        """The replies to a part of a grid (``sides.parts``), a row for each head count; ``None``
         where the snapshot does not hold all of it, or keeps no table of it.
 
         Raises:

@@ -48,6 +48,9 @@ class LazyEvidence(Sequence[Evidence]):
     def __repr__(self) -> str:
         return repr(self._all())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._all(),)
+
 
 class Trace:
     """What a traced run computed, by node."""

@@ -10,8 +10,9 @@ import pytest
 
 from mlaprobe.axes import OMITTED
 from mlaprobe.grid import DEFAULT_DTYPES, Grid
-from mlaprobe.replies import Book, Reply, Side, parts, reply_of
+from mlaprobe.replies import Reply, reply_of
 from mlaprobe.shape import Dtype, PlannerCall, Route, Verdict
+from mlaprobe.sides import Book, Here, parts
 from mlaprobe.snapshot import Snapshot
 from mlaprobe.snapshot.file import parse
 from mlaprobe.snapshot.making import make
@@ -53,7 +54,7 @@ def snapshot(text: str, release: str | None = None) -> Snapshot:
 
 
 def by_rows(answers: Any, grid: Grid) -> list[Reply]:
-    side = Side(answers, Book())
+    side = Here(answers, Book())
     found = []
     for asked in parts(grid):
         for part in asked:

@@ -1,0 +1,184 @@
+"""One of several sources that are asked the same questions, each as cheaply as it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, Protocol
+
+from mlaprobe.compose import TAKEN
+from mlaprobe.grid import Grid
+from mlaprobe.interface import Answers
+from mlaprobe.replies import Reply, reply_of
+from mlaprobe.shape import Decision, DecodeShape, Route, StageOutcome, Verdict
+
+_GOES_ON = (*TAKEN, "accepted", "absent")
+"""Statuses of a stage that leave the verdict to the ones after it."""
+
+
+Row = tuple[int, ...]
+"""The replies to one head count, by their numbers in a book: for every query length in turn,
+without and with the LSE as the grid has it."""
+
+
+class Book:
+    """Numbers replies: those of several sources are compared by the number."""
+
+    def __init__(self) -> None:
+        self.replies: list[Reply] = []
+        """By number."""
+        self._numbers: dict[Reply, int] = {}
+
+    def number(self, reply: Reply) -> int:
+        """The number of a reply: equal replies have the same one."""
+        found = self._numbers.setdefault(reply, len(self.replies))
+        if found == len(self.replies):
+            self.replies.append(reply)
+        return found
+
+
+def parts(grid: Grid) -> Iterator[tuple[Grid, ...]]:
+    """A grid as grids in which only heads, query length and LSE vary; those of one arch and pair
+    of dtypes together, in the order of the grid."""
+    modes = (grid.persistent, grid.causal, grid.cp_round_robin, grid.batches, grid.page_sizes)
+    for arch, pair in product(grid.archs, grid.dtypes):
+        yield tuple(
+            replace(
+                grid,
+                archs=(arch,),
+                dtypes=(pair,),
+                persistent=(persistent,),
+                causal=(causal,),
+                cp_round_robin=(cprr,),
+                batches=(batch,),
+                page_sizes=(page,),
+            )
+            for persistent, causal, cprr, batch, page in product(*modes)
+        )
+
+
+Step = Callable[[], None]
+Asked = tuple[Hashable, ...]
+"""The name of a method of a side, and what it is to be called with."""
+
+
+class Side(Protocol):
+    """What is asked of a source, wherever it is asked."""
+
+    @property
+    def answers(self) -> Answers: ...
+
+    def ahead(self, asked: Iterable[Asked]) -> None:
+        """Tells what will be asked. One that is asked elsewhere begins with it."""
+        ...
+
+    def rows(self, part: Grid, step: Step = ...) -> Sequence[Row]:
+        """The replies to one of the ``parts`` of a grid, a row for each head count. ``step`` may
+        be called for each shape.
+
+        Raises:
+            SourceError: a file cannot be read.
+        """
+        ...
+
+    def reply(self, shape: DecodeShape) -> Reply:
+        """What a caller notices."""
+        ...
+
+    def decide(self, shape: DecodeShape) -> Decision:
+        """The whole answer, with its proof."""
+        ...
+
+    def pad(self, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
+        """The head count that the resolver launches a shape with."""
+        ...
+
+
+def side_of(answers: Any, book: Book) -> Side:
+    """A source as a side, its replies numbered by a book."""
+    elsewhere: Callable[[Book], Side] | None = getattr(answers, "side", None)
+    return Here(answers, book) if elsewhere is None else elsewhere(book)
+
+
+class Here:
+    """A source that is asked in this process. Where its stages can be asked apart, most head counts
+    are refused by the first ones, and the rest of the chain need not be evaluated."""
+
+    def __init__(self, answers: Answers, book: Book) -> None:
+        self.answers = answers
+        self.book = book
+        self._ask: Callable[..., StageOutcome] | None = getattr(answers, "ask", None)
+        self._tabled: Callable[[Grid, Book], list[Row] | None] = getattr(
+            answers, "reply_rows", lambda part, book: None
+        )
+
+    def ahead(self, asked: Iterable[Asked]) -> None:
+        """Nothing: it is asked when the answer is wanted."""
+
+    def rows(self, part: Grid, step: Step = lambda: None) -> Sequence[Row]:
+        """The replies to one of the ``parts`` of a grid, a row for each head count."""
+        found = self._tabled(part, self.book)
+        if found is None:
+            found = [tuple(self._row(replace(part, heads=(n,)), step)) for n in part.heads]
+        return found
+
+    def _row(self, part: Grid, step: Step) -> Iterator[int]:
+        number = self.book.number
+        for shape in replace(part, lse=part.lse[:1]).shapes():
+            # Sizing and planner do not look at whether the LSE is wanted.
+            refused = self._refusal(shape)
+            for lse in part.lse:
+                asked = shape if lse is shape.lse else replace(shape, lse=lse)
+                yield number(self.reply(asked) if refused is None else refused)
+                step()
+
+    def decide(self, shape: DecodeShape) -> Decision:
+        """The whole answer, with its proof."""
+        return self.answers.decide(shape)
+
+    def reply(self, shape: DecodeShape) -> Reply:
+        """What a caller notices."""
+        if self._ask is not None and shape.route is Route.ASM and not shape.persistent:
+            refused = self._first(shape, ("dispatcher",))
+            if refused is not None:
+                return refused
+        return reply_of(self.answers.decide(shape))
+
+    def pad(self, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
+        """The head count that the resolver launches a shape with."""
+        from mlaprobe.resolve import padded_num_heads
+
+        return padded_num_heads(
+            shape.num_heads,
+            capability=self.answers,
+            arch=shape.arch,
+            q_dtype=shape.q_dtype,
+            kv_dtype=shape.kv_dtype,
+            qlens=qlens,
+            lse=shape.lse,
+            page_size=shape.page_size,
+            causal=shape.causal,
+            cp_round_robin=shape.cp_round_robin,
+            batch=shape.batch,
+            persistent=shape.persistent,
+            env=shape.env,
+        )
+
+    def _refusal(self, shape: DecodeShape) -> Reply | None:
+        """The reply where sizing or planner refuses; ``None`` where none does, or that is not
+        known."""
+        if self._ask is None or shape.route is not Route.ASM or not shape.persistent:
+            return None
+        return self._first(shape, ("sizing", "planner"))
+
+    def _first(self, shape: DecodeShape, stages: tuple[str, ...]) -> Reply | None:
+        """The reply where one of these stages, the first in call order, refuses."""
+        assert self._ask is not None
+        for stage in stages:
+            outcome = self._ask(stage, shape)
+            if outcome.status == "rejected":
+                return Reply(verdict=Verdict.REJECTED, failure=outcome.failure)
+            if outcome.status not in _GOES_ON:
+                return None
+        return None
