@@ -72,6 +72,11 @@ class Finding:
         return self.evidence[0] if self.evidence else None
 
     @property
+    def deployments(self) -> tuple[str, ...]:
+        """The deployments that it hits, where some were asked about."""
+        return tuple(self.detail.get("deployments", ()))
+
+    @property
     def fingerprint(self) -> str:
         """The same for the same finding in another release, wherever it stands there."""
         text = "\0".join((self.rule.id, self.identity or self.message))

@@ -14,16 +14,15 @@ from typing import Any
 import pytest
 import yaml
 
+from mlaprobe.capability import probe
 from mlaprobe.cli.check import check
-from tests.findings.pairs import fold_32
-from tests.trees import today
-from tests.trees.common import write
+from mlaprobe.snapshot.making import make
+from mlaprobe.snapshot.scope import Scope
+from tests.trees import repository
+from tests.trees.repository import AGAIN, CHANGE, FOLDED, KIMI, NATIVE, SERVED
 
 ROOT = Path(__file__).resolve().parent.parent
-DEPLOYMENTS = """\
-deployments:
-  - {name: "kimi-k2.5-tp2-fp8", model: kimi-k2.5, arch: gfx950, dtype: fp8/fp8, tp: 2}
-"""
+SMALL = Scope(archs=("gfx950",), heads=(16, 32, 64), qlens=(1,), page_sizes=(1,))
 
 
 def read(name: str) -> Any:
@@ -34,20 +33,33 @@ ACTION = read("action.yml")
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an AITER of our own text, and a pin of two of its releases."""
+    folder = tmp_path_factory.mktemp("work")
+    (folder / "aiter").mkdir()
+    repository.bumped(folder / "aiter")
+    for tag in (NATIVE, FOLDED):
+        with probe(f"{folder / 'aiter'}@{tag}") as capability:
+            (folder / f"{tag}.pin").write_text(make(capability, scope=SMALL), encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
-def work(tmp_path: Path) -> Path:
-    """A repository that pins an AITER."""
-    write(tmp_path / "old", today.tree())
-    write(tmp_path / "new", fold_32())
-    (tmp_path / "served.yaml").write_text(DEPLOYMENTS, encoding="utf-8")
+def work(made: Path, tmp_path: Path) -> Path:
+    """A repository that pins that AITER."""
+    for each in made.iterdir():
+        (tmp_path / each.name).symlink_to(each)
+    (tmp_path / "served.yaml").write_text(SERVED, encoding="utf-8")
     return tmp_path
 
 
 def environment(work: Path) -> dict[str, str]:
-    """What a runner gives to a step, with this environment's mlaprobe first."""
+    """What a runner gives to a step, with this environment's mlaprobe first: this checkout's."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     return {
         "PATH": path,
+        "PYTHONPATH": str(ROOT),
         "HOME": str(work),
         "GITHUB_STEP_SUMMARY": str(work / "summary.md"),
         "GITHUB_OUTPUT": str(work / "output"),
@@ -73,24 +85,41 @@ def run_check(work: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(("old", "new", "code"), [("old", "new", 10), ("new", "old", 0)])
+BUMPS = ((f"{NATIVE}.pin", f"aiter@{FOLDED}", 10), (f"{FOLDED}.pin", f"aiter@{AGAIN}", 0))
+
+
+@pytest.mark.parametrize(("old", "new", "code"), BUMPS)
 def test_check_step(work: Path, old: str, new: str, code: int) -> None:
     done = run_check(work, pin=old, aiter=new, deployments="served.yaml", junit="j.xml")
     assert (done.returncode, done.stderr) == (0, ""), "the last step passes the answer on"
     assert (work / "output").read_text(encoding="utf-8") == f"exit-code={code}\n"
     summary = (work / "summary.md").read_text(encoding="utf-8")
     assert summary.startswith("## mlaprobe check\n")
-    assert "kimi-k2.5-tp2-fp8" in summary
     (log,) = json.loads((work / "mlaprobe.sarif").read_text(encoding="utf-8"))["runs"]
     assert log["tool"]["driver"]["name"] == "mlaprobe"
-    assert (work / "j.xml").is_file()
+    shown = {
+        "annotations": done.stdout,
+        "summary": summary.replace("\\", ""),
+        "sarif": json.dumps(log),
+        "junit": (work / "j.xml").read_text(encoding="utf-8").replace("&gt;", ">"),
+    }
+    for name, text in shown.items():
+        assert (CHANGE in text) is (code == 10), name
+        assert KIMI in text, name
     assert ("::warning title=slower%3A" in done.stdout) is (code == 10)
 
 
 def test_check_step_with_a_mistake(work: Path) -> None:
-    done = run_check(work, pin="nowhere", aiter="new")
+    done = run_check(work, pin="nowhere", aiter="aiter")
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
+
+
+def test_check_step_that_would_check_nothing(work: Path) -> None:
+    """An input from a variable that was not set."""
+    done = run_check(work, pin=f"{NATIVE}.pin", aiter=f"aiter@{FOLDED}", fail_on="")
+    assert done.returncode == 2
+    assert "--fail-on" in done.stderr
 
 
 def test_inputs_cannot_run_anything(work: Path) -> None:
@@ -125,12 +154,14 @@ def test_the_action_knows_the_command() -> None:
 HOOKS = {hook["id"]: hook for hook in read(".pre-commit-hooks.yaml")}
 
 
+SERVES = ("--deployments", "served.yaml")
+
+
 @pytest.mark.parametrize(
     ("hook", "args", "code"),
     [
-        ("mlaprobe-check", ("--pin", "old", "--aiter", "new", "--deployments", "served.yaml"), 10),
-        ("mlaprobe-check", ("--pin", "new", "--aiter", "old", "--deployments", "served.yaml"), 0),
-        ("mlaprobe-findings", ("--aiter", "old", "--rule", "MLA007"), 0),
+        *(("mlaprobe-check", ("--pin", p, "--aiter", a, *SERVES), code) for p, a, code in BUMPS),
+        ("mlaprobe-findings", ("--aiter", f"aiter@{NATIVE}", "--rule", "MLA007"), 0),
     ],
 )
 def test_hooks(work: Path, hook: str, args: tuple[str, ...], code: int) -> None:
@@ -145,6 +176,9 @@ def test_hooks(work: Path, hook: str, args: tuple[str, ...], code: int) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (code, "")
+    if hook == "mlaprobe-check":
+        assert (f"x {CHANGE}" in done.stdout) is (code == 10)
+        assert f"hits: {KIMI}" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ def _annotation(finding: Finding) -> str:
     if place is not None:
         properties |= {"file": place.file, "line": str(place.line), "col": str(place.column)}
         text += f"\n{place.file}:{place.line}: {place.text}"
+    if finding.deployments:
+        text += f"\nhits: {', '.join(finding.deployments)}"
     if finding.waiver:
         text += f"\nwaived: {finding.waiver}"
     named = ",".join(f"{name}={_property(value)}" for name, value in properties.items())

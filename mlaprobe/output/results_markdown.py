@@ -69,7 +69,7 @@ def _change(finding: Finding) -> list[str]:
         _place(detail["old_evidence"]),
         _place(detail["new_evidence"]),
         "" if pad is None else f"{pad['old']} -> {pad['new']}".replace("->", "→"),
-        ", ".join(map(markdown, detail["deployments"])),
+        ", ".join(map(markdown, finding.deployments)),
     ]
 
 

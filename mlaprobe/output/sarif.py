@@ -67,7 +67,7 @@ def _result(finding: Finding, order: dict[str, int]) -> Row:
         "ruleId": finding.rule.id,
         "ruleIndex": order[finding.rule.id],
         "level": _LEVELS[finding.level],
-        "message": {"text": finding.message},
+        "message": {"text": _message(finding)},
         "partialFingerprints": {FINGERPRINT: finding.fingerprint},
     }
     if finding.evidence:
@@ -77,9 +77,21 @@ def _result(finding: Finding, order: dict[str, int]) -> Row:
         row["relatedLocations"] = [{"id": at, **_location(each)} for at, each in others]
     if finding.waiver is not None:
         row["suppressions"] = [{"kind": "external", "justification": finding.waiver}]
+    properties: Row = {}
     if finding.shape is not None:
-        row["properties"] = {"shape": shape_row(finding.shape)}
+        properties["shape"] = shape_row(finding.shape)
+    if finding.deployments:
+        properties["deployments"] = list(finding.deployments)
+    if properties:
+        row["properties"] = properties
     return row
+
+
+def _message(finding: Finding) -> str:
+    """What code scanning shows of it: the properties are for programs."""
+    if not finding.deployments:
+        return finding.message
+    return f"{finding.message} (hits {', '.join(finding.deployments)})"
 
 
 def _location(evidence: Evidence) -> Row:

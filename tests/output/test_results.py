@@ -159,6 +159,14 @@ def test_sarif_of_what_is_waived() -> None:
     assert waived[0]["suppressions"][0]["justification"] == "known, see the ticket"
 
 
+def test_sarif_says_which_deployments_are_hit() -> None:
+    (run,) = json.loads(sarif(EVERY["check"]))["runs"]
+    hit = [result for result in run["results"] if "deployments" in result["properties"]]
+    assert [each["ruleId"] for each in hit] == ["slower"]
+    assert hit[0]["properties"]["deployments"] == ["kimi-k2.5-tp2-fp8"]
+    assert hit[0]["message"]["text"].endswith("native -> fold 2 (hits kimi-k2.5-tp2-fp8)")
+
+
 # --- JUnit ---------------------------------------------------------------------------------------
 
 
@@ -195,6 +203,13 @@ def test_github_escapes() -> None:
     assert "%2C a%3Ab" in head, "a comma and a colon would end a property"
     assert "%250A%0D%0A" in data
     assert ":" in data, "data keeps its colons"
+
+
+def test_github_says_which_deployments_are_hit() -> None:
+    hit = [line for line in github(EVERY["check"]).splitlines() if "%0Ahits: " in line]
+    assert len(hit) == 1
+    assert hit[0].startswith("::warning title=slower%3A")
+    assert hit[0].endswith("%0Ahits: kimi-k2.5-tp2-fp8")
 
 
 def test_github_levels() -> None:
