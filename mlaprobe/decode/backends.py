@@ -7,7 +7,7 @@ from importlib import import_module
 
 from mlaprobe.decode.interface import Backend, DecodeError
 from mlaprobe.decode.problem import Problem
-from mlaprobe.errors import MlaprobeError, UsageError
+from mlaprobe.errors import UsageError
 from mlaprobe.padplan import PadPlan
 
 AUTO = "auto"
@@ -31,12 +31,18 @@ def backend(name: str) -> Backend:
             f"unknown back end {name!r}", hint=f"use one of {', '.join((AUTO, *NAMES))}"
         )
     try:
-        found: Backend = import_module(f"mlaprobe.decode.{name}_backend").BACKEND
+        return _loaded(name)
     except ImportError as error:
-        raise DecodeError(
-            f"the {name} back end needs {error.name or 'a package'}, which is not installed here"
-        ) from None
+        raise DecodeError(f"the {name} back end cannot be used: {_lacks(error)}") from None
+
+
+def _loaded(name: str) -> Backend:
+    found: Backend = import_module(f"mlaprobe.decode.{name}_backend").BACKEND
     return found
+
+
+def _lacks(error: ImportError) -> str:
+    return f"it needs {error.name or 'a package'}, which is not installed here"
 
 
 def choose(name: str, problem: Problem, plan: PadPlan) -> tuple[Backend, tuple[str, ...]]:
@@ -67,9 +73,9 @@ def choose(name: str, problem: Problem, plan: PadPlan) -> tuple[Backend, tuple[s
 def _candidates(problem: Problem, plan: PadPlan) -> Iterator[tuple[Backend | None, str | None]]:
     for name in NAMES:
         try:
-            found = backend(name)
-        except MlaprobeError as error:
-            yield None, error.message
+            found = _loaded(name)
+        except ImportError as error:
+            yield None, f"{name}: {_lacks(error)}"
             continue
         reason = found.unfit(problem, plan)
         yield found, None if reason is None else f"{name}: {reason}"

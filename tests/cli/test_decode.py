@@ -89,6 +89,25 @@ def test_a_wrong_result_is_exit_10(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
+@pytest.fixture
+def no_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)
+    for name in [name for name in sys.modules if name.startswith("mlaprobe.decode.triton_")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+@pytest.mark.usefixtures("torch", "fake", "no_triton")
+def test_why_a_back_end_was_not_taken(run: Run) -> None:
+    """Each is named once."""
+    done = _decode(run, "--heads 16 --dtype bf16/bf16")
+    assert done.code == 0
+    assert "\n            not triton: it needs triton, which is not installed here\n" in done.out
+    done = _decode(run, "--heads 16 --dtype bf16/bf16 --backend triton")
+    assert (done.code, done.out) == (1, "")
+    said = "error: the triton back end cannot be used: it needs triton, which is not installed here"
+    assert done.err.splitlines()[-2] == said
+
+
 @pytest.mark.usefixtures("torch", "fake")
 @pytest.mark.parametrize(
     ("words", "code", "says"),
