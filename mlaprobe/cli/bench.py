@@ -38,6 +38,8 @@ Examples:
 
 A profile is written for each pair of dtypes. Its arch is that of the GPU it was measured on, so
 that figures of another GPU are not taken for an AMD one's.
+
+Exit codes: 0 something was measured, 1 everything failed, 2 wrong usage.
 """
 _Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 
@@ -81,22 +83,21 @@ def bench(
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
-) -> None:
+) -> int:
     """Times decodes as they are and padded, in turn, over head counts, KV lengths, batches, query
     lengths and dtypes; says from which KV length on padding is faster; writes a cost profile.
 
     An interrupted sweep goes on where it stopped: what --results holds is not measured again.
     """
-    _run(ctx.params, time.monotonic())
+    return _run(ctx.params, time.monotonic())
 
 
-def _run(given: dict[str, Any], start: float) -> None:
+def _run(given: dict[str, Any], start: float) -> int:
     from pathlib import Path
 
-    from mlaprobe.cli import common, emit, machine
+    from mlaprobe.cli import common, machine
+    from mlaprobe.decode.bench import FAILED
     from mlaprobe.decode.benchfile import environment, load
-    from mlaprobe.output.bench_data import bench_json
-    from mlaprobe.output.bench_text import bench as lines_of
 
     common.parse_choice("--format", given["format"], FORMATS)
     sweep = _sweep(given, machine.device(given["device"]))
@@ -110,17 +111,33 @@ def _run(given: dict[str, Any], start: float) -> None:
     points = [held[case] for case in sweep.cases if case in held]
     left = len(sweep.cases) - len(points)
     written = _write_profiles(points, around, folder)
+    _show(given, points, left, around, written)
+    # A back end that cannot run here, for example: whoever waits for figures has none.
+    return 1 if points and all(point.status == FAILED for point in points) else 0
+
+
+def _show(
+    given: dict[str, Any],
+    points: list[Point],
+    left: int,
+    around: dict[str, Any],
+    written: tuple[str, ...],
+) -> None:
+    from mlaprobe.cli import emit
+
     if given["format"] == "json":
+        from mlaprobe.output.bench_data import bench_json
+
         emit.write([bench_json(points, left, around, written)], given["output"])
-        return
-    if given["format"] == "svg":
+    elif given["format"] == "svg":
         from mlaprobe.output.bench_svg import bench_svg
 
         emit.write([bench_svg(points, around)], given["output"])
-        return
-    wide = emit.width(given["output"])
-    lines = lines_of(points, left, around, written, width=wide)
-    emit.write_lines(lines, given["output"])
+    else:
+        from mlaprobe.output.bench_text import bench as lines_of
+
+        lines = lines_of(points, left, around, written, width=emit.width(given["output"]))
+        emit.write_lines(lines, given["output"])
 
 
 def _measure(

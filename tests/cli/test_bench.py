@@ -94,6 +94,12 @@ def test_what_failed_is_said_and_tried_again(run: Run, monkeypatch: pytest.Monke
     assert "failed" not in _bench(run).out
 
 
+def test_a_back_end_that_cannot_run_here_measures_nothing(run: Run) -> None:
+    done = _bench(run, "--backend", "triton")
+    assert done.code == 1, "all of it failed"
+    assert "failed: bf16/bf16 qlen 1 batch 1 KV tokens 8 heads 16: the triton back end" in done.out
+
+
 def test_what_had_no_memory_is_left_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlaprobe.decode.memory import OutOfMemoryError
 
