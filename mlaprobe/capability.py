@@ -26,7 +26,8 @@ from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.stages.base import Absent
 from mlaprobe.stages.dispatcher import Dispatched, Dispatcher
 from mlaprobe.stages.gluon import Gluon, GluonQuestion
-from mlaprobe.stages.host import Host, HostQuestion
+from mlaprobe.stages.host import Host
+from mlaprobe.stages.hostcall import HostQuestion
 from mlaprobe.stages.kernels import Tables
 from mlaprobe.stages.planner import Planner, PlannerQuestion
 from mlaprobe.stages.reducer import Reducer

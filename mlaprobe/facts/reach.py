@@ -14,7 +14,8 @@ from itertools import product
 from mlaprobe.capability import Capability
 from mlaprobe.reading.table import TableRow
 from mlaprobe.shape import DecodeShape, Dtype
-from mlaprobe.stages.host import Host, HostQuestion
+from mlaprobe.stages.host import Host
+from mlaprobe.stages.hostcall import HostQuestion
 
 HEADS = tuple(range(1, 257))
 QLENS = tuple(range(1, 17))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.ir import Function, Param, Span
 from mlaprobe.reading.machine import Failed, Run
-from mlaprobe.reading.operators import convert
 from mlaprobe.reading.values import Closure, Pointer, Record, Ref, Unknown
 
 Frame = dict[str, Any]

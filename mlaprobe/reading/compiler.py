@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from mlaprobe.reading import calls, expressions, statements
+from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.cppbuiltins import message_of
 from mlaprobe.reading.cpptypes import zero_of
 from mlaprobe.reading.ir import CType, Function, Name, Node, Param, Span
 from mlaprobe.reading.machine import MAX_DEPTH, Abandon, Failed, Machine, memo_key
-from mlaprobe.reading.operators import convert
 from mlaprobe.reading.scope import FunctionScope, Scope
 from mlaprobe.reading.statements import Returned
 from mlaprobe.reading.values import (

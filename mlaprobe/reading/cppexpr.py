@@ -12,7 +12,7 @@ from mlaprobe.reading.cpptypes import parse_type
 from mlaprobe.reading.ir import CType, Node
 
 if TYPE_CHECKING:
-    from mlaprobe.reading.cppstmt import Translator
+    from mlaprobe.reading.cpptranslate import Translator
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 _FLOAT = re.compile(r"(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[fFlL]?")

@@ -9,9 +9,10 @@ from typing import Any
 from mlaprobe.reading import boolean, callables, displays, ir, places
 from mlaprobe.reading.attributes import attribute, subscript
 from mlaprobe.reading.calls import Braced
+from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import truth
-from mlaprobe.reading.operators import ARITHMETIC, COMPARE, binary, convert, negate, unary
+from mlaprobe.reading.operators import ARITHMETIC, COMPARE, binary, negate, unary
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Closure, EnumType, Model, Pointer, Record, Ref, Unknown
 

@@ -1,4 +1,4 @@
-"""Operators, conversions and comparisons over known and unknown values."""
+"""Operators and comparisons over known and unknown values."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from mlaprobe.reading.ir import CType, Span
+from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.symbols import Condition, Sym, plain
-from mlaprobe.reading.values import EnumMember, Model, Record, Unknown
+from mlaprobe.reading.values import EnumMember, Model, Unknown
 
 INT_MAX = 2**31 - 1
 LONGEST = 100_000
@@ -85,7 +85,7 @@ def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
     unknown = next((s for s in (left, right) if isinstance(s, Unknown)), None)
     if unknown is not None:
         return unknown.derive(op, left, right)
-    sides = [_number(_value(s)) for s in (left, right)]
+    sides = [plain_number(_value(s)) for s in (left, right)]
     if not all(type(s) in (int, bool, float) for s in sides):
         return binary(op, plain(left), plain(right), span)
     sym: Sym = left if type(left) is Sym else right
@@ -117,7 +117,7 @@ def _arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> An
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         known = left if isinstance(left, Unknown) else right
         return known.derive(op, left, right)
-    left, right = _number(left), _number(right)
+    left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return _compute(op, left, right, span, unsigned)
     if op == "+" and type(left) is type(right) and isinstance(left, (str, tuple, list)):
@@ -135,7 +135,8 @@ def _too_long(span: Span) -> Unknown:
     return Unknown("a text or list too long to follow", span)
 
 
-def _number(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
+    """The number that an enumerator without a scope converts to; any other value as it is."""
     if isinstance(value, EnumMember) and not value.scoped and value.value is not None:
         return value.value
     return value
@@ -169,10 +170,12 @@ def _compute(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
 def compare(op: str, left: Any, right: Any, span: Span) -> Any:
     """A comparison; unequal kinds that the language would convert are unknown, not unequal."""
     if type(left) is Sym or type(right) is Sym:
-        sides = [_number(_value(s)) for s in (left, right)]
+        sides = [plain_number(_value(s)) for s in (left, right)]
         if all(type(s) in (int, bool, float) for s in sides):
             sym: Sym = left if type(left) is Sym else right
-            return sym.compare(op, *(s if type(s) is Sym else _number(s) for s in (left, right)))
+            return sym.compare(
+                op, *(s if type(s) is Sym else plain_number(s) for s in (left, right))
+            )
         if any(isinstance(s, Unknown) for s in sides):
             return _compare_unknown(op, left, right)
         if op in ("==", "!=") and any(isinstance(s, Model) for s in sides):
@@ -185,7 +188,7 @@ def compare(op: str, left: Any, right: Any, span: Span) -> Any:
         return equals(left, right, span)
     if op == "!=":
         return negate(equals(left, right, span))
-    left, right = _number(left), _number(right)
+    left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return COMPARE[op](left, right)
     if type(left) is type(right) and isinstance(left, (str, tuple, list, set, frozenset)):
@@ -198,11 +201,11 @@ def compare(op: str, left: Any, right: Any, span: Span) -> Any:
 
 def condition(op: str, left: Any, right: Any) -> Condition | bool | None:
     """A comparison with a symbol, not asked yet; ``None`` where numbers do not settle it."""
-    sides = [_number(_value(s)) for s in (left, right)]
+    sides = [plain_number(_value(s)) for s in (left, right)]
     if not all(type(s) in (int, bool, float) for s in sides):
         return None
     sym: Sym = left if type(left) is Sym else right
-    return sym.condition(op, *(s if type(s) is Sym else _number(s) for s in (left, right)))
+    return sym.condition(op, *(s if type(s) is Sym else plain_number(s) for s in (left, right)))
 
 
 def membership(container: Any, item: Sym) -> Condition | bool | None:
@@ -250,7 +253,7 @@ def equals(left: Any, right: Any, span: Span) -> Any:
         return _from_model(left.equals(right), span)
     if isinstance(right, Model):
         return _from_model(right.equals(left), span)
-    left, right = _number(left), _number(right)
+    left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return left == right
     if isinstance(left, SEQUENCES) and type(left) is type(right):
@@ -396,7 +399,7 @@ def unary(op: str, value: Any, span: Span) -> Any:
         return value if op == "+" else unary(op, value.pin(), span)
     if isinstance(value, Unknown):
         return value.derive(op)
-    value = _number(value)
+    value = plain_number(value)
     if isinstance(value, NUMBERS):
         if op == "-":
             return -value
@@ -405,55 +408,6 @@ def unary(op: str, value: Any, span: Span) -> Any:
         if isinstance(value, int):
             return ~value
     return Unknown(f"{op} of a {_kind(value)}", span)
-
-
-def convert(value: Any, ctype: CType, span: Span) -> Any:
-    """A value stored in a C++ variable of a type."""
-    if ctype.pointer or ctype.kind in ("auto", "string", "void"):
-        return value
-    if isinstance(value, Record):
-        return value if ctype.ref else value.copy()
-    if isinstance(value, Unknown) or ctype.kind == "other":
-        return value
-    if type(value) is Sym:
-        return _convert_symbol(value, ctype, span)
-    if ctype.kind == "bool":
-        return truth(value)
-    value = _number(value)
-    if ctype.kind == "float":
-        return float(value) if isinstance(value, NUMBERS) else value
-    if isinstance(value, float):
-        if not abs(value) < 2**63:
-            return Unknown("a float out of range of an integer", span)
-        value = int(value)
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, int):
-        return _fit(value, ctype, span)
-    return value
-
-
-def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Any:
-    if ctype.kind == "bool":
-        return truth(value)
-    if ctype.kind == "float":
-        return value
-    if type(value.value) is not int:
-        return convert(value.pin(), ctype, span)
-    bits = ctype.bits
-    low, high = (0, (1 << bits) - 1)
-    if ctype.kind != "unsigned":
-        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    return value if value.fits(low, high) else convert(value.value, ctype, span)
-
-
-def _fit(value: int, ctype: CType, span: Span) -> Any:
-    bits = ctype.bits
-    if ctype.kind == "unsigned":
-        inside = 0 <= value < 1 << bits
-    else:
-        inside = -(1 << (bits - 1)) <= value < 1 << (bits - 1)
-    return value if inside else Unknown(f"{value} does not fit in {ctype.name}", span)
 
 
 def _kind(value: Any) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced
+from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.ir import CType, Node
 from mlaprobe.reading.machine import Abandon, Failed
-from mlaprobe.reading.operators import convert
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import plain
 from mlaprobe.reading.values import (

@@ -9,18 +9,16 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mlaprobe.reading import boolean, ir, loops
-from mlaprobe.reading.calls import Braced
-from mlaprobe.reading.cpptypes import zero_of
+from mlaprobe.reading import boolean, declarations, ir, loops
 from mlaprobe.reading.displays import text_of
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.operators import binary, equals
-from mlaprobe.reading.places import adapter, compile_place, compile_store
+from mlaprobe.reading.places import compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
 from mlaprobe.reading.symbols import joined
-from mlaprobe.reading.values import Builtin, CaughtError, Closure, Record, SettingsBase, Unknown
+from mlaprobe.reading.values import CaughtError, Unknown
 from mlaprobe.reading.walk import assigned_names, declared_names, written_names
 
 if TYPE_CHECKING:
@@ -60,112 +58,6 @@ def compile_statement(unit: Unit, node: Node, scope: Scope) -> Exec:
     if handler is None:
         return _opaque(unit, ir.OpaqueStmt(node.span, type(node).__name__, (), True), scope)
     return handler(unit, node, scope)
-
-
-def _decl(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
-    from mlaprobe.reading.expressions import compile_expression
-
-    ctype, span = node.type, node.span
-    place = None
-    if ctype.ref and node.init is not None and unit.lang == "cpp":
-        place = compile_place(unit, node.init, scope)
-    init = compile_expression(unit, node.init, scope) if node.init is not None else None
-    slot = scope.declare(node.name, ctype)
-    adapt = adapter(unit, ctype, span)
-    changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
-    if node.static and not ctype.const and node.name in changed:
-        return _kept(node, slot)
-    if init is None:
-        return _default_init(unit, node, slot)
-    if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
-        init = _by_value(node.init, init, scope)
-    machine, traced = unit.machine, unit.traced
-    compiler, module = unit.compiler, unit.module
-
-    def run(e: Frame) -> Any:
-        bound = place(e) if place is not None else None
-        if bound is not None:
-            e[slot] = bound
-            if traced:
-                machine.run.trace.append((node, bound.load()))
-            return None
-        value = init(e)
-        if isinstance(value, Braced):
-            if not value.items and ctype.kind != "other":
-                value = zero_of(ctype, span)
-            else:
-                value = compiler.construct_named(ctype, value.items, module, span)
-        e[slot] = value if adapt is None else adapt(value)
-        if traced:
-            machine.run.trace.append((node, e[slot]))
-        return None
-
-    return run
-
-
-def _kept(node: ir.Decl, slot: str) -> Exec:
-    """A static variable that is written: what earlier calls have left in it is not known."""
-    unknown = Unknown(f"{node.name} keeps its value between calls", node.span)
-
-    def run(e: Frame) -> Any:
-        e[slot] = unknown
-        return None
-
-    return run
-
-
-def _by_value(node: Node | None, init: Exec, scope: Scope) -> Exec:
-    """``auto x = object;`` copies; a variable that may be a pointer to an object is one."""
-    copies = isinstance(node, (ir.Attr, ir.Deref, ir.Index))
-    if isinstance(node, ir.Name):
-        found = scope.find(node.id)
-        ctype = found[2] if found is not None else None
-        copies = ctype is not None and (ctype.ref or ctype.kind == "other") and not ctype.pointer
-    if not copies:
-        return init
-
-    def run(e: Frame) -> Any:
-        value = init(e)
-        return value.copy() if isinstance(value, Record) else value
-
-    return run
-
-
-def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Exec:
-    ctype, span, module, compiler = node.type, node.span, unit.module, unit.compiler
-    if ctype.kind != "other" or ctype.pointer:
-        empty: Any = "" if ctype.kind == "string" else Unknown(f"{node.name} has no value", span)
-        if node.static and ctype.kind != "string":
-            empty = zero_of(ctype, span)
-
-        def plain(e: Frame) -> Any:
-            e[slot] = empty
-            return None
-
-        return plain
-
-    def run(e: Frame) -> Any:
-        e[slot] = compiler.construct_named(ctype, (), module, span)
-        return None
-
-    return run
-
-
-def _unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Exec:
-    from mlaprobe.reading.expressions import compile_expression
-
-    init = compile_expression(unit, node.init, scope)
-    for name in node.names:
-        scope.declare(name)
-    names = tuple(ir.Name(node.span, n) for n in node.names)
-    store = compile_store(unit, ir.Sequence(node.span, "tuple", names), scope)
-
-    def run(e: Frame) -> Any:
-        value = init(e)
-        store(e, value.items if isinstance(value, Braced) else value)
-        return None
-
-    return run
 
 
 def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Exec:
@@ -441,49 +333,6 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
     return None if unsure else False
 
 
-def _define(unit: Unit, node: ir.Define, scope: Scope) -> Exec:
-    name = ir.Name(node.span, node.function.name)
-    store = compile_store(unit, name, scope)
-    function, module = node.function, unit.module
-
-    def run(e: Frame) -> Any:
-        store(e, Closure(function, module, e, scope))
-        return None
-
-    return run
-
-
-def _local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Exec:
-    """A class whose objects are its attributes, as long as its bases add nothing else."""
-    from mlaprobe.reading.expressions import compile_expression
-
-    store = compile_store(unit, ir.Name(node.span, node.name), scope)
-    bases = tuple(compile_expression(unit, base, scope) for base in node.bases)
-    attributes = tuple((n, compile_expression(unit, v, scope)) for n, v in node.attributes)
-    name, span = node.name, node.span
-
-    def run(e: Frame) -> Any:
-        if all(isinstance(base(e), SettingsBase) for base in bases):
-            fields = {n: value(e) for n, value in attributes}
-            store(e, Builtin(name, lambda run, args, kwargs, span: Record(name, dict(fields))))
-        else:
-            store(e, Unknown(f"the class {name} is not followed", span))
-        return None
-
-    return run
-
-
-def _import(unit: Unit, node: ir.Import, scope: Scope) -> Exec:
-    store = compile_store(unit, ir.Name(node.span, node.alias), scope)
-    machine, module = unit.machine, unit.module
-
-    def run(e: Frame) -> Any:
-        store(e, module.import_name(machine.run, node.module, node.name, node.span))
-        return None
-
-    return run
-
-
 def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Exec:
     stores = [
         compile_store(unit, ir.Name(node.span, n), scope)
@@ -504,8 +353,8 @@ def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Exec:
 
 
 _HANDLERS: dict[type, Callable[[Unit, Any, Scope], Exec]] = {
-    ir.Decl: _decl,
-    ir.Unpack: _unpack,
+    ir.Decl: declarations.declare,
+    ir.Unpack: declarations.unpack,
     ir.Assign: _assign,
     ir.ExprStmt: _expression,
     ir.Block: _block,
@@ -518,8 +367,8 @@ _HANDLERS: dict[type, Callable[[Unit, Any, Scope], Exec]] = {
     ir.Check: _check,
     ir.Throw: _throw,
     ir.Try: _try,
-    ir.Define: _define,
-    ir.LocalClass: _local_class,
-    ir.Import: _import,
+    ir.Define: declarations.define,
+    ir.LocalClass: declarations.local_class,
+    ir.Import: declarations.imported,
     ir.OpaqueStmt: _opaque,
 }

@@ -17,6 +17,7 @@ from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import DecodeShape, Failure, StageOutcome
 from mlaprobe.stages.base import how_failed, place_evidence, proof, why_unknown
+from mlaprobe.stages.batches import batch_condition, plus_one
 from mlaprobe.stages.bindings import bound
 from mlaprobe.stages.evidence import LazyEvidence, Trace
 from mlaprobe.stages.pyfunction import PythonFunction
@@ -121,7 +122,7 @@ class Dispatcher:
         int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
         pages = binary("*", _pages(page_size), requests, ir.NOWHERE)
         persistent = shape.persistent
-        indptr = Tensor("qo_indptr", (_plus_one(batch),), int32)
+        indptr = Tensor("qo_indptr", (plus_one(batch),), int32)
         work = Tensor("work", (2,), DtypeToken("u64")) if persistent else None
         some = Tensor("metadata", (Unknown("metadata", free="data"),), int32)
         partial = Tensor("reduce_partial_map", (600,), int32) if persistent else None
@@ -360,44 +361,6 @@ def refusal(failure: Failed) -> str:
 
 def _unknown(reason: str) -> Dispatched:
     return Dispatched(outcome=StageOutcome(stage=STAGE, status="unknown", message=reason))
-
-
-def batch_condition(gate: Unknown) -> str:
-    """A gate on the batch size as people write it."""
-    key = gate.key
-    negated = False
-    while isinstance(key, tuple) and key and key[0] == "not":
-        key, negated = key[1], not negated
-    if isinstance(key, tuple) and len(key) == 3 and key[0] == "<":
-        limit = key[2]
-        if isinstance(limit, tuple) and limit[0] == "int":
-            return f"from batch {limit[1]} on"
-    return "for some batch sizes"
-
-
-def _plus_one(batch: Any) -> Any:
-    """The length of an index pointer over a batch; subtracting 1 gives the batch back."""
-    if type(batch) is int:
-        return batch + 1
-    return _BatchPlusOne(batch)
-
-
-class _BatchPlusOne(Unknown):
-    """``batch + 1`` for an unset batch size."""
-
-    __slots__ = ("batch",)
-
-    def __init__(self, batch: Unknown) -> None:
-        super().__init__(batch.reason, batch.span, key=("batch+1",), free="batch")
-        self.batch = batch
-
-    def derive(self, op: str, *operands: Any) -> Unknown:
-        if op == "-" and len(operands) == 2 and operands[0] is self:
-            one = operands[1]
-            if type(one) is int and one == 1:
-                batch: Unknown = self.batch
-                return batch
-        return super().derive(op, *operands)
 
 
 _FLAGS = ("lse", "causal")

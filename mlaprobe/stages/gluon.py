@@ -12,7 +12,7 @@ from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import Dtype, StageOutcome
 from mlaprobe.stages.base import how_failed, place_evidence, proof, why_unknown
-from mlaprobe.stages.dispatcher import batch_condition
+from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.evidence import LazyEvidence, Trace
 from mlaprobe.stages.pyfunction import PythonFunction
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for

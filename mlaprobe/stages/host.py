@@ -7,15 +7,14 @@ Either way the answer is the kernel that is launched, or the check that fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.loops import LOOKUP
 from mlaprobe.reading.machine import Failed, Outcome, Run
-from mlaprobe.reading.operators import binary
 from mlaprobe.reading.values import Closure, EnumMember, Unknown
-from mlaprobe.shape import Dtype, Evidence, Kernel, StageOutcome
+from mlaprobe.shape import Evidence, Kernel, StageOutcome
 from mlaprobe.stages.base import (
     Unreadable,
     arguments,
@@ -26,30 +25,10 @@ from mlaprobe.stages.base import (
     why_unknown,
 )
 from mlaprobe.stages.evidence import LazyEvidence, Trace, evidence
+from mlaprobe.stages.hostcall import STAGE, HostQuestion, family, inputs_of, values_of
 from mlaprobe.stages.kernels import AsmKernel, Tables, kernel_externals
 from mlaprobe.stages.lifting import Lifted
-from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.world import World
-
-STAGE = "host"
-BATCH, SPLITS = 2, 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostQuestion:
-    """What the entry point is called with, all tensors valid."""
-
-    arch: str
-    q_dtype: Dtype
-    kv_dtype: Dtype
-    num_heads: int
-    qlen: int
-    persistent: bool = True
-    lse: bool = False
-    causal: bool = True
-    cp_round_robin: bool = False
-    page_size: int = 1
-    env: tuple[tuple[str, str], ...] = ()
 
 
 class Host:
@@ -87,23 +66,23 @@ class Host:
 
     def _ask(self, question: HostQuestion) -> StageOutcome:
         function, roles = self._function.function, self.world.names.roles(STAGE)
-        inputs = _inputs(question)
+        inputs = inputs_of(question)
 
         def args(symbols: Mapping[str, Any]) -> tuple[Any, ...]:
-            return arguments(function, roles, _values(question, symbols))
+            return arguments(function, roles, values_of(question, symbols))
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return run.machine.call(run, self._function, args(symbols), {}, ir.NOWHERE)
 
         context = (question.arch, question.env)
-        outcomes = self.world.solve(_family(question), inputs, start, context)
+        outcomes = self.world.solve(family(question), inputs, start, context)
         return self._judge(context, outcomes, lambda: self._explore(context, args(inputs), True))
 
     def covering(self, question: HostQuestion) -> object | None:
         """The earlier run that answers a question, where there is one: questions of one run take
         the same path, to the same kernel."""
         context = (question.arch, question.env)
-        return self.world.covering(_family(question), _inputs(question), context)
+        return self.world.covering(family(question), inputs_of(question), context)
 
     def called(
         self,
@@ -283,16 +262,6 @@ class Host:
         return None
 
 
-def _family(question: HostQuestion) -> Hashable:
-    """What questions that can share a run have in common."""
-    return (STAGE, replace(question, num_heads=1, qlen=1, page_size=1, env=()))
-
-
-def _inputs(question: HostQuestion) -> dict[str, int]:
-    """The numbers of a question."""
-    return {"heads": question.num_heads, "qlen": question.qlen, "page_size": question.page_size}
-
-
 def kernel_pointer(types: tuple[str, ...]) -> Callable[[ir.Node], tuple[str, ir.Node] | None]:
     """Recognises the check that a kernel has been picked, in releases without a table: it tests
     a lone pointer, and reports a failure otherwise. The pointer's declaration is not at hand
@@ -378,47 +347,6 @@ def key_of(outcome: Outcome) -> tuple[tuple[str, Any], ...] | None:
             known = value[1].name if isinstance(value[1], EnumMember) else value[1]
             key[value[0]] = known
     return tuple(key.items()) or None
-
-
-def _values(question: HostQuestion, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Valid arguments by role: contiguous Q, a paged KV cache of one head, two KV splits."""
-    arch, qlen, heads = question.arch, inputs["qlen"], inputs["heads"]
-    page_size = inputs["page_size"]
-    tokens = binary("*", BATCH, qlen, ir.NOWHERE)
-    int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
-    indptr = Tensor("indptr", (BATCH + 1,), int32)
-    scale = Tensor("scale", (1,), fp32)
-    work = Tensor("work", (257,), int32) if question.persistent else None
-    return {
-        "q": Tensor("Q", (tokens, heads, 576), dtype_for(question.q_dtype.value, arch)),
-        "kv": Tensor("KV", (64, page_size, 1, 576), dtype_for(question.kv_dtype.value, arch)),
-        "qo_indptr": indptr,
-        "kv_indptr": indptr,
-        "kv_indices": Tensor("kv_page_indices", (64,), int32),
-        "last_page": Tensor("kv_last_page_lens", (BATCH,), int32),
-        "splits_indptr": None if question.persistent else indptr,
-        "metadata": work,
-        "work_indptr": work,
-        "work_info": work,
-        "qlen": qlen,
-        "page_size": page_size,
-        "kv_heads": 1,
-        "scale": 1.0,
-        "split_data": Tensor("splitData", (tokens, SPLITS, heads, 512), fp32),
-        "split_lse": Tensor("splitLse", (tokens, SPLITS, heads, 1), fp32),
-        "output": Tensor("output", (tokens, heads, 512), DtypeToken("bf16")),
-        "lse": Tensor("lse", (tokens, heads), fp32) if question.lse else None,
-        "q_scale": scale,
-        "kv_scale": scale,
-        "global_indptr": indptr if question.cp_round_robin else None,
-        "world": 8 if question.cp_round_robin else 1,
-        "rank": 0,
-        "valid_splits": Tensor("valid_split_count", (BATCH,), int32),
-        "use_valid_splits": 1,
-        "causal": question.causal,
-        "stream": None,
-        "other": indptr,
-    }
 
 
 def _places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:

@@ -16,7 +16,7 @@ import pytest
 
 from mlaprobe.capability import Capability, probe
 from mlaprobe.shape import DecodeShape, Dtype, StageOutcome
-from mlaprobe.stages.host import HostQuestion
+from mlaprobe.stages.hostcall import HostQuestion
 from mlaprobe.stages.planner import PlannerQuestion
 
 TRUTH: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "truth.json").read_text())

@@ -1,0 +1,60 @@
+"""What becomes of a value that is stored in a C++ variable of a type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.reading.ir import CType, Span
+from mlaprobe.reading.machine import truth
+from mlaprobe.reading.operators import NUMBERS, plain_number
+from mlaprobe.reading.symbols import Sym
+from mlaprobe.reading.values import Record, Unknown
+
+
+def convert(value: Any, ctype: CType, span: Span) -> Any:
+    """A value stored in a C++ variable of a type."""
+    if ctype.pointer or ctype.kind in ("auto", "string", "void"):
+        return value
+    if isinstance(value, Record):
+        return value if ctype.ref else value.copy()
+    if isinstance(value, Unknown) or ctype.kind == "other":
+        return value
+    if type(value) is Sym:
+        return _convert_symbol(value, ctype, span)
+    if ctype.kind == "bool":
+        return truth(value)
+    value = plain_number(value)
+    if ctype.kind == "float":
+        return float(value) if isinstance(value, NUMBERS) else value
+    if isinstance(value, float):
+        if not abs(value) < 2**63:
+            return Unknown("a float out of range of an integer", span)
+        value = int(value)
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return _fit(value, ctype, span)
+    return value
+
+
+def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Any:
+    if ctype.kind == "bool":
+        return truth(value)
+    if ctype.kind == "float":
+        return value
+    if type(value.value) is not int:
+        return convert(value.pin(), ctype, span)
+    bits = ctype.bits
+    low, high = (0, (1 << bits) - 1)
+    if ctype.kind != "unsigned":
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return value if value.fits(low, high) else convert(value.value, ctype, span)
+
+
+def _fit(value: int, ctype: CType, span: Span) -> Any:
+    bits = ctype.bits
+    if ctype.kind == "unsigned":
+        inside = 0 <= value < 1 << bits
+    else:
+        inside = -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+    return value if inside else Unknown(f"{value} does not fit in {ctype.name}", span)

@@ -1,0 +1,83 @@
+"""A question to the host, and the call that asks it: all tensors valid."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mlaprobe.reading import ir
+from mlaprobe.reading.operators import binary
+from mlaprobe.shape import Dtype
+from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
+
+STAGE = "host"
+BATCH, SPLITS = 2, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostQuestion:
+    """What the entry point is called with, all tensors valid."""
+
+    arch: str
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    num_heads: int
+    qlen: int
+    persistent: bool = True
+    lse: bool = False
+    causal: bool = True
+    cp_round_robin: bool = False
+    page_size: int = 1
+    env: tuple[tuple[str, str], ...] = ()
+
+
+def family(question: HostQuestion) -> Hashable:
+    """What questions that can share a run have in common."""
+    return (STAGE, replace(question, num_heads=1, qlen=1, page_size=1, env=()))
+
+
+def inputs_of(question: HostQuestion) -> dict[str, int]:
+    """The numbers of a question."""
+    return {"heads": question.num_heads, "qlen": question.qlen, "page_size": question.page_size}
+
+
+def values_of(question: HostQuestion, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Valid arguments by role: contiguous Q, a paged KV cache of one head, two KV splits."""
+    arch, qlen, heads = question.arch, inputs["qlen"], inputs["heads"]
+    page_size = inputs["page_size"]
+    tokens = binary("*", BATCH, qlen, ir.NOWHERE)
+    int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
+    indptr = Tensor("indptr", (BATCH + 1,), int32)
+    scale = Tensor("scale", (1,), fp32)
+    work = Tensor("work", (257,), int32) if question.persistent else None
+    return {
+        "q": Tensor("Q", (tokens, heads, 576), dtype_for(question.q_dtype.value, arch)),
+        "kv": Tensor("KV", (64, page_size, 1, 576), dtype_for(question.kv_dtype.value, arch)),
+        "qo_indptr": indptr,
+        "kv_indptr": indptr,
+        "kv_indices": Tensor("kv_page_indices", (64,), int32),
+        "last_page": Tensor("kv_last_page_lens", (BATCH,), int32),
+        "splits_indptr": None if question.persistent else indptr,
+        "metadata": work,
+        "work_indptr": work,
+        "work_info": work,
+        "qlen": qlen,
+        "page_size": page_size,
+        "kv_heads": 1,
+        "scale": 1.0,
+        "split_data": Tensor("splitData", (tokens, SPLITS, heads, 512), fp32),
+        "split_lse": Tensor("splitLse", (tokens, SPLITS, heads, 1), fp32),
+        "output": Tensor("output", (tokens, heads, 512), DtypeToken("bf16")),
+        "lse": Tensor("lse", (tokens, heads), fp32) if question.lse else None,
+        "q_scale": scale,
+        "kv_scale": scale,
+        "global_indptr": indptr if question.cp_round_robin else None,
+        "world": 8 if question.cp_round_robin else 1,
+        "rank": 0,
+        "valid_splits": Tensor("valid_split_count", (BATCH,), int32),
+        "use_valid_splits": 1,
+        "causal": question.causal,
+        "stream": None,
+        "other": indptr,
+    }
