@@ -22,6 +22,7 @@ from typing import Any
 
 from mlaprobe import bundled
 from mlaprobe.capability import Capability
+from mlaprobe.collecting import seldom
 from mlaprobe.errata import BLOB_SCHEMA, BLOBS, fingerprint
 from mlaprobe.releases import release_key
 from mlaprobe.rulebook import load_rules
@@ -122,7 +123,7 @@ def snapshots(repository: Path, tags: Iterable[str]) -> list[Made]:
     read: list[dict[str, str | None]] = []
     """What was read of the release that each was made of."""
     for tag in tags:
-        with open_source(f"{repository}@{tag}") as source:
+        with seldom(), open_source(f"{repository}@{tag}") as source:
             commit = source.commit or ""
             same = next((at for at, files in enumerate(read) if _holds(source, files)), None)
             if same is None:

@@ -16,6 +16,7 @@ import typer
 from mlaprobe.cli.arguments import flags_as_values, refuse_repeated
 from mlaprobe.cli.emit import warnings_said
 from mlaprobe.cli.streams import PipeClosedError, let_go_of_stdout, let_go_of_unwritable, settled
+from mlaprobe.collecting import seldom
 from mlaprobe.errors import MlaprobeError
 
 PROGRAM = "mlaprobe"
@@ -46,7 +47,7 @@ _UsageError: type[Exception] = next(
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
-    with settled():
+    with settled(), seldom():
         try:
             try:
                 return _run(args)

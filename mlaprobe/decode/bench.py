@@ -6,6 +6,7 @@ carries it out, and on what device, is part of every result.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -252,6 +253,7 @@ class _Store:
     def clear(self) -> None:
         """Gives memory back."""
         self._key, self._inputs = (), None
+        gc.collect()  # a traceback may hold tensors in a cycle
         if torch().cuda.is_available():
             torch().cuda.empty_cache()
 

@@ -1,0 +1,34 @@
+"""The collector's setting, while AITER is read."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+
+import pytest
+
+from mlaprobe.cli import common, main
+from mlaprobe.collecting import THRESHOLDS, seldom
+from mlaprobe.errors import SourceError
+
+
+def test_the_setting_ends_with_the_reading() -> None:
+    before = gc.get_threshold()
+    assert before[0] < THRESHOLDS[0]
+    with contextlib.suppress(RuntimeError), seldom():
+        assert gc.get_threshold() == THRESHOLDS
+        raise RuntimeError
+    assert gc.get_threshold() == before
+
+
+def test_a_command_reads_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, seen = gc.get_threshold(), []
+
+    def load(spec: str, **_: object) -> None:
+        seen.append(gc.get_threshold())
+        raise SourceError(spec)
+
+    monkeypatch.setattr(common, "load", load)
+    assert main(["report", "--aiter", "somewhere"]) == 1
+    assert seen == [THRESHOLDS]
+    assert gc.get_threshold() == before
