@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.ir import Node
 
+_PLAIN = frozenset(("str", "int", "float", "bool", "None", "tuple", "CType", "Span"))
+"""What a field may be annotated with that holds no node."""
+_WORD = re.compile(r"\w+")
 _FIELDS: dict[type, tuple[str, ...]] = {}
+"""The fields of each kind of node that may hold others."""
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: Node) -> list[Node]:
     """The nodes directly below one."""
     kind = type(node)
-    fields = _FIELDS.get(kind)
-    if fields is None:
-        fields = tuple(f for f in kind.__dataclass_fields__ if f != "span")
-        _FIELDS[kind] = fields
-    for name in fields:
-        yield from _nodes(getattr(node, name))
+    names = _FIELDS.get(kind)
+    if names is None:
+        holding = (f for f in fields(node) if not _PLAIN.issuperset(_WORD.findall(str(f.type))))
+        names = _FIELDS[kind] = tuple(f.name for f in holding)
+    found: list[Node] = []
+    for name in names:
+        _collect(getattr(node, name), found)
+    return found
 
 
-def _nodes(value: object) -> Iterator[Node]:
-    if isinstance(value, Node):
-        yield value
-    elif isinstance(value, tuple):
+def _collect(value: object, found: list[Node]) -> None:
+    if isinstance(value, tuple):
         for part in value:
-            yield from _nodes(part)
+            _collect(part, found)
+    elif isinstance(value, Node):
+        found.append(value)
 
 
 def walk(nodes: Iterable[Node], *, into_functions: bool = True) -> Iterator[Node]:
@@ -66,22 +75,16 @@ def written_names(
     ``references`` (C++) every call may write the variables that are its arguments.
     """
     names: set[str] = set()
+    node: Any
     for node in walk(body):
-        if isinstance(node, ir.AssignExpr):
-            names.update(_targets(node.target))
-        elif isinstance(node, ir.Assign):
-            for target in node.targets:
-                names.update(_targets(target))
-        elif isinstance(node, ir.AddressOf) and through_pointers:
+        kind = type(node)
+        writes = _WRITES.get(kind)
+        if writes is not None:
+            names.update(writes(node))
+        elif kind is ir.AddressOf and through_pointers:
             names.update(_targets(node.value))
-        elif isinstance(node, ir.ExprStmt) and isinstance(node.value, ir.Call):
-            names.update(_by_call(node.value))
-        elif isinstance(node, ir.Call) and references and not _library(node.func):
+        elif kind is ir.Call and references and not _library(node.func):
             names.update(_arguments(node))
-        elif isinstance(node, (ir.Opaque, ir.OpaqueStmt)):
-            names.update(node.writes)
-        elif isinstance(node, ir.ForEach):
-            names.update(_targets(node.target))
     return names
 
 
@@ -90,6 +93,17 @@ def _by_call(node: ir.Call) -> Iterator[str]:
     if isinstance(node.func, ir.Attr):
         yield from _targets(node.func.obj)
     yield from _arguments(node)
+
+
+_WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
+    ir.AssignExpr: lambda node: _targets(node.target),
+    ir.Assign: lambda node: (name for target in node.targets for name in _targets(target)),
+    ir.ExprStmt: lambda node: _by_call(node.value) if isinstance(node.value, ir.Call) else (),
+    ir.Opaque: lambda node: node.writes,
+    ir.OpaqueStmt: lambda node: node.writes,
+    ir.ForEach: lambda node: _targets(node.target),
+}
+"""What a kind of node writes, whatever else is asked."""
 
 
 def _library(callee: Node) -> bool:
