@@ -19,8 +19,8 @@ PARALLEL := --numprocesses auto --dist loadfile
 help: ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
-report: $(VENV)/.package $(VENV)/.aiter ## show what the installed AITER does
-	@$(VENV)/bin/mlaprobe report
+report: $(VENV)/.package ## show what the newest AITER release does
+	@$(VENV)/bin/mlaprobe report --aiter release:newest
 
 test: dev ## run the tests
 	$(PY) -m pytest $(PARALLEL)
