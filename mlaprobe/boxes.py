@@ -22,17 +22,26 @@ _MOST_ORDERS = 24
 def cover(cells: Iterable[Cell]) -> tuple[Box, ...]:
     """The boxes of some cells, which all have the same axes."""
     unique = list(dict.fromkeys(cells))
-    if not unique:
-        return ()
-    # One pass over each axis leaves far fewer boxes than cells; the orders after it start there.
+    if len(unique) < 2:
+        return tuple(tuple(frozenset((value,)) for value in cell) for cell in unique)
+    active = [axis for axis, values in enumerate(zip(*unique, strict=True)) if len(set(values)) > 1]
+    merging = _Merging([tuple(cell[axis] for axis in active) for cell in unique])
     best: list[Box] = []
-    for order in islice(_orders(unique), max(2, min(_MOST_ORDERS, _MOST_WORK // len(unique)))):
-        found = _merged(unique, order)
+    tried = max(2, min(_MOST_ORDERS, _MOST_WORK // len(unique)))
+    for order in islice(merging.orders(), tried):
+        found = merging.merged(order)
         if not best or _length(found) < _length(best):
             best = found
         if len(best) == 1:
             break
-    return tuple(best)
+    still = {a: frozenset((v,)) for a, v in enumerate(unique[0]) if a not in active}
+    return tuple(_widened(box, active, still) for box in best)
+
+
+def _widened(box: Box, active: Sequence[int], still: dict[int, frozenset[Hashable]]) -> Box:
+    """A box with the axes along which nothing varies put back."""
+    values = still | dict(zip(active, box, strict=True))
+    return tuple(values[axis] for axis in range(len(values)))
 
 
 def size(box: Box) -> int:
@@ -40,24 +49,42 @@ def size(box: Box) -> int:
     return prod(map(len, box))
 
 
-def _orders(cells: Sequence[Cell]) -> Iterator[tuple[int, ...]]:
-    """Orders in which to merge the axes: the ones with most values last and first, then all."""
-    active = [axis for axis in range(len(cells[0])) if len({cell[axis] for cell in cells}) > 1]
-    widths = {axis: len({cell[axis] for cell in cells}) for axis in active}
-    likely = sorted(active, key=lambda axis: widths[axis])
-    yield tuple(reversed(likely))
-    yield tuple(likely)
-    yield from permutations(likely)
+class _Merging:
+    """Merges cells along their axes, in several orders. The first pass over the axes is by far the
+    longest; orders that begin alike share it."""
 
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        # An axis at a time: True on one is not 1 on another.
+        singles = [{v: frozenset((v,)) for v in values} for values in zip(*cells, strict=True)]
+        self._widths = list(map(len, singles))
+        columns = (
+            [single[value] for value in values]
+            for single, values in zip(singles, zip(*cells, strict=True), strict=True)
+        )
+        self._swept: dict[tuple[int, ...], list[Box]] = {(): list(zip(*columns, strict=True))}
+        """What is left after a pass over some axes, in their order."""
 
-def _merged(cells: Sequence[Cell], order: Sequence[int]) -> list[Box]:
-    boxes: list[Box] = [tuple(frozenset((value,)) for value in cell) for cell in cells]
-    before = len(boxes) + 1
-    while len(boxes) < before:
-        before = len(boxes)
-        for axis in order:
-            boxes = _along(boxes, axis)
-    return boxes
+    def orders(self) -> Iterator[tuple[int, ...]]:
+        """Orders of the axes: the ones with most values last and first, then all."""
+        likely = sorted(range(len(self._widths)), key=self._widths.__getitem__)
+        yield tuple(reversed(likely))
+        yield tuple(likely)
+        yield from permutations(likely)
+
+    def merged(self, order: tuple[int, ...]) -> list[Box]:
+        """The boxes that are left when nothing can be joined any more."""
+        before = len(self._swept[()])
+        boxes = self._first_pass(order)
+        while len(boxes) < before:
+            before = len(boxes)
+            for axis in order:
+                boxes = _along(boxes, axis)
+        return boxes
+
+    def _first_pass(self, order: tuple[int, ...]) -> list[Box]:
+        if order not in self._swept:
+            self._swept[order] = _along(self._first_pass(order[:-1]), order[-1])
+        return self._swept[order]
 
 
 def _along(boxes: Iterable[Box], axis: int) -> list[Box]:

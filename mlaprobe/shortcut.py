@@ -86,7 +86,7 @@ class KnownRevision:
 
     def reply_rows(self, part: Grid, book: Book) -> list[Row] | None:
         """The replies to a part of a grid, where the snapshot holds all of it."""
-        return self._snapshot.reply_rows(part, book)
+        return self._snapshot.held_rows(part, book)
 
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""

@@ -28,6 +28,8 @@ class Book:
     def __init__(self) -> None:
         self.replies: list[Reply] = []
         """By number."""
+        self.alike: dict[Hashable, int] = {}
+        """Numbers by what stands for all shapes that are answered so."""
         self._numbers: dict[Reply, int] = {}
 
     def number(self, reply: Reply) -> int:

@@ -9,6 +9,7 @@ once, and asking ends as soon as every row was reached.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 
 from mlaprobe.capability import Capability
@@ -119,7 +120,7 @@ class HostReach:
         self._runs: dict[int, Symbols] = {}
         self._first: dict[str, HostQuestion] = {}
         self._unknown = False
-        self._left: Iterator[HostQuestion] | None = None
+        self._asked = False
 
     def reaches(self, row: TableRow) -> str:
         """Whether a call reaches a row."""
@@ -134,59 +135,64 @@ class HostReach:
         if row.name not in self._first:
             return
         yield self._first[row.name]
-        for question in self._questions():
-            if row.name in (self._launched(question) or ()):
-                yield question
+        for setting, heads, qlen, symbols in self._launches():
+            if row.name in (symbols or ()):
+                yield replace(setting, num_heads=heads, qlen=qlen)
 
     def _ask(self) -> None:
         """Everything, until all rows are reached."""
-        if self._left is None:
-            missing = {row.name for row in self._rows}
-            self._left = self._questions()
-            for question in self._left:
-                symbols = self._launched(question)
-                self._unknown = self._unknown or symbols is None
-                for symbol in symbols or ():
-                    self._first.setdefault(symbol, question)
+        if self._asked:
+            return
+        self._asked = True
+        missing = {row.name for row in self._rows}
+        for setting, heads, qlen, symbols in self._launches():
+            if symbols is None:
+                self._unknown = True
+            for symbol in symbols or ():
+                if symbol not in self._first:
+                    self._first[symbol] = replace(setting, num_heads=heads, qlen=qlen)
                     missing.discard(symbol)
-                if not missing:
-                    break
+            if not missing:
+                break
+
+    def _launches(self) -> Iterator[tuple[HostQuestion, int, int, Symbols]]:
+        """Every question and what it launches, those that rows name in their columns first."""
+        numbers = {v for row in self._rows for v in row.fields.values() if type(v) is int}
+        heads = sorted(HEADS, key=lambda n: (n not in numbers, n))
+        qlens = sorted(QLENS, key=lambda n: (n not in numbers, n))
+        known = self._runs
+        for setting in self._settings():
+            covering = self._host.covering(setting)
+            for count, qlen in product(heads, qlens):
+                run = covering(count, qlen)
+                if run is None or id(run) not in known:
+                    question = replace(setting, num_heads=count, qlen=qlen)
+                    yield setting, count, qlen, self._launched(question)
+                else:
+                    yield setting, count, qlen, known[id(run)]
 
     def _launched(self, question: HostQuestion) -> Symbols:
-        run = self._host.covering(question)
-        if run is not None and id(run) in self._runs:
-            return self._runs[id(run)]
         outcome = self._host.decide(question)
         unknown = outcome.status == "unknown"
         symbols = None if unknown else tuple(kernel.symbol for kernel in outcome.kernels)
-        run = self._host.covering(question)
+        run = self._host.covering(question)(question.num_heads, question.qlen)
         if run is not None:
             self._runs[id(run)] = symbols
         self._step()
         return symbols
 
-    def _questions(self) -> Iterator[HostQuestion]:
-        """Every question, those that rows name in their columns first."""
-        numbers = {v for row in self._rows for v in row.fields.values() if type(v) is int}
-        heads = sorted(HEADS, key=lambda n: (n not in numbers, n))
-        qlens = sorted(QLENS, key=lambda n: (n not in numbers, n))
+    def _settings(self) -> Iterator[HostQuestion]:
+        """Every setting of the flags and the mode."""
         taken = [self._host.takes(role) for role in ("lse", "causal", "global_indptr")]
         flags = product(*((True, False) if takes else (False,) for takes in taken))
-        base = self._base
         for (lse, other_mask, cprr), persistent in product(tuple(flags)[::-1], (True, False)):
-            for count, qlen in product(heads, qlens):
-                yield HostQuestion(
-                    arch=base.arch,
-                    q_dtype=base.q_dtype,
-                    kv_dtype=base.kv_dtype,
-                    num_heads=count,
-                    qlen=qlen,
-                    persistent=persistent,
-                    lse=lse,
-                    causal=not other_mask,
-                    cp_round_robin=cprr,
-                    page_size=base.page_size,
-                )
+            yield replace(
+                self._base,
+                persistent=persistent,
+                lse=lse,
+                causal=not other_mask,
+                cp_round_robin=cprr,
+            )
 
 
 def pairs_of(row: TableRow) -> tuple[Pair, ...]:

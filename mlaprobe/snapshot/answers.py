@@ -15,6 +15,7 @@ from mlaprobe import errata
 from mlaprobe.axes import OMITTED
 from mlaprobe.chain import judge
 from mlaprobe.errors import UsageError
+from mlaprobe.replies import reply_of
 from mlaprobe.shape import (
     Decision,
     DecodeShape,
@@ -164,28 +165,40 @@ class Snapshot:
 
     def reply_rows(self, part: Grid, book: Book) -> list[Row] | None:
         """The replies to a part of a grid (``sides.parts``), a row for each head count; ``None``
-        where the snapshot does not hold all of it, or keeps no table of it.
+        where each shape has to be asked for itself.
 
         Raises:
             SnapshotError: the snapshot is damaged.
         """
-        shape = next(part.shapes())
-        inside = self.scope.head_at.keys() >= set(part.heads)
-        inside = inside and self.scope.qlen_at.keys() >= set(part.qlens)
+        if self._has_cells(part) and self._outside(part) is not None:
+            unknown = book.number(reply_of(self.decide(next(part.shapes()))))
+            return [(unknown,) * (len(part.qlens) * len(part.lse))] * len(part.heads)
+        return self.held_rows(part, book)
+
+    def held_rows(self, part: Grid, book: Book) -> list[Row] | None:
+        """The same; ``None`` also where the snapshot does not hold the part."""
         usual = part.batches == (None,) and part.planner in (_NO_CALL, OMITTED)
-        if not (inside and usual) or self.scope.outside(shape, self._knobs) is not None:
+        if not (usual and self._has_cells(part)) or self._outside(part) is not None:
             return None
         try:
             return self._tabled.rows(part, book)
         except MISFITS:
             raise damaged(self._contents.name) from None
 
+    def _has_cells(self, part: Grid) -> bool:
+        heads, qlens = self.scope.head_at.keys(), self.scope.qlen_at.keys()
+        return heads >= set(part.heads) and qlens >= set(part.qlens)
+
+    def _outside(self, part: Grid) -> str | None:
+        """What of a part is not on the grid, whatever the cell."""
+        return self.scope.outside(next(part.shapes()), self._knobs)
+
     @cached_property
     def _tabled(self) -> Tabled:
         from mlaprobe.snapshot.tabled import Tabled
 
-        stages, release = self._stages, self.erratum_release
-        return Tabled(stages, self.scope, self.decide, errata.avoided(release))
+        avoided = errata.avoided(self.erratum_release)
+        return Tabled(self._stages, self.scope, self._contents.kernels, self.decide, avoided)
 
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         """One stage alone.

@@ -1,25 +1,28 @@
 """Replies to whole rows of shapes, found without composing each answer.
 
-What a caller notices of an answer depends on the records of its stages and on little else: whether
-planner and dispatcher launch the same head count, which record of the reducer it leads to, and
-which errata mean the shape. Cells that agree in all of that are answered alike, whatever their
-head count, so one of them is composed and stands for the others.
+What a caller notices of an answer depends on the gist of its stages' records (not on messages and
+evidence) and on little else: whether planner and dispatcher launch the same head count, which
+record of the reducer it leads to, and which errata mean the shape. Cells that agree in all of that
+are answered alike, whatever their head count and whichever snapshot they are of, so one of them is
+composed and stands for the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from mlaprobe.errata import Erratum
 from mlaprobe.grid import Grid
 from mlaprobe.replies import reply_of
-from mlaprobe.shape import Decision, DecodeShape, Route
+from mlaprobe.shape import Decision, DecodeShape, Kernel, Route
 from mlaprobe.sides import Book, Row
 from mlaprobe.snapshot.cells import Plane
+from mlaprobe.snapshot.lookup import NONE
 from mlaprobe.snapshot.phrases import number
-from mlaprobe.snapshot.records import Values
+from mlaprobe.snapshot.records import Record, Values
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.snapshot.stages import Stages, words_of
 
@@ -29,6 +32,17 @@ OUTSIDE = ""
 """Stands for the reducer's record of a head count that the snapshot does not hold."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Gist:
+    """What a reply can depend on, of one record."""
+
+    told: Hashable
+    """All but the numbers."""
+    final_heads: int | str | None
+    """Maybe the name of a variable (see ``phrases``); so is the next."""
+    reduces: int | str | None
+
+
 class Tabled:
     """The replies of one snapshot."""
 
@@ -36,6 +50,7 @@ class Tabled:
         self,
         stages: Stages,
         scope: Scope,
+        kernels: Mapping[str, Kernel],
         decide: Callable[[DecodeShape], Decision],
         errata: tuple[Erratum, ...],
     ) -> None:
@@ -44,14 +59,15 @@ class Tabled:
             decide: composes one answer, errata applied.
             errata: those that can change a verdict.
         """
-        self._stages = stages
-        self._scope = scope
-        self._decide = decide
-        self._errata = errata
-        self._book: Book | None = None
-        self._cells: dict[Hashable, int] = {}
-        self._rows: dict[Hashable, Row | None] = {}
+        self.stages = stages
+        self.scope = scope
+        self.errata = errata
+        self.known: dict[Hashable, Row | None] = {}
         """Rows of replies by what they depend on; ``None``: on the head count as well."""
+        self._kernels = kernels
+        self._decide = decide
+        self._book: Book | None = None
+        self._gists: dict[str, _Gist] = {}
 
     def rows(self, part: Grid, book: Book) -> list[Row]:
         """The replies to a part of a grid that lies in the scope.
@@ -61,8 +77,7 @@ class Tabled:
         """
         if book is not self._book:  # its numbers are others
             self._book = book
-            self._cells.clear()
-            self._rows.clear()
+            self.known.clear()
         by_lse = [_Rows(self, part, lse).all() for lse in part.lse]
         if len(by_lse) == 1:
             return by_lse[0]
@@ -71,12 +86,36 @@ class Tabled:
 
     def number(self, key: Hashable, shape: Callable[[], DecodeShape]) -> int:
         """The number of the reply to a cell; ``shape`` makes one that stands for all like it."""
-        found = self._cells.get(key)
+        assert self._book is not None
+        found = self._book.alike.get(key)
         if found is None:
-            assert self._book is not None
             reply = reply_of(self._decide(shape()))
-            found = self._cells[key] = self._book.number(reply)
+            found = self._book.alike[key] = self._book.number(reply)
         return found
+
+    def gist(self, name: str) -> _Gist:
+        """The gist of the record of that name."""
+        found = self._gists.get(name)
+        if found is None:
+            found = self._gists[name] = self._gist(self.stages.table("dispatcher").unset(name))
+        return found
+
+    def _gist(self, record: Record) -> _Gist:
+        kernels = tuple(self._kernels[name] for name in record.get("kernels", ()))
+        loaded = tuple((k.symbol, k.co_present, k.has_symbol) for k in kernels)
+        return _Gist(
+            told=(
+                *(record.get(name) for name in _TELLING),
+                *(name in record for name in ("key", "fails_after")),
+                loaded,
+            ),
+            final_heads=record.get("final_heads"),
+            reduces=record.get("reduces"),
+        )
+
+
+_TELLING = ("status", "fold", "qlen_fold", "persistent", "entry", "failure", "missing")
+"""The fields of a record that a reply can depend on as they are."""
 
 
 def _joined(rows: tuple[Row, ...]) -> Row:
@@ -90,8 +129,8 @@ class _Rows:
     def __init__(self, tabled: Tabled, part: Grid, lse: bool) -> None:
         (q_dtype, kv_dtype), heads = part.dtypes[0], part.heads[0]
         self._tabled = tabled
-        self._stages = tabled._stages
-        self._scope = tabled._scope
+        self._stages = tabled.stages
+        self._scope = tabled.scope
         self._part = part
         self._fields: dict[str, Any] = {
             "arch": part.archs[0],
@@ -110,7 +149,7 @@ class _Rows:
         self._mode = (part.route, part.persistent[0], part.qlens)
         self._planes = [self._plane(stage, first) for stage in self._asked()]
         self._reducer = self._reducer_plane() if part.route is Route.ASM else None
-        numbered = (e for e in tabled._errata if e.pattern.matches_but_for_numbers(first))
+        numbered = (e for e in tabled.errata if e.pattern.matches_but_for_numbers(first))
         self._errata = tuple(numbered)
 
     def _shape(self, heads: int, qlen: int) -> DecodeShape:
@@ -137,7 +176,7 @@ class _Rows:
         met = tuple(self._met(heads, qlen) for qlen in self._part.qlens) if self._errata else ()
         names = [plane[at] for plane in self._planes]
         key: Hashable = (self._mode, *names, self._reduced(heads), met)
-        known = self._tabled._rows
+        known = self._tabled.known
         if key in known:
             found = known[key]
             if found is not None:
@@ -166,28 +205,35 @@ class _Rows:
     def _made(self, heads: int, names: list[Names], met: Sequence[Any]) -> tuple[Row, bool]:
         """A row, and whether it follows the head count in another way than by its records."""
         row, follows = [], False
+        mode = (*self._mode[:2], self._stages.has_tables)
         for turn, qlen in enumerate(self._part.qlens):
             at = self._scope.qlen_at[qlen]
-            cell = tuple(name[at] for name in names)
+            cell = [self._tabled.gist(name[at]) for name in names if name[at] != NONE]
             rest, by_heads = self._numbers(heads, qlen, cell)
             follows = follows or by_heads
-            key = (self._mode[:2], cell, rest, met[turn] if met else ())
+            key = (mode, *(each.told for each in cell), rest, met[turn] if met else ())
             row.append(self._tabled.number(key, lambda qlen=qlen: self._shape(heads, qlen)))  # type: ignore[misc]
         return tuple(row), follows
 
-    def _numbers(self, heads: int, qlen: int, cell: Names) -> tuple[Hashable, bool]:
+    def _numbers(self, heads: int, qlen: int, cell: Sequence[_Gist]) -> tuple[Hashable, bool]:
         """What the numbers in a cell's records lead to: the reducer's record, and whether planner
         and dispatcher launch the same; and whether that was seen for this head count only."""
         if self._part.route is Route.GLUON:
             return (), False
-        dispatched = self._stages.table("dispatcher").unset(cell[0])
-        reduces, final = dispatched.get("reduces"), dispatched.get("final_heads")
+
+        def valued(written: int | str) -> int:
+            if not isinstance(written, str):
+                return written
+            return number(written, Values(self._shape(heads, qlen), heads, qlen))
+
+        dispatched = cell[0]
+        reduces, final = dispatched.reduces, dispatched.final_heads
         follows = isinstance(reduces, str) and reduces != "heads"
-        values = Values(self._shape(heads, qlen), heads, qlen)
-        reduced = self._reduced(heads if reduces is None else number(reduces, values))
+        name = self._reduced(heads if reduces in (None, "heads") else valued(reduces))
+        reduced = name if name == OUTSIDE else self._tabled.gist(name).told
         if not self._mode[1]:
             return reduced, follows
-        planned = self._stages.table("planner").unset(cell[3]).get("final_heads")
+        planned = cell[-2].final_heads
         if planned == final or planned is None or final is None:
             return (reduced, planned == final), follows
-        return (reduced, number(planned, values) == number(final, values)), True
+        return (reduced, valued(planned) == valued(final)), True

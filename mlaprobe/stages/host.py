@@ -78,11 +78,12 @@ class Host:
         outcomes = self.world.solve(family(question), inputs, start, context)
         return self._judge(context, outcomes, lambda: self._explore(context, args(inputs), True))
 
-    def covering(self, question: HostQuestion) -> object | None:
-        """The earlier run that answers a question, where there is one: questions of one run take
-        the same path, to the same kernel."""
-        context = (question.arch, question.env)
-        return self.world.covering(family(question), inputs_of(question), context)
+    def covering(self, question: HostQuestion) -> Callable[[int, int], object | None]:
+        """Finds the earlier run that answers a question with another head count and query length,
+        where there is one: questions of one run take the same path, to the same kernel."""
+        context, page_size = (question.arch, question.env), question.page_size
+        find = self.world.covering(family(question), tuple(inputs_of(question)), context)
+        return lambda heads, qlen: find((heads, qlen, page_size))
 
     def called(
         self,

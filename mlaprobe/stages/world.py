@@ -289,9 +289,7 @@ class World:
         of ``explore``.
         """
         names = tuple(inputs)
-        tree = self._trees.get((key, context))
-        if tree is None:
-            tree = self._trees[key, context] = Tree(names)
+        tree = self._tree(key, names, context)
         numbers = tuple(inputs.values())
         found = tree.find(numbers)
         if found is None:
@@ -326,11 +324,18 @@ class World:
             return explore
         return lambda: solved.leaf.traced(solved.inputs)
 
-    def covering(self, key: Hashable, inputs: Mapping[str, int], context: Context) -> object | None:
-        """The earlier run that answers for certain inputs, where there is one (see ``solve``)."""
+    def covering(
+        self, key: Hashable, names: tuple[str, ...], context: Context
+    ) -> Callable[[tuple[int, ...]], object | None]:
+        """Finds the earlier run that answers for certain inputs, where there is one (see
+        ``solve``)."""
+        return self._tree(key, names, context).find
+
+    def _tree(self, key: Hashable, names: tuple[str, ...], context: Context) -> Tree:
         tree = self._trees.get((key, context))
-        found: object | None = None if tree is None else tree.find(tuple(inputs.values()))
-        return found
+        if tree is None:
+            tree = self._trees[key, context] = Tree(names)
+        return tree
 
     @cached_property
     def bindings(self) -> Bindings:

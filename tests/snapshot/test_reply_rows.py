@@ -93,9 +93,6 @@ OFF_THE_TABLES = [
     {"batches": (33,)},
     {"heads": (16, 17)},
     {"qlens": (1, 3)},
-    {"archs": ("gfx1250",)},
-    {"dtypes": ((Dtype.FP16, Dtype.FP16),)},
-    {"page_sizes": (16,)},
     {"planner": PlannerCall(num_heads=16)},
 ]
 
@@ -106,6 +103,23 @@ def test_other_shapes_are_asked_for_themselves(text: str, change: dict[str, Any]
     grid, kept = replace(plain, **change), snapshot(text)
     assert kept.reply_rows(grid, Book()) is None
     assert by_rows(kept, grid) == by_shape(snapshot(text), grid)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"archs": ("gfx1250",)},
+        {"dtypes": ((Dtype.FP16, Dtype.FP16),)},
+        {"page_sizes": (16,)},
+        {"planner": PlannerCall(q_dtype=Dtype.FP16)},
+    ],
+    ids=str,
+)
+def test_what_is_off_the_grid_is_unknown(text: str, change: dict[str, Any]) -> None:
+    plain = Grid(archs=("gfx950",), dtypes=DEFAULT_DTYPES[:1], heads=(16, 32), qlens=(1, 2))
+    grid, kept = replace(plain, lse=(False, True), **change), snapshot(text)
+    assert kept.held_rows(grid, Book()) is None
+    assert by_rows(kept, grid) == [Reply(verdict=Verdict.UNKNOWN)] * 8 == by_shape(kept, grid)
 
 
 def test_a_book_is_not_answered_with_the_numbers_of_another(text: str) -> None:
