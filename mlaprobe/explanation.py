@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from mlaprobe.interface import LiveAnswers, NearestRow, SourceInfo
 from mlaprobe.shape import Decision, DecodeShape, Evidence, PlannerCall, Verdict
+from mlaprobe.snapshot import OUTSIDE
 from mlaprobe.survey import DECODE_HEAD_DIM, MOST_HEADS, TRIED_PAGE_SIZE
 
 NEAREST = 3
@@ -57,6 +58,8 @@ class Explanation:
     knobs: tuple[Knob, ...]
     """Only those that change the answer."""
     knobs_tried: tuple[str, ...]
+    knobs_unanswered: tuple[str, ...]
+    """Those of which a snapshot says nothing: it holds what happens without any."""
     alternatives: tuple[Alternative, ...]
 
 
@@ -66,7 +69,7 @@ def explain(
     """Asks a shape, and everything around it. ``step`` is called now and then."""
     decision = answers.decide(shape)
     step()
-    knobs, tried = _knobs(answers, decision)
+    knobs, tried, unanswered = _knobs(answers, decision)
     step()
     return Explanation(
         source=answers.source,
@@ -79,6 +82,7 @@ def explain(
         reducer_heads=_reducer_heads(answers, decision),
         knobs=knobs,
         knobs_tried=tried,
+        knobs_unanswered=unanswered,
         alternatives=tuple(_alternatives(answers, decision)),
     )
 
@@ -113,9 +117,18 @@ def _answer(decision: Decision) -> tuple[object, ...]:
     return decision.verdict, decision.fold, decision.qlen_fold, decision.kernels
 
 
-def _knobs(answers: LiveAnswers, decision: Decision) -> tuple[tuple[Knob, ...], tuple[str, ...]]:
-    """Each knob set, or unset where it is set: a knob may bring others into play."""
-    shape, changed, tried = decision.shape, [], []
+def _knobs(
+    answers: LiveAnswers, decision: Decision
+) -> tuple[tuple[Knob, ...], tuple[str, ...], tuple[str, ...]]:
+    """Each knob set, or unset where it is set: a knob may bring others into play.
+
+    Returns:
+        The knobs that change the answer, all that were tried, and those without an answer.
+    """
+    shape = decision.shape
+    changed: list[Knob] = []
+    tried: list[str] = []
+    unanswered: list[str] = []
     waiting = list(answers.knobs)
     while waiting:
         name = waiting.pop(0)
@@ -126,10 +139,12 @@ def _knobs(answers: LiveAnswers, decision: Decision) -> tuple[tuple[Knob, ...], 
         if value is not None:
             env[name] = value
         other = answers.decide(replace(shape, env=tuple(sorted(env.items()))))
-        if _answer(other) != _answer(decision):
+        if other.stage == OUTSIDE:
+            unanswered.append(name)
+        elif _answer(other) != _answer(decision):
             changed.append(Knob(name=name, value=value, decision=other))
         waiting += [n for n in answers.knobs if n not in tried and n not in waiting]
-    return tuple(changed), tuple(tried)
+    return tuple(changed), tuple(tried), tuple(unanswered)
 
 
 def _cost(decision: Decision) -> float:

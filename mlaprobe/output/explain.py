@@ -227,10 +227,15 @@ def _knobs(found: Explanation, width: int) -> list[Line]:
     lines = [_EMPTY, line(Span("Knobs that would change the answer", "title"))]
     for knob in found.knobs:
         lines += broken(_knob(knob), width, rest="    ")
-    same = [name for name in found.knobs_tried if name not in {k.name for k in found.knobs}]
+    named = {k.name for k in found.knobs}.union(found.knobs_unanswered)
+    same = [name for name in found.knobs_tried if name not in named]
     if same:
         names = ", ".join(map(printable, same))
         text = f"no change from {names}" if found.knobs else f"none of {names}"
+        lines += paragraph(text, width, first="  ", style="dim")
+    if found.knobs_unanswered:
+        names = ", ".join(map(printable, found.knobs_unanswered))
+        text = f"not in a snapshot, ask the source itself: {names}"
         lines += paragraph(text, width, first="  ", style="dim")
     return lines
 

@@ -39,6 +39,7 @@ def explain_json(found: Explanation) -> str:
             for knob in found.knobs
         ],
         "knobs_tried": list(found.knobs_tried),
+        "knobs_unanswered": list(found.knobs_unanswered),
         "alternatives": [
             {"differs": each.what, **_result(each.decision)} for each in found.alternatives
         ],

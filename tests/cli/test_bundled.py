@@ -70,3 +70,15 @@ def test_every_command_takes_one(run: Run, releases: None) -> None:
         done = run(*words)
         assert (done.code, done.err) == (0, ""), words
         assert done.out, words
+
+
+def test_knobs_that_a_snapshot_does_not_hold(run: Run, releases: None) -> None:
+    words = ("--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "32")
+    release = ("--aiter", "release:v0.1.20")
+    shown = run("explain", *release, *words).out
+    assert "  not in a snapshot, ask the source itself: " in shown
+    assert "UNKNOWN" not in shown
+    found = json.loads(run("explain", *release, *words, "--format", "json").out)
+    assert found["knobs"] == []
+    assert found["knobs_unanswered"] == found["knobs_tried"]
+    assert "AITER_ENABLE_EXPERIMENTAL" in found["knobs_tried"]
