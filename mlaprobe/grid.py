@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -17,6 +19,17 @@ DEFAULT_DTYPES: tuple[DtypePair, ...] = (
     (Dtype.FP8, Dtype.FP8),
 )
 DEFAULT_HEADS = tuple(range(1, 129))
+_ARCH = re.compile(r"gfx([0-9a-f]+)", re.ASCII)
+
+
+def by_generation(archs: Iterable[str]) -> tuple[str, ...]:
+    """Archs as people list them: gfx90a, gfx942, gfx950, gfx1250; other names last."""
+
+    def key(arch: str) -> tuple[int, str]:
+        number = _ARCH.fullmatch(arch)
+        return (int(number[1], 16) if number else sys.maxsize, arch)
+
+    return tuple(sorted(archs, key=key))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

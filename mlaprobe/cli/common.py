@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.errors import UsageError
-from mlaprobe.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair, Grid
+from mlaprobe.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair, Grid, by_generation
 from mlaprobe.shape import Dtype, PlannerCall, Route
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ def make_grid(
         route=parse_route(given.get("route") or Route.ASM.value),
         env=parse_env(given.get("env") or ()),
         planner=parse_planner(given.get("planner") or ()),
-        archs=wanted or _named(archs()),
+        archs=wanted or by_generation(_named(archs())),
     )
 
 
