@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from mlaprobe.sources import Source
 from mlaprobe.sources.git import find_git_dir
 from mlaprobe.sources.installed import InstalledSource
 
 GIT_VARIABLE = "MLAPROBE_AITER_GIT"
+# No test is timed: on a busy machine an example may take its time.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,6 @@ ASKED = 40
 generated = given(st.randoms(use_true_random=False))
 checked = settings(
     max_examples=examples(6, 1000),
-    deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )

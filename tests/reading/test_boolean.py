@@ -7,7 +7,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from mlaprobe.reading.ir import NOWHERE
 from mlaprobe.reading.machine import Machine, Outcome, Run
@@ -106,7 +106,6 @@ CLAUSE = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(CLAUSE, st.booleans())
 def test_a_clause_over_symbols_is_what_python_says(clause: str, tested: bool) -> None:
     body = f"    if {clause}:\n        return 1\n    return 2" if tested else f"    return {clause}"

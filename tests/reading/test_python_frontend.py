@@ -307,7 +307,7 @@ FRAGMENTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(FRAGMENTS, min_size=1, max_size=5), st.sampled_from(["f({})", "[{}]", "({},)"]))
 def test_every_expression_becomes_nodes_with_places(parts: list[str], form: str) -> None:
     text = f"async def f():\n    return {form.format(', '.join(parts))}"
@@ -317,7 +317,7 @@ def test_every_expression_becomes_nodes_with_places(parts: list[str], form: str)
     assert all(node.span.line == 2 for node in nodes(translated))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.integers(-300, 300),
     st.lists(

@@ -410,7 +410,7 @@ def sources(draw: st.DrawFn) -> Fake:
     return Fake(native=is_native, no_kernel=lacks)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     source=sources(),
     heads=st.integers(1, 256),
