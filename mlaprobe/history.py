@@ -33,6 +33,8 @@ class Era:
     """How many they are."""
     reply: Reply
     """Of the first."""
+    named: bool
+    """Whether these releases name the arch at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,8 @@ class Tiles:
     """Of each release, ascending."""
     unknown: tuple[tuple[int, ...], ...]
     """Of each release the head counts of which it is not known."""
+    named: tuple[bool, ...]
+    """Whether each release names the arch at all; where it does not, nothing is native."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,16 +68,29 @@ class History:
     """Where the releases are from, in words."""
     releases: tuple[str, ...]
     """In their order."""
+    archs: tuple[tuple[str, ...], ...]
+    """What each of them names."""
     grid: Grid
     lines: tuple[Line, ...]
     """In the order of the grid."""
 
     def eras(self, line: Line) -> tuple[Era, ...]:
         """What a shape's answer was, from when to when."""
+        named = self._named(line.shape)
+        said = [(reply.words, of) for reply, of in zip(line.replies, named, strict=True)]
         return tuple(
-            Era(first=names[0], last=names[-1], releases=len(names), reply=replies[0])
-            for names, replies in _runs(self.releases, line.replies, _words)
+            Era(
+                first=self.releases[at[0]],
+                last=self.releases[at[-1]],
+                releases=len(at),
+                reply=line.replies[at[0]],
+                named=named[at[0]],
+            )
+            for at in _runs(said)
         )
+
+    def _named(self, shape: DecodeShape) -> tuple[bool, ...]:
+        return tuple(shape.arch in archs for archs in self.archs)
 
     @property
     def tiles(self) -> tuple[Tiles, ...]:
@@ -85,7 +102,15 @@ class History:
             Tiles(
                 shape=lines[0].shape,
                 native=self._heads(lines, Verdict.NATIVE),
-                unknown=self._heads(lines, Verdict.UNKNOWN),
+                unknown=tuple(
+                    heads if named else ()
+                    for heads, named in zip(
+                        self._heads(lines, Verdict.UNKNOWN),
+                        self._named(lines[0].shape),
+                        strict=True,
+                    )
+                ),
+                named=self._named(lines[0].shape),
             )
             for lines in groups.values()
         )
@@ -111,10 +136,6 @@ class History:
         )
 
 
-def _words(reply: Reply) -> str:
-    return reply.words
-
-
 def _turns(line: Line, at: int) -> bool:
     return line.replies[at].words != line.replies[at - 1].words
 
@@ -124,13 +145,10 @@ def _without_heads(shape: DecodeShape) -> tuple[Any, ...]:
     return tuple(getattr(shape, name) for name in fields)
 
 
-def _runs(
-    names: Sequence[str], replies: Sequence[Reply], key: Callable[[Reply], str]
-) -> Iterator[tuple[list[str], list[Reply]]]:
-    pairs = zip(names, replies, strict=True)
-    for _, group in groupby(pairs, key=lambda pair: key(pair[1])):
-        found = list(group)
-        yield [name for name, _ in found], [reply for _, reply in found]
+def _runs(said: Sequence[object]) -> Iterator[list[int]]:
+    """The places of neighbours that are equal."""
+    for _, group in groupby(range(len(said)), key=lambda at: said[at]):
+        yield list(group)
 
 
 def history(
@@ -148,17 +166,25 @@ def history(
     """
     shapes, book = tuple(grid.shapes()), Book()
     names: list[str] = []
+    archs: list[tuple[str, ...]] = []
     replies: list[list[Reply]] = []
     for name, opened in releases:
         with opened() as answers:
             found = _replies(Here(answers, book), grid, step)
+            archs.append(tuple(answers.archs))
         names.append(name)
         replies.append(found)
     lines = (
         Line(shape=shape, replies=tuple(found[at] for found in replies))
         for at, shape in enumerate(shapes)
     )
-    return History(source=source, releases=tuple(names), grid=grid, lines=tuple(lines))
+    return History(
+        source=source,
+        releases=tuple(names),
+        archs=tuple(archs),
+        grid=grid,
+        lines=tuple(lines),
+    )
 
 
 def _replies(side: Here, grid: Grid, step: Step) -> list[Reply]:

@@ -20,6 +20,8 @@ from mlaprobe.output.svg_tiles import Tiles as Picture
 from mlaprobe.replies import Reply
 from mlaprobe.shape import DecodeShape, Verdict
 
+_UNNAMED = "it does not name the arch"
+
 
 def history(found: History, *, native: bool, width: int) -> list[Styled]:
     """A line for each release from which on the answer is another.
@@ -73,16 +75,18 @@ def _setting(shape: DecodeShape, *, heads: bool = False) -> str:
 
 
 def _era(era: Era) -> str:
-    return f"{era.reply.words} ({era.releases} release{'' if era.releases == 1 else 's'})"
+    words = era.reply.words if era.named else _UNNAMED
+    return f"{words} ({era.releases} release{'' if era.releases == 1 else 's'})"
 
 
 def _tile_rows(found: History, each: Tiles) -> Iterator[tuple[str, str, str]]:
     """Where the set changes, with what came and went."""
-    before: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-    for release, native, unknown in zip(found.releases, each.native, each.unknown, strict=True):
-        if (native, unknown) == before:
+    before: tuple[tuple[int, ...], tuple[int, ...], bool] | None = None
+    sets = zip(found.releases, each.native, each.unknown, each.named, strict=True)
+    for release, native, unknown, named in sets:
+        if (native, unknown, named) == before:
             continue
-        text = _listed(native) or "none"
+        text = _listed(native) or ("none" if named else _UNNAMED)
         if before is not None:
             came = [f"+{n}" for n in native if n not in before[0]]
             went = [f"-{n}" for n in before[0] if n not in native]
@@ -90,7 +94,7 @@ def _tile_rows(found: History, each: Tiles) -> Iterator[tuple[str, str, str]]:
         if unknown:
             text += f"; unknown: {_listed(unknown)}"
         yield release, text, "native" if native else "fail"
-        before = native, unknown
+        before = native, unknown, named
 
 
 def history_markdown(found: History, *, native: bool) -> str:
@@ -128,6 +132,7 @@ def _era_row(era: Era) -> Row:
         "first": era.first,
         "last": era.last,
         "releases": era.releases,
+        "names_arch": era.named,
         "verdict": reply.verdict.value,
         "fold": reply.fold,
         "qlen_fold": reply.qlen_fold,
@@ -138,10 +143,13 @@ def _era_row(era: Era) -> Row:
 def _tiles_row(found: History, each: Tiles) -> Row:
     shape: dict[str, Any] = shape_row(each.shape)
     del shape["num_heads"]
-    sets = zip(found.releases, each.native, each.unknown, strict=True)
     return {
         "shape": shape,
-        "native": {release: list(native) for release, native, _ in sets},
+        "names_arch": dict(zip(found.releases, each.named, strict=True)),
+        "native": {
+            release: list(native)
+            for release, native in zip(found.releases, each.native, strict=True)
+        },
         "unknown": {
             release: list(unknown)
             for release, unknown in zip(found.releases, each.unknown, strict=True)

@@ -61,6 +61,26 @@ def test_native_head_counts(asked: History) -> None:
     assert asked.turns == (0, 1, 3, 4)
 
 
+def test_a_release_from_before_an_arch() -> None:
+    """What does not name an arch has no answer about it, which is nothing to look into."""
+
+    older = Fake(archs=("gfx942",), unknown=lambda shape: True)
+    newer = Fake(native=lambda shape: shape.num_heads == 16)
+    named = [
+        ("v0.1.6.post2", partial(nullcontext, older)),
+        ("v0.1.14", partial(nullcontext, newer)),
+    ]
+    found = history(named, GRID, source="made up")
+    assert "it does not name the arch" in plain(lines_of(found, native=True, width=100))
+    assert "unknown" not in plain(lines_of(found, native=True, width=100))
+    assert "it does not name the arch (1 release)" in plain(
+        lines_of(found, native=False, width=100)
+    )
+    (tiles,) = json.loads(history_json(found, native=True))["tiles"]
+    assert tiles["names_arch"] == {"v0.1.6.post2": False, "v0.1.14": True}
+    assert tiles["unknown"] == {}
+
+
 @given(st.lists(st.sets(st.sampled_from(GRID.heads[1:])), min_size=1, max_size=6))
 def test_eras_cover_every_release_once(sets: list[set[int]]) -> None:
     native = {f"v1.{at}": tuple(sorted(found)) for at, found in enumerate(sets)}
@@ -141,7 +161,7 @@ def test_what_programs_read(asked: History) -> None:
     assert [line["shape"]["num_heads"] for line in lines] == list(GRID.heads)
     assert lines[0]["eras"] == [
         {
-            **{"first": "v0.1.14", "last": "v0.1.17", "releases": 5, "verdict": "REJECTED"},
+            **{"first": "v0.1.14", "last": "v0.1.17", "releases": 5, "names_arch": True},
             **{"fold": 1, "qlen_fold": 1, "failure": "exception"},
         }
     ]
