@@ -162,7 +162,7 @@ def test_what_programs_read(asked: History) -> None:
     assert lines[0]["eras"] == [
         {
             **{"first": "v0.1.14", "last": "v0.1.17", "releases": 5, "names_arch": True},
-            **{"fold": 1, "qlen_fold": 1, "failure": "exception"},
+            **{"verdict": "REJECTED", "fold": 1, "qlen_fold": 1, "failure": "exception"},
         }
     ]
 
