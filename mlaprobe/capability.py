@@ -14,6 +14,7 @@ from mlaprobe import errata
 from mlaprobe.chain import Launch, judge
 from mlaprobe.compose import absent
 from mlaprobe.errors import SourceError, UsageError
+from mlaprobe.refusals import Refusals
 from mlaprobe.shape import (
     SAME,
     Decision,
@@ -257,6 +258,10 @@ class Capability:
                 f"unknown stage {stage!r}", hint="use one of " + ", ".join((*asked, "reducer"))
             )
         return asked[stage](shape)
+
+    def refusals(self, stage: str, setting: DecodeShape) -> Refusals:
+        """Which head counts and query lengths a stage refuses: sizing, planner or dispatcher."""
+        return Refusals(self.world, self.ask, stage, setting)
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for every head count and every head_dim that its router names."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from mlaprobe.axes import OMITTED
 from mlaprobe.compose import TAKEN
 from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers
 from mlaprobe.replies import Reply, reply_of
-from mlaprobe.shape import Decision, DecodeShape, Route, StageOutcome, Verdict
+from mlaprobe.shape import Decision, DecodeShape, PlannerCall, Route, StageOutcome, Verdict
+
+if TYPE_CHECKING:
+    from mlaprobe.refusals import Refusals
 
 _GOES_ON = (*TAKEN, "accepted", "absent")
 """Statuses of a stage that leave the verdict to the ones after it."""
@@ -122,18 +126,39 @@ class Here:
         """The replies to one of the ``parts`` of a grid, a row for each head count."""
         found = self._tabled(part, self.book)
         if found is None:
-            found = [tuple(self._row(replace(part, heads=(n,)), step)) for n in part.heads]
+            refusing = [self._refusing(replace(part, lse=(lse,))) for lse in part.lse]
+            found = [tuple(self._row(part, heads, refusing, step)) for heads in part.heads]
         return found
 
-    def _row(self, part: Grid, step: Step) -> Iterator[int]:
-        number = self.book.number
-        for shape in replace(part, lse=part.lse[:1]).shapes():
-            # Sizing and planner do not look at whether the LSE is wanted.
-            refused = self._refusal(shape)
-            for lse in part.lse:
-                asked = shape if lse is shape.lse else replace(shape, lse=lse)
-                yield number(self.reply(asked) if refused is None else refused)
+    def _row(
+        self, part: Grid, heads: int, refusing: Sequence[_Refusing], step: Step
+    ) -> Iterator[int]:
+        for qlen in part.qlens:
+            for lse, refused in zip(part.lse, refusing, strict=True):
+                reply = refused(heads, qlen)
+                if reply is None:
+                    cell = replace(part, heads=(heads,), qlens=(qlen,), lse=(lse,))
+                    reply = self._composed(next(cell.shapes()))
+                yield self.book.number(reply)
                 step()
+
+    def _refusing(self, part: Grid) -> _Refusing:
+        """Finds the replies of the first stages of the chain where they refuse."""
+        make: Callable[[str, DecodeShape], Refusals] | None
+        make = getattr(self.answers, "refusals", None)
+        shape = next(part.shapes())
+        if make is None or part.planner not in (PlannerCall(), OMITTED):
+            return lambda heads, qlen: self._first(replace(shape, num_heads=heads, qlen=qlen))
+        refusals = [make(stage, shape) for stage in _first_stages(shape)]
+
+        def refused(heads: int, qlen: int) -> Reply | None:
+            for stage in refusals:
+                refusal = stage.refusal(heads, qlen)
+                if refusal is not None:
+                    return Reply(verdict=Verdict.REJECTED, failure=refusal.failure)
+            return None
+
+        return refused
 
     def decide(self, shape: DecodeShape) -> Decision:
         """The whole answer, with its proof."""
@@ -141,10 +166,9 @@ class Here:
 
     def reply(self, shape: DecodeShape) -> Reply:
         """What a caller notices."""
-        if self._ask is not None and shape.route is Route.ASM and not shape.persistent:
-            refused = self._first(shape, ("dispatcher",))
-            if refused is not None:
-                return refused
+        return self._first(shape) or self._composed(shape)
+
+    def _composed(self, shape: DecodeShape) -> Reply:
         return reply_of(self.answers.decide(shape))
 
     def pad(self, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
@@ -167,20 +191,26 @@ class Here:
             env=shape.env,
         )
 
-    def _refusal(self, shape: DecodeShape) -> Reply | None:
-        """The reply where sizing or planner refuses; ``None`` where none does, or that is not
-        known."""
-        if self._ask is None or shape.route is not Route.ASM or not shape.persistent:
+    def _first(self, shape: DecodeShape) -> Reply | None:
+        """The reply where one of the first stages, the first in call order, refuses; ``None``
+        where none does, or that is not known."""
+        if self._ask is None:
             return None
-        return self._first(shape, ("sizing", "planner"))
-
-    def _first(self, shape: DecodeShape, stages: tuple[str, ...]) -> Reply | None:
-        """The reply where one of these stages, the first in call order, refuses."""
-        assert self._ask is not None
-        for stage in stages:
+        for stage in _first_stages(shape):
             outcome = self._ask(stage, shape)
             if outcome.status == "rejected":
                 return Reply(verdict=Verdict.REJECTED, failure=outcome.failure)
             if outcome.status not in _GOES_ON:
                 return None
         return None
+
+
+_Refusing = Callable[[int, int], Reply | None]
+"""The reply to a head count and a query length, where it is refused by one of the first stages."""
+
+
+def _first_stages(shape: DecodeShape) -> tuple[str, ...]:
+    """The stages that come first in the chain, and refuse most of what is refused."""
+    if shape.route is not Route.ASM:
+        return ()
+    return ("sizing", "planner") if shape.persistent else ("dispatcher",)

@@ -7,10 +7,10 @@ planner or dispatcher take, with every flag.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlaprobe.axes import OMITTED, cell_of
 from mlaprobe.compose import TAKEN
@@ -27,8 +27,13 @@ from mlaprobe.shape import (
 )
 from mlaprobe.survey import TRIED_PAGE_SIZE, deciding_clause
 
+if TYPE_CHECKING:
+    from mlaprobe.refusals import Refusals
+
 KNOB_VALUE = "1"
 CHAIN = ("sizing", "planner", "dispatcher")
+Refused = tuple[StageOutcome | None, ...]
+"""How stages refuse a shape."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +217,7 @@ class Asker:
         """Persistent shapes that sizing, planner and dispatcher take, or may."""
         self.other_entries: list[DecodeShape] = []
         """Shapes that reach another entry point than the assembly one."""
+        self._refusals: dict[Hashable, tuple[Refusals, ...]] = {}
 
     def facts(self, kinds: Collection[str] = ("chain", "shape", "flag")) -> Iterator[Fact]:
         """Everything about the scope's shapes, as far as these kinds of facts need it."""
@@ -239,15 +245,32 @@ class Asker:
         """What the accepting stages say of a shape."""
         return Chain(shape, {stage: self.answers.ask(stage, shape) for stage in CHAIN})
 
+    def _refused(self, shape: DecodeShape, stages: tuple[str, ...] = CHAIN) -> Refused | None:
+        """How each of these stages refuses a shape, where all do; ``None`` otherwise, and where
+        that is not quickly told."""
+        make: Callable[[str, DecodeShape], Refusals] | None
+        make = getattr(self.answers, "refusals", None)
+        if make is None:
+            return None
+        key = (stages, replace(shape, num_heads=1, qlen=1))
+        known = self._refusals.get(key)
+        if known is None:
+            known = self._refusals[key] = tuple(make(stage, shape) for stage in stages)
+        found = tuple(each.refusal(shape.num_heads, shape.qlen) for each in known)
+        return None if None in found else found
+
     def _chains(self) -> Iterator[Fact]:
         within = set(self.scope.heads)
         for shape in self._shapes((*self.scope.heads, *self.scope.beyond)):
+            self.step()
+            self._refused(shape, CHAIN[:1])  # which knobs it asks for is of interest
+            if self._refused(shape, CHAIN[1:]) is not None:
+                continue
             chain = self.chain(shape)
             if chain.taken:
                 yield chain.fact()
                 if shape.num_heads in within and chain.runs:
                     self.taken.append(shape)
-            self.step()
 
     def _flags(self) -> Iterator[Fact]:
         """Every flag for what is taken, and the planner left without the dtypes."""
@@ -273,9 +296,11 @@ class Asker:
 
     def _without_metadata(self) -> Iterator[Fact]:
         for shape in self._shapes(self.scope.plain_heads, persistent=False):
+            self.step()
+            if self._refused(shape, ("dispatcher",)) is not None:
+                continue
             if self.answers.ask("dispatcher", shape).status in (*TAKEN, "unknown"):
                 yield decision_fact(self.answers.decide(shape))
-            self.step()
 
     def _knobs(self) -> Iterator[Fact]:
         """Each knob alone, where it makes planner or dispatcher say something else."""
@@ -284,14 +309,18 @@ class Asker:
                 continue
             env = ((knob, KNOB_VALUE),)
             for shape in self._shapes(self.scope.knob_heads):
-                before, after = self.chain(shape), self.chain(replace(shape, env=env))
+                self.step()
+                with_it = replace(shape, env=env)
+                refused = self._refused(with_it)
+                if refused is not None and refused == self._refused(shape):
+                    continue
+                before, after = self.chain(shape), self.chain(with_it)
                 if _differ(before, after):
                     yield after.fact()
                     if after.taken:
                         if after.outcomes["dispatcher"].entry not in (None, "asm"):
                             self.other_entries.append(after.shape)
                         yield decision_fact(self.answers.decide(after.shape))
-                self.step()
 
 
 def _differ(one: Chain, other: Chain) -> bool:

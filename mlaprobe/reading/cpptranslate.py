@@ -76,8 +76,10 @@ class Translator:
         """A type from its text, aliases resolved."""
         ctype = parse_type(text, ref=ref, pointer=pointer)
         for _ in range(8):
+            if ctype.kind != "other":
+                break
             alias = self._aliases.get(ctype.name) or self.alias(ctype.name)
-            if ctype.kind != "other" or alias is None:
+            if alias is None:
                 break
             const = "const " if ctype.const else ""
             ctype = parse_type(const + alias, ref=ctype.ref, pointer=ctype.pointer)
