@@ -21,7 +21,7 @@ META_VARIABLE = "AITER_META_DIR"
 """AITER's own variable for the directory that holds ``csrc`` and ``hsa``."""
 HOW_TO_NAME_ONE = (
     "name one: --aiter DIR (a checkout or a site-packages), --aiter REPO@REV (a git repository "
-    "at a tag or commit), or --aiter FILE.whl"
+    "at a tag or commit), --aiter FILE.whl, or --aiter release:newest (bundled with mlaprobe)"
 )
 
 
