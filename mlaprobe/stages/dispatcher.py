@@ -27,6 +27,8 @@ from mlaprobe.stages.world import World, assumptions
 STAGE = "dispatcher"
 TOKENS_KV = 4096
 """KV tokens per request in the asked batch."""
+REQUESTS = 2
+"""Requests in the asked batch, where the question leaves them open."""
 LATENT, ROPE = 512, 64
 WORKERS = 256
 """Work groups that the metadata is for: any number above 0."""
@@ -47,6 +49,8 @@ class Dispatched:
     """Arguments of the reducer's entry point, where it is called."""
     fails_after: str | None = None
     """What fails after the entry point was called."""
+    obstacle: ir.Span = field(default=ir.NOWHERE, compare=False)
+    """Where the answer is unknown because of the call that is made: the place of that."""
 
     @property
     def told(self) -> tuple[object, ...]:
@@ -114,7 +118,7 @@ class Dispatcher:
         batch: Any = shape.batch
         if batch is None:
             batch = Unknown("the batch size", key=("batch",), free="batch")
-        requests = shape.batch or 2
+        requests = shape.batch or REQUESTS
         heads, qlen, page_size = inputs["heads"], inputs["qlen"], inputs["page_size"]
         tokens = binary("*", requests, qlen, ir.NOWHERE)
         q_dtype = dtype_for(shape.q_dtype.value, shape.arch)
@@ -162,7 +166,7 @@ class Dispatcher:
         answers = [self._read(shape, outcome) for outcome in outcomes]
         picked, notes = self._settle(shape, outcomes, answers)
         if picked is None:
-            reason, span = why_unknown(outcomes)
+            reason, span = _why(outcomes, answers)
             return Dispatched(
                 outcome=StageOutcome(
                     stage=STAGE,
@@ -239,14 +243,18 @@ class Dispatcher:
     def _entered(self, shape: DecodeShape, outcome: Outcome, entry: Event) -> Dispatched:
         named = dict(entry.kwargs)
         q, qlen = _query(named, entry.args), self._role(named, "qlen")
+        for given in (q, qlen):
+            if isinstance(given, Unknown):
+                return _unknown(given.reason, given.span)
         if not isinstance(q, Tensor) or len(q.shape) != 3 or type(qlen) is not int:
-            return _unknown(f"the arguments of {entry.name} are not known")
-        heads = q.shape[1]
+            return _unknown(f"the arguments of {entry.name} are not known", entry.span)
+        rows, heads, _ = q.shape
         if type(heads) is not int or heads < 1:
-            return _unknown(f"the head count given to {entry.name} is not known")
+            return _unknown(f"the head count given to {entry.name} is not known", entry.span)
         fold, qlen_fold = _folds(shape, heads, qlen)
-        if fold is None:
-            return _unknown(f"{entry.name} gets heads and query length that make no fold")
+        asked = (shape.batch or REQUESTS) * shape.qlen * shape.num_heads
+        if fold is None or type(rows) is not int or rows * heads != asked:
+            return _unknown(_no_fold(entry.name, shape, heads, qlen), entry.span)
         status = "fold" if fold > 1 else "qlen_fold" if qlen_fold > 1 else "native"
         reduce = next(
             (e for e in outcome.events if e.kind == "entry" and e.name in self._names["reduce"]),
@@ -359,8 +367,26 @@ def refusal(failure: Failed) -> str:
     return f"{failure.how}: {failure.message}" if failure.message else failure.how
 
 
-def _unknown(reason: str) -> Dispatched:
-    return Dispatched(outcome=StageOutcome(stage=STAGE, status="unknown", message=reason))
+def _unknown(reason: str, span: ir.Span = ir.NOWHERE) -> Dispatched:
+    outcome = StageOutcome(stage=STAGE, status="unknown", message=reason)
+    return Dispatched(outcome=outcome, obstacle=span)
+
+
+def _no_fold(entry: str, shape: DecodeShape, heads: int, qlen: int) -> str:
+    """What is said of a call that is neither native nor a fold: a query widened on the way, say."""
+    asked = f"{shape.num_heads} heads at query length {shape.qlen} were asked"
+    return f"{entry} gets {heads} heads at query length {qlen} where {asked}: that is no fold"
+
+
+def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str, ir.Span]:
+    """Why the answer is unknown, and the place: what could not be followed comes first, then the
+    call that is made and cannot be judged, then what tells the paths apart."""
+    followed = all(o.kind != "unknown" for o in outcomes)
+    if followed and all(u.free is not None for o in outcomes for u, _ in o.decisions):
+        for answer in answers:
+            if answer.outcome.status == "unknown" and answer.outcome.message:
+                return answer.outcome.message, answer.obstacle
+    return why_unknown(outcomes)
 
 
 _FLAGS = ("lse", "causal")

@@ -109,7 +109,8 @@ class Host:
             if isinstance(param.default, ir.Const):
                 values.append(param.default.value)
             else:
-                values.append(Unknown(f"the argument {param.name}", param.span, foreign=True))
+                reason = f"the call passes no argument {param.name}"
+                values.append(Unknown(reason, param.span, foreign=True))
         call = Lifted(tuple(values))
         key = (arch, env, function.function.name, call.key, tuple(call.inputs.values()))
         known = self._known.get(key)

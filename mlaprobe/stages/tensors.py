@@ -200,6 +200,18 @@ def _permuted(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], spa
     return Tensor(tensor.name, tuple(tensor.shape[d] for d in dims), tensor.dtype, contiguous=False)
 
 
+def _repeated(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    """``repeat_interleave`` by one number along one dimension: a new tensor. (With no dimension
+    it is flattened, and a tensor of counts is data.)"""
+    given = dict(zip(("repeats", "dim"), args, strict=False)) | kwargs
+    times, at = given.pop("repeats", None), _dimension(tensor, (given.pop("dim", None),), span)
+    if given or len(args) > 2 or at is None or type(times) not in (int, Sym):
+        return Unknown(f"{tensor.name}.repeat_interleave of what is not known", span, foreign=True)
+    dims = list(tensor.shape)
+    dims[at] = binary("*", dims[at], times, span)
+    return Tensor(tensor.name, tuple(dims), tensor.dtype)
+
+
 def _contiguous(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
     return Tensor(tensor.name, tensor.shape, tensor.dtype)
 
@@ -224,6 +236,7 @@ _METHODS: dict[str, Method] = {
     "view": _viewed,
     "reshape": _viewed,
     "permute": _permuted,
+    "repeat_interleave": _repeated,
     "contiguous": _contiguous,
     "to": _converted,
     "data_ptr": _same,

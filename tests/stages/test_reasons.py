@@ -1,0 +1,96 @@
+"""What is unknown says why, and where: the reason is one that a person can check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mlaprobe.shape import StageOutcome, Verdict
+from tests.stages.ask import BF16, FP8, ask, opened, shape
+from tests.trees import today
+from tests.trees.common import Tree
+
+HERE = "    persistent = work_meta_data is not None\n"
+
+
+def tree_with(path: str, old: str, new: str) -> Tree:
+    """Today's tree with one edit."""
+    text = today.tree()[path]
+    assert isinstance(text, str)
+    assert text.count(old) == 1
+    return {**today.tree(), path: text.replace(old, new)}
+
+
+def dispatched(root: Path, widened: str, heads: int, *, persistent: bool = True) -> StageOutcome:
+    """The dispatcher's answer where it does something with small head counts first."""
+    code = f"    if nhead < 16 and 16 % nhead == 0:\n{widened}        nhead = 16\n"
+    tree = tree_with(today.DISPATCHER, HERE, HERE + code)
+    question = shape("gfx950", FP8, heads, persistent=persistent)
+    return opened(root, tree).ask("dispatcher", question)
+
+
+def place(outcome: StageOutcome) -> str:
+    """The line that the evidence shows."""
+    assert outcome.evidence
+    return outcome.evidence[0].text
+
+
+def test_a_query_widened_inside_is_no_fold(tmp_path: Path) -> None:
+    """The kernel of 16 heads would run; whether the metadata of 8 fits it is not judged."""
+    wide = "        q = q.repeat_interleave(16 // nhead, dim=1)\n"
+    for persistent in (True, False):
+        found = dispatched(tmp_path / str(persistent), wide, 8, persistent=persistent)
+        assert found.status == "unknown"
+        assert "gets 16 heads at query length 1 where 8 heads at query length 1" in (
+            found.message or ""
+        )
+        assert "mla_decode_stage1_asm_fwd" in place(found)
+
+
+def test_heads_that_are_not_widened_are_answered(tmp_path: Path) -> None:
+    wide = "        q = q.repeat_interleave(16 // nhead, dim=1)\n"
+    assert dispatched(tmp_path, wide, 16).status == "native"
+
+
+def test_a_query_widened_and_then_folded_is_no_fold(tmp_path: Path) -> None:
+    """Twice the rows of 16 heads are a fold of 32 heads, four times are not."""
+    code = "        total_s = ori_total_s * fold_factor\n"
+    doubled = "        total_s = ori_total_s * fold_factor * 2\n"
+    question = shape("gfx942", FP8, 32)
+    assert opened(tmp_path / "whole", today.tree()).ask("dispatcher", question).fold == 2
+    wide = "        q = q.repeat_interleave(2, dim=1)\n"
+    found = opened(tmp_path / "wide", tree_with(today.DISPATCHER, code, wide + doubled)).ask(
+        "dispatcher", question
+    )
+    assert found.status == "unknown"
+    assert "no fold" in (found.message or "")
+
+
+def test_a_query_that_cannot_be_followed_names_the_call(tmp_path: Path) -> None:
+    """The last call that was followed is not the reason: what made the query unknown is."""
+    for at, code in enumerate(
+        ("q.frobnicate(16)", "q.repeat_interleave(work_indptr, dim=1)", "q.repeat_interleave(2)")
+    ):
+        found = dispatched(tmp_path / str(at), f"        q = {code}\n", 8)
+        assert found.status == "unknown"
+        name = code[2:].partition("(")[0]
+        assert name in (found.message or "")
+        assert code in place(found)
+
+
+def test_an_argument_that_is_not_passed(tmp_path: Path) -> None:
+    """Python declares fewer parameters than the C++ function has: what it sees is undefined."""
+    declared = "    lse: torch.Tensor | None = None,\n"
+    tree = tree_with(
+        today.OPS, "    output: torch.Tensor,\n" + declared, "    output: torch.Tensor,\n"
+    )
+    text = tree[today.DISPATCHER]
+    assert isinstance(text, str)
+    tree = {
+        **tree,
+        today.DISPATCHER: text.replace(
+            "            o,\n            final_lse,\n", "            o,\n"
+        ),
+    }
+    decision = ask(opened(tmp_path, tree), "gfx950", BF16, 16)
+    assert decision.verdict is Verdict.UNKNOWN
+    assert decision.message == "the call passes no argument lse"
