@@ -38,11 +38,14 @@ class Shared:
         self._stage = stage
         self._make = make
         self._ask = ask
-        self._last: Solved | None = None
+        self._last: dict[bool, Solved] = {}
+        """The run that was shared last. A query of one token is a question of its own: its tensor
+        may have no axis for the query length, which a run of several tokens knows nothing of."""
 
     def __call__(self, heads: int, qlen: int) -> Answer:
         """The answer for a head count and a query length."""
-        known = None if self._last is None else self._last.other(heads=heads, qlen=qlen)
+        last = self._last.get(qlen == 1)
+        known = None if last is None else last.other(heads=heads, qlen=qlen)
         if known is not None:
             found = self._asker.shared.get(self._key(known, heads, qlen))
             if found is not None:
@@ -50,7 +53,7 @@ class Shared:
         answer = self._ask(self._make(heads, qlen))
         solved = self._asker.solved
         if solved is not None:
-            self._last = solved
+            self._last[qlen == 1] = solved
             if self._shares(answer, solved):
                 self._asker.shared[self._key(solved, heads, qlen)] = answer
         return answer

@@ -1,83 +1,165 @@
-"""A snapshot answers what its source answers, or says that it does not hold the question."""
+"""A snapshot answers what its source answers, on all of its grid, and off it says so."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mlaprobe.capability import Capability
-from mlaprobe.shape import Decision, DecodeShape, Dtype, PlannerCall, Verdict
-from mlaprobe.snapshot import Snapshot
+from mlaprobe.probing import probe
+from mlaprobe.shape import Decision, DecodeShape, Dtype, PlannerCall, Route, Verdict
+from mlaprobe.snapshot import OUTSIDE, Snapshot
 from mlaprobe.snapshot.file import parse
 from mlaprobe.snapshot.making import make
-from mlaprobe.snapshot.scope import Scope
+from mlaprobe.snapshot.scope import STANDARD_HEADS, STANDARD_QLENS, Scope
 from tests.stages.ask import opened
-from tests.trees import today
+from tests.trees import following, today
 
-SCOPE = Scope(
+OURS = Scope(
     archs=("gfx950",),
     heads=(1, 8, 16, 24, 32, 40, 48, 64, 96, 128),
     qlens=(1, 2, 5),
     page_sizes=(1, 64),
 )
+UNREAD = (("A_VARIABLE_THAT_NOTHING_READS", "1"),)
+
+
+def some(archs: tuple[str, ...], heads: int, qlens: int, **more: Any) -> Scope:
+    """A part of the standard grid: the usual counts, and others by chance, each run the same."""
+    choose = random.Random(17)
+    chosen = {1, 16, 32, 128, *choose.sample(STANDARD_HEADS, heads)}
+    lengths = {1, *choose.sample(STANDARD_QLENS, qlens)}
+    return Scope(archs=archs, heads=tuple(sorted(chosen)), qlens=tuple(sorted(lengths)), **more)
+
+
+Pair = tuple[Capability, Snapshot, Scope]
+
+
+def taken(capability: Capability, scope: Scope) -> Pair:
+    """A source with the snapshot of it, written and read back."""
+    text = make(capability, scope=scope)
+    return capability, Snapshot(parse(text.encode(), "snapshot"), label="snapshot"), scope
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Capability, Snapshot]:
-    capability = opened(tmp_path_factory.mktemp("today"), today.tree())
-    text = make(capability, scope=SCOPE)
-    return capability, Snapshot(parse(text.encode(), "today"), label="today")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    return taken(opened(tmp_path_factory.mktemp("today"), today.tree()), OURS)
 
 
-def _shape(choose: random.Random, arch: str) -> DecodeShape:
-    query, cache = choose.choice(SCOPE.dtypes)
-    told = choose.choice([PlannerCall(), PlannerCall(q_dtype=None, kv_dtype=None)])
+@pytest.fixture(scope="module")
+def next_layout(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    scope = replace(OURS, heads=(8, 16, 32, 64, 128), qlens=(1, 2), page_sizes=(1,))
+    return taken(opened(tmp_path_factory.mktemp("following"), following.tree()), scope)
+
+
+@pytest.fixture(scope="module")
+def wheel() -> Iterator[Pair]:
+    """PyPI's amd-aiter."""
+    capability = probe("installed")
+    assert isinstance(capability, Capability)
+    with capability:
+        yield taken(capability, some(capability.archs, heads=8, qlens=2))
+
+
+@pytest.fixture(scope="module", params=["v0.1.12", "v0.1.16.post2", "v0.1.20"])
+def release(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    repository = request.getfixturevalue("aiter_git")
+    capability = probe(f"{repository}@{request.param}")
+    assert isinstance(capability, Capability)
+    with capability:
+        yield taken(capability, some(("gfx950",), heads=4, qlens=1, page_sizes=(1,)))
+
+
+def shape_of(choose: random.Random, scope: Scope) -> DecodeShape:
+    """A shape of a grid, each as likely as any other, of any batch size, and with a variable set
+    that nothing reads."""
+    q_dtype, kv_dtype = choose.choice(scope.dtypes)
+    told = [PlannerCall(), PlannerCall(q_dtype=None, kv_dtype=None)]
+    sizes = [None, None, 1, 31, 32, 33, 64, choose.randint(1, 2048)]
     return DecodeShape(
-        arch=arch,
-        q_dtype=query,
-        kv_dtype=cache,
-        num_heads=choose.choice(SCOPE.heads),
-        qlen=choose.choice(SCOPE.qlens),
+        arch=choose.choice(scope.archs),
+        q_dtype=q_dtype,
+        kv_dtype=kv_dtype,
+        num_heads=choose.choice(scope.heads),
+        qlen=choose.choice(scope.qlens),
+        page_size=choose.choice(scope.page_sizes),
         lse=choose.random() < 0.5,
-        persistent=choose.random() < 0.5,
-        batch=choose.choice([None, None, 1, 3, 31, 32, 33, 64, 257]),
-        page_size=choose.choice(SCOPE.page_sizes),
-        planner=PlannerCall.of(told),
+        persistent=choose.random() < 0.7,
+        causal=choose.random() < 0.7,
+        cp_round_robin=choose.random() < 0.3,
+        batch=choose.choice(sizes),
+        planner=choose.choice(told),
+        route=Route.GLUON if choose.random() < 0.1 else Route.ASM,
+        env=choose.choice([(), UNREAD]),
     )
 
 
-def _said(decision: Decision) -> list[Any]:
+def said(decision: Decision) -> list[Any]:
+    """All of an answer. A snapshot keeps one place for what decided, and no buffer sizes."""
     names = ("verdict", "fold", "qlen_fold", "failure", "stage", "message", "kernels", "key")
     stages = [(n, replace(o, evidence=(), sizes=None)) for n, o in decision.stages]
     return [*(getattr(decision, n) for n in names), decision.notes, stages]
 
 
-def test_a_snapshot_answers_like_its_source(pair: tuple[Capability, Snapshot]) -> None:
-    live, kept = pair
+def same_answers(pair: Pair, count: int) -> set[Verdict]:
+    """Asks both; which verdicts there were."""
+    live, kept, scope = pair
     choose = random.Random(20)
     seen = set()
-    for _ in range(600):
-        shape = _shape(choose, "gfx950")
+    for _ in range(count):
+        shape = shape_of(choose, scope)
         answer = kept.decide(shape)
-        assert _said(answer) == _said(live.decide(shape)), shape
+        assert said(answer) == said(live.decide(shape)), shape
+        assert answer.stage != OUTSIDE, shape
         seen.add(answer.verdict)
+    return seen
+
+
+def test_a_snapshot_answers_like_its_source(ours: Pair) -> None:
+    seen = same_answers(ours, 500)
     assert {Verdict.NATIVE, Verdict.FOLDED, Verdict.NO_KERNEL, Verdict.REJECTED} <= seen
 
 
-def test_what_was_not_asked_is_unknown(pair: tuple[Capability, Snapshot]) -> None:
-    kept = pair[1]
-    inside = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=32, qlen=1)
-    assert kept.decide(inside).verdict is Verdict.NATIVE
-    beyond: tuple[dict[str, Any], ...] = (
-        {"arch": "gfx942"},
-        {"num_heads": 33},
-        {"qlen": 3},
-        {"page_size": 16},
-    )
-    for change in beyond:
-        answer = kept.decide(replace(inside, **change))
-        assert answer.verdict is Verdict.UNKNOWN
-        assert answer.stage == "snapshot"
+def test_of_the_next_layout(next_layout: Pair) -> None:
+    assert len(same_answers(next_layout, 150)) > 1
+
+
+def test_of_the_wheel(wheel: Pair) -> None:
+    assert {Verdict.NATIVE, Verdict.FOLDED, Verdict.REJECTED} <= same_answers(wheel, 300)
+
+
+def test_of_a_release(release: Pair) -> None:
+    assert {Verdict.NATIVE, Verdict.FOLDED, Verdict.NO_KERNEL} <= same_answers(release, 400)
+
+
+INSIDE = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=32, qlen=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"arch": "gfx942"}, "gfx942 (it holds gfx950)"),
+        ({"kv_dtype": Dtype.BF16}, "fp8/bf16 (it holds bf16/bf16, bf16/fp8, fp8/fp8)"),
+        ({"num_heads": 33}, "33 heads (it holds 1,8,16,24,32,40,48,64,96,128)"),
+        ({"num_heads": 512}, "512 heads"),
+        ({"qlen": 3}, "qlen 3 (it holds 1-2,5)"),
+        ({"page_size": 16}, "page size 16 (it holds 1,64)"),
+        ({"env": (("AITER_ENABLE_EXPERIMENTAL", "1"),)}, "AITER_ENABLE_EXPERIMENTAL set"),
+        ({"env": (("AITER_ENABLE_EXPERIMENTAL", "0"),)}, "AITER_ENABLE_EXPERIMENTAL set"),
+        ({"planner": PlannerCall(q_dtype=None)}, "a planner told the dtypes nothing/fp8"),
+        ({"planner": PlannerCall(num_heads=33)}, "a planner told 33 heads and qlen 1"),
+        ({"planner": PlannerCall(uniform_qlen=-1)}, "a planner told the uniform qlen -1"),
+    ],
+)
+def test_off_the_grid(ours: Pair, change: dict[str, Any], what: str) -> None:
+    kept = ours[1]
+    assert kept.decide(INSIDE).verdict is Verdict.NATIVE
+    answer = kept.decide(replace(INSIDE, **change))
+    assert (answer.verdict, answer.stage) == (Verdict.UNKNOWN, OUTSIDE)
+    assert answer.message is not None
+    assert answer.message.startswith("outside the snapshot")
+    assert what in answer.message
