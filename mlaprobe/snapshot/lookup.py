@@ -8,7 +8,7 @@ from typing import Any
 
 from mlaprobe.snapshot.batches import applies
 from mlaprobe.snapshot.cells import Plane, read_plane
-from mlaprobe.snapshot.file import Contents, SnapshotError
+from mlaprobe.snapshot.file import Contents, damaged
 from mlaprobe.snapshot.records import Reader, Record
 from mlaprobe.snapshot.scope import numbers_of
 
@@ -61,7 +61,7 @@ class StageTable:
                 return record
             return self._at_batch(record, batch)
         except (KeyError, ValueError, IndexError, TypeError, AttributeError):
-            raise SnapshotError(f"the snapshot {self._name} is damaged") from None
+            raise damaged(self._name) from None
 
     def plane(self, words: Mapping[str, str]) -> Plane:
         """The names of the records of every cell of a setting.

@@ -23,6 +23,8 @@ from mlaprobe.snapshot.tables import NOTHING, Notebook, Steps, Table
 
 BY_BATCH = "~"
 """Starts the names of records that depend on the batch size."""
+RECORDS = "records"
+"""The part of a snapshot whose entries stand on one line each, whatever is in them."""
 _SHORTEST = 4
 
 
@@ -184,7 +186,7 @@ def text_of(head: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
     yield "{"
     lines = [f"{compact(name)}:{_opened(value, 1)}" for name, value in head.items()]
     for name, value in body.items():
-        lines.append(f"{compact(name)}:{_opened(value, 3)}")
+        lines.append(f"{compact(name)}:{_opened(value, 1 if name == RECORDS else 3)}")
     yield ",\n".join(lines)
     yield "}\n"
 

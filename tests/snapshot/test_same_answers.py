@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import STANDARD_HEADS, STANDARD_QLENS, Scope
 from tests.stages.ask import opened
 from tests.trees import following, today
+from tests.trees.common import changed
 
 OURS = Scope(
     archs=("gfx950",),
@@ -25,13 +27,14 @@ OURS = Scope(
     qlens=(1, 2, 5),
     page_sizes=(1, 64),
 )
+INSIDE = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=32, qlen=1)
 UNREAD = (("A_VARIABLE_THAT_NOTHING_READS", "1"),)
 
 
 def some(archs: tuple[str, ...], heads: int, qlens: int, **more: Any) -> Scope:
     """A part of the standard grid: the usual counts, and others by chance, each run the same."""
     choose = random.Random(17)
-    chosen = {1, 16, 32, 128, *choose.sample(STANDARD_HEADS, heads)}
+    chosen = {1, 16, 32, 48, 128, *choose.sample(STANDARD_HEADS, heads)}
     lengths = {1, *choose.sample(STANDARD_QLENS, qlens)}
     return Scope(archs=archs, heads=tuple(sorted(chosen)), qlens=tuple(sorted(lengths)), **more)
 
@@ -124,6 +127,24 @@ def test_a_snapshot_answers_like_its_source(ours: Pair) -> None:
     assert {Verdict.NATIVE, Verdict.FOLDED, Verdict.NO_KERNEL, Verdict.REJECTED} <= seen
 
 
+def test_a_query_of_one_token_is_a_question_of_its_own(tmp_path: Path) -> None:
+    """An entry that unpacks a query without an axis for the length refuses every longer one, and
+    that says nothing of the short ones, whichever was asked first."""
+    dims = ('q_nope.dim() in (3, 4), f"q_nope has {q_nope.dim()} dimensions"', "k_pe is None")
+    unpacked = ("heads = q_nope.shape[-2]", "batch, heads, _ = q_nope.shape")
+    scope = replace(OURS, heads=(8, 16, 32), qlens=(1, 2, 4), page_sizes=(1,))
+    tree = changed(today.tree(), today.GLUON, dims, unpacked)
+    live, kept, _ = taken(opened(tmp_path, tree), scope)
+    verdicts = {}
+    for heads, qlen in scope.cells():
+        shape = replace(INSIDE, num_heads=heads, qlen=qlen, route=Route.GLUON)
+        answer = kept.decide(shape)
+        assert said(answer) == said(live.decide(shape))
+        verdicts[heads, qlen] = answer.verdict
+    native = [cell for cell, verdict in verdicts.items() if verdict is Verdict.NATIVE]
+    assert native == [(8, 1), (16, 1)]
+
+
 def test_of_the_next_layout(next_layout: Pair) -> None:
     assert len(same_answers(next_layout, 150)) > 1
 
@@ -134,9 +155,6 @@ def test_of_the_wheel(wheel: Pair) -> None:
 
 def test_of_a_release(release: Pair) -> None:
     assert {Verdict.NATIVE, Verdict.FOLDED, Verdict.NO_KERNEL} <= same_answers(release, 400)
-
-
-INSIDE = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=32, qlen=1)
 
 
 @pytest.mark.parametrize(
