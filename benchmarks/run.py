@@ -29,7 +29,7 @@ from multiprocessing import get_context
 from statistics import mean, median, quantiles
 
 import mlaprobe
-from benchmarks.sources import Meter, comparisons, histories, snapshots
+from benchmarks.sources import Meter, comparisons, kept, snapshots
 from mlaprobe import bundled
 from mlaprobe.capability import probe
 from mlaprobe.collecting import seldom
@@ -97,8 +97,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parts.append(snapshots(spec, meter))
     if repository:
         parts.append(comparisons(f"{repository}@{BEFORE}", spec, meter))
-    if repository or bundled.releases():
-        parts.append(histories(meter, None if bundled.releases() else repository))
+    if bundled.releases():
+        parts.append(kept(meter))
     for part in parts:
         for line in part:
             print(line, flush=True)

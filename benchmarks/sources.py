@@ -11,6 +11,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import mlaprobe
+from mlaprobe import bundled
 from mlaprobe.capability import probe
 from mlaprobe.snapshot import load
 from mlaprobe.snapshot.making import make
@@ -70,31 +71,58 @@ def snapshots(spec: str, meter: Meter) -> Iterator[str]:
 RESOLVED = ("--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "48")
 
 
+DEPLOYMENTS = """\
+deployments:
+  - {name: kimi, model: kimi-k2.5, arch: gfx950, dtype: fp8/fp8, tp: 2}
+  - {name: r1, model: deepseek-r1, arch: [gfx942, gfx950], dtype: [bf16/bf16, fp8/fp8], tp: 8,
+     qlens: [1, 2, 4], lse: true, planner_dtypes: omitted}
+"""
+
+
 def comparisons(old: str, new: str, meter: Meter) -> Iterator[str]:
-    """``mlaprobe compare`` of two sources, cold."""
+    """``mlaprobe compare`` of two git revisions, cold: those before the named ones, which are no
+    releases, so that both are read."""
+    before = (f"{old}~1", f"{new}~1")
+    compared = ("-m", "mlaprobe", "compare", *before, "--quiet")
+    yield f"Two git revisions compared: {' and '.join(map(_short, before))}"
+    yield from _cold(meter, "mlaprobe compare, cold", compared, "20 s")
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "deployments.yaml"
+        file.write_text(DEPLOYMENTS)
+        served = (*compared, "--deployments", str(file))
+        yield from _cold(meter, "mlaprobe compare --deployments, cold", served, "2 s")
+
+
+def kept(meter: Meter) -> Iterator[str]:
+    """Bundled releases compared, and the history of all of them, cold."""
+    old, new = (f"{bundled.PREFIX}{name}" for name in _neighbours())
+    yield f"Two snapshots compared: {old} and {new}"
     compared = ("-m", "mlaprobe", "compare", old, new, "--quiet")
-    yield f"Two sources compared: {_short(old)} and {_short(new)}"
-    yield from _cold(meter, "mlaprobe compare, cold", compared)
+    yield from _cold(meter, "mlaprobe compare, cold", compared, "0.5 s")
+    yield f"History of the {len(bundled.releases())} bundled releases"
+    asked = ("-m", "mlaprobe", "history", "--arch", "gfx950", "--dtype", "fp8/fp8", "--quiet")
+    shape = (*asked, "--heads", "32")
+    yield from _cold(meter, "mlaprobe history of one shape, cold", shape, "2 s")
+    yield from _cold(meter, "mlaprobe history of the native counts, cold", asked, "2 s")
 
 
-def histories(meter: Meter, repository: str | None) -> Iterator[str]:
-    """``mlaprobe history``: every release, from the bundled ones or a git repository's."""
-    where = () if repository is None else ("--aiter", repository)
-    asked = ("--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "16-64", "--quiet")
-    yield f"History of every release: {'bundled' if repository is None else 'git tags'}"
-    yield from _cold(meter, "mlaprobe history, cold", ("-m", "mlaprobe", "history", *where, *asked))
+def _neighbours() -> tuple[str, str]:
+    """The last two bundled releases that answer otherwise."""
+    files = {file: release for release, file in bundled.index().items()}
+    old, new = list(files.values())[-2:]
+    return old, new
 
 
 def _short(spec: str) -> str:
     return spec.rpartition("@")[2]
 
 
-def _cold(meter: Meter, what: str, words: tuple[str, ...]) -> Iterator[str]:
+def _cold(meter: Meter, what: str, words: tuple[str, ...], goal: str) -> Iterator[str]:
     ours, under = [], []
     for _ in range(min(meter.starts, 3)):
         ours.append(meter.cold(*words))
         under.append(meter.cold("-c", meter.libraries))
-    yield from _against(meter, what, ours, under)
+    yield from _against(meter, what, ours, under, goal)
 
 
 def _against(
@@ -102,9 +130,10 @@ def _against(
     what: str,
     ours: list[tuple[float, float, int]],
     under: list[tuple[float, float, int]],
+    goal: str = "",
 ) -> Iterator[str]:
     walls, floors = [w for w, _, _ in ours], [w for w, _, _ in under]
-    yield meter.said(f"  {what}", meter.seconds(median(walls)))
+    yield meter.said(f"  {what}", meter.seconds(median(walls)), goal)
     yield meter.said(f'  ratio to python -c "{meter.libraries}"', f"{_ratio(walls, floors):.1f}x")
     peak = max(m for _, _, m in ours)
     yield meter.said("  peak memory", f"{peak / 1024:.0f} MB", "200 MB")
