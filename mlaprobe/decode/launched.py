@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -45,8 +46,11 @@ def watch(call: Callable[[], Any], device: Any, predicted: tuple[str, ...]) -> L
     t = torch()
     if t.device(device).type != "cuda":
         return None
+    # Without it, PyTorch warns of cycles, of which there is one.
+    keeps = "acc_events" in inspect.signature(t.profiler.profile).parameters
     activities = [t.profiler.ProfilerActivity.CUDA]
-    with t.profiler.profile(activities=activities) as profile:
+    options = {"acc_events": True} if keeps else {}
+    with t.profiler.profile(activities=activities, **options) as profile:
         call()
         t.cuda.synchronize(device)
     names = device_kernels(profile.events())
@@ -57,6 +61,11 @@ def device_kernels(events: Iterable[Any]) -> tuple[str, ...]:
     """The names of the kernels among a profiler's events, each once, in order."""
     on_device = (e for e in events if str(e.device_type).rpartition(".")[2] == "CUDA")
     return tuple(dict.fromkeys(e.name for e in on_device if not e.name.startswith(_OWN)))
+
+
+def short_name(kernel: str) -> str:
+    """A kernel's name as people say it: without its result, template arguments and parameters."""
+    return re.split(r"[<(]", kernel.removeprefix("void "), maxsplit=1)[0].strip() or kernel
 
 
 def plain_name(symbol: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mlaprobe.decode.launched import short_name
 from mlaprobe.interface import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.decode_data import winner
@@ -137,7 +138,8 @@ def _kernels(run: Run, width: int) -> list[Line]:
     if run.launched is None:
         text = "not seen: there is no profile of kernels here"
         return [*lines, *paragraph(text, width, first="  launched  ")]
-    lines += paragraph(printable(", ".join(run.launched.kernels)), width, first="  launched  ")
+    names = ", ".join(dict.fromkeys(map(short_name, run.launched.kernels)))
+    lines += paragraph(printable(names), width, first="  launched  ")
     if run.launched.as_predicted is False:
         missing = ", ".join(run.launched.missing)
         lines += paragraph(

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mlaprobe.decode.launched import Launched, device_kernels, plain_name, watch
+from mlaprobe.decode.launched import Launched, device_kernels, plain_name, short_name, watch
 from tests.resolve.tensors import torch_or_skip
 
 SYMBOL = "_ZN5aiter36mla_a8w8_qh32_qseqlen1_gqaratio32_psE"
@@ -58,3 +58,20 @@ def test_where_nothing_is_predicted_nothing_is_said() -> None:
 def test_a_cpu_launches_none() -> None:
     torch_or_skip()
     assert watch(lambda: 1 / 0, "cpu", (SYMBOL,)) is None
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        ("decode_splits", "decode_splits"),
+        ("_ZN5aiter3fooE", "_ZN5aiter3fooE"),
+        (
+            "void at::native::copy<128, 8, F<long>::operator()(int)>(int, F<long>)",
+            "at::native::copy",
+        ),
+        ("aiter::mla_a8w8(args)", "aiter::mla_a8w8"),
+        ("(anonymous)", "(anonymous)"),
+    ],
+)
+def test_names_as_people_say_them(kernel: str, said: str) -> None:
+    assert short_name(kernel) == said
