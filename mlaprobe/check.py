@@ -15,6 +15,9 @@ from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers
 from mlaprobe.replies import Reply
 from mlaprobe.results import (
+    CLEAN,
+    FAILED,
+    UNKNOWN,
     Results,
     change_finding,
     change_rules,
@@ -27,8 +30,6 @@ from mlaprobe.shape import Evidence, Verdict
 from mlaprobe.waivers import Waiver, waived
 
 FAIL_ON = (Kind.BREAKS, Kind.SLOWER)
-CLEAN, FAILED, UNKNOWN = 0, 10, 11
-"""What a check comes to, as the exit codes of the command line."""
 EXPIRED = Rule(
     id="expired-waiver",
     title="a waiver does not hold any longer",

@@ -27,6 +27,9 @@ _ENTRY = Record(
 )
 SCHEMA = Record(required={"changes": unique_by_id(_ENTRY)})
 
+CLEAN, FAILED, UNKNOWN = 0, 10, 11
+"""What a check comes to, as the exit codes of the command line."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:

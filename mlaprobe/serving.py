@@ -49,33 +49,26 @@ def _some(item: Schema) -> Schema:
     return Either(item, ListOf(item, at_least=1, unique=True))
 
 
-SCHEMA = Record(
-    required={
-        "deployments": ListOf(
-            _OneModel(
-                Record(
-                    required={"name": Text(), "arch": _some(_ARCH), "dtype": _some(_PAIR)},
-                    optional={
-                        "model": Text(),
-                        "num_heads": whole(1),
-                        "tp": whole(1),
-                        "dcp": whole(1),
-                        "qlens": ListOf(whole(1), at_least=1, unique=True),
-                        "lse": Flag(),
-                        "persistent": Flag(),
-                        "causal": Flag(),
-                        "cp_round_robin": Flag(),
-                        "batch": whole(1),
-                        "page_size": whole(1),
-                        "planner_dtypes": Text(choices=(GIVEN, LEFT_OUT)),
-                        "env": MapOf(_VALUE, key=_VARIABLE),
-                    },
-                )
-            ),
-            at_least=1,
-        )
-    }
+FIELDS = Record(
+    required={"name": Text(), "arch": _some(_ARCH), "dtype": _some(_PAIR)},
+    optional={
+        "model": Text(),
+        "num_heads": whole(1),
+        "tp": whole(1),
+        "dcp": whole(1),
+        "qlens": ListOf(whole(1), at_least=1, unique=True),
+        "lse": Flag(),
+        "persistent": Flag(),
+        "causal": Flag(),
+        "cp_round_robin": Flag(),
+        "batch": whole(1),
+        "page_size": whole(1),
+        "planner_dtypes": Text(choices=(GIVEN, LEFT_OUT)),
+        "env": MapOf(_VALUE, key=_VARIABLE),
+    },
 )
+"""A deployment."""
+SCHEMA = Record(required={"deployments": ListOf(_OneModel(FIELDS), at_least=1)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

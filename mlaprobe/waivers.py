@@ -15,20 +15,16 @@ from mlaprobe.releases import is_release, release_key
 from mlaprobe.rulebook import RuleMap, input_file
 from mlaprobe.schema import ListOf, Record, Release, Text
 
-SCHEMA = Record(
+FIELDS = Record(
     required={
-        "waivers": ListOf(
-            Record(
-                required={
-                    "change": Text(choices=tuple(map(str, Kind))),
-                    "reason": Text(),
-                    "until": Release(),
-                },
-                optional={"shapes": PATTERN, "deployment": Text()},
-            )
-        )
-    }
+        "change": Text(choices=tuple(map(str, Kind))),
+        "reason": Text(),
+        "until": Release(),
+    },
+    optional={"shapes": PATTERN, "deployment": Text()},
 )
+"""A waiver."""
+SCHEMA = Record(required={"waivers": ListOf(FIELDS)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mlaprobe import bundled
+from mlaprobe import bundled, serving, waivers
 from mlaprobe.cli import COMMANDS, main
 from mlaprobe.cost import load_profile
 from mlaprobe.policy import policy
+from mlaprobe.schema import Record
 from mlaprobe.serving import load_deployments
 from mlaprobe.waivers import load_waivers
 from tests import documents
@@ -189,3 +190,16 @@ def test_targets_exist() -> None:
     for page in PAGES:
         named = re.findall(r"(?:^|[`$] ?)make ([a-z-]+)", page.read_text(encoding="utf-8"), re.M)
         assert set(named) <= targets, name_of(page)
+
+
+@pytest.mark.parametrize(
+    ("heading", "schema"), [("Deployments", serving.FIELDS), ("Waivers", waivers.FIELDS)]
+)
+def test_every_field_is_described(heading: str, schema: Record) -> None:
+    """With whether it must be there."""
+    page = (ROOT / "docs" / "reference" / "files.md").read_text(encoding="utf-8")
+    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", section, re.MULTILINE)
+    assert [name for name, _ in rows if name in schema.optional] == list(schema.optional)
+    assert {name for name, _ in rows} == {*schema.required, *schema.optional}
+    assert {name for name, default in rows if default == "required"} == set(schema.required)

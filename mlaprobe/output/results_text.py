@@ -11,7 +11,7 @@ from mlaprobe.output import commands
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, line, paragraph
-from mlaprobe.results import Results, counted
+from mlaprobe.results import UNKNOWN, Results, counted
 from mlaprobe.shape import Evidence
 
 _EMPTY: Line = ()
@@ -141,11 +141,19 @@ def summary(results: Results) -> str:
     said = ", ".join(counts) or "no change of behaviour"
     shapes = results.detail.get("shapes")
     text = f"{said}, in {counted(shapes, 'shape')}" if shapes is not None else said
+    return f"{text}: {_outcome(results)}" if results.command == "check" else text
+
+
+def _outcome(results: Results) -> str:
+    """What a check comes to: its exit code in words."""
     failing = sum(map(results.fails, results.changes))
-    if results.command == "check":
-        verb = "fails" if failing == 1 else "fail"
-        text += f": {failing} of them {verb} the check" if failing else ": the check passes"
-    return text
+    if failing:
+        return f"{failing} of them {'fails' if failing == 1 else 'fail'} the check"
+    if any(map(results.fails, results.findings)):
+        return "the check fails for a waiver that has expired"
+    if results.detail.get("exit_code") == UNKNOWN:
+        return "the check cannot tell, because something that it needs is not known"
+    return "the check passes"
 
 
 def _counted(found: tuple[Finding, ...], what: str) -> str:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.check import CLEAN, FAILED, UNKNOWN, Check, check
+from mlaprobe.check import Check, check
 from mlaprobe.compare import Kind
 from mlaprobe.errors import RuleError
 from mlaprobe.grid import Grid
+from mlaprobe.output.results_text import summary
+from mlaprobe.results import CLEAN, FAILED, UNKNOWN
 from mlaprobe.serving import Serving
 from mlaprobe.shape import DecodeShape, Dtype
 from mlaprobe.waivers import Waiver, load_waivers
@@ -107,6 +109,7 @@ def test_a_waiver_holds(tmp_path: Path) -> None:
     assert done.code == CLEAN
     (change,) = done.results.changes
     assert change.waiver == "we pad to 64 until the next release (until v0.1.17)"
+    assert summary(done.results).endswith(": the check passes")
     assert not done.results.fails(change)
 
 
@@ -134,12 +137,16 @@ def test_an_expired_waiver_always_fails(tmp_path: Path, new: Fake) -> None:
     assert finding.rule.id == "expired-waiver"
     assert finding.location is not None
     assert finding.location.line == 2
+    said = summary(done.results)
+    ending = "1 of them fails the check" if done.results.changes else "a waiver that has expired"
+    assert said.endswith(ending)
 
 
 def test_a_waiver_for_a_release_that_is_not_known(tmp_path: Path) -> None:
     done = judged(fake(16), fake(16, release=None), waivers=waivers(tmp_path))
     assert done.code == UNKNOWN
     assert [each.rule.id for each in done.results.findings] == ["undated-waiver"]
+    assert "the check cannot tell" in summary(done.results)
 
 
 def test_waivers_of_deployments(tmp_path: Path) -> None:
