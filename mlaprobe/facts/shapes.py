@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.axes import OMITTED, cell_of
@@ -252,7 +253,7 @@ class Asker:
         make = getattr(self.answers, "refusals", None)
         if make is None:
             return None
-        key = (stages, replace(shape, num_heads=1, qlen=1))
+        key = (stages, _but_for_numbers(shape))
         known = self._refusals.get(key)
         if known is None:
             known = self._refusals[key] = tuple(make(stage, shape) for stage in stages)
@@ -321,6 +322,11 @@ class Asker:
                         if after.outcomes["dispatcher"].entry not in (None, "asm"):
                             self.other_entries.append(after.shape)
                         yield decision_fact(self.answers.decide(after.shape))
+
+
+_but_for_numbers = attrgetter(
+    *(n for n in DecodeShape.__dataclass_fields__ if n not in ("num_heads", "qlen", "_hash"))
+)
 
 
 def _differ(one: Chain, other: Chain) -> bool:
