@@ -101,6 +101,31 @@ def test_what_is_settled(name: str) -> None:
     assert answer(text, free()) == expected
 
 
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+DENIED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def asked_twice(one: str, other: str) -> str:
+    """How two questions about one unknown come out: whether they do alike."""
+    code = f"int x = 0; if({one}) x = 1; int y = 0; if({other}) y = 1; return x == y;"
+    return answer(f"int f(int c) {{ {code} }}", free())
+
+
+@pytest.mark.parametrize("op", sorted(TURNED))
+def test_a_comparison_means_the_same_from_either_side(op: str) -> None:
+    """The path that an unknown takes at the first of two comparisons settles the second."""
+    assert asked_twice(f"3 {op} c", f"c {TURNED[op]} 3") == "1"
+
+
+@pytest.mark.parametrize("op", sorted(DENIED))
+@pytest.mark.parametrize("sides", ["c {} 3", "3 {} c"])
+def test_a_comparison_and_its_denial_are_never_alike(op: str, sides: str) -> None:
+    one, other = sides.format(op), sides.format(DENIED[op])
+    assert answer(f"int f(int c) {{ if({one}) return 1; return 0; }}", free()) == "?"
+    assert asked_twice(one, one) == "1"
+    assert asked_twice(one, other) == "0"
+
+
 def test_an_effect_seen_in_a_module_is_seen_once() -> None:
     world = World(
         """
