@@ -77,8 +77,50 @@ CODE = dedent(
     def found(n):
         table = {1: None, 2: 0, n: n}
         return 1 in table, table.get(n), table.get(99, n), n in (1, 2) or n not in [3]
+
+    def texts(n):
+        kind = "gfx950" if n > 3 else "gfx942"
+        return kind[3:], "95" in kind, kind.startswith("gfx9"), kind[-1], kind.upper(), kind * 2
+
+    def collected(n):
+        pairs = {k: k * n for k in range(3) if k != n}
+        values = [v for k, v in pairs.items() if v >= 0]
+        one = {1, 2, n}
+        return tuple(values), len(one), sorted(pairs), n in one | {5}, sum(pairs.values())
+
+    def given(a, b=2, *rest, c=3, **more):
+        return a, b, rest, c, sorted(more.items())
+
+    def calls(n):
+        if n == 1:
+            return given()
+        if n == 2:
+            return given(1, a=2)
+        if n == 3:
+            return given(1, c=4, d=n, **{"e": 5})
+        return given(*range(1, n), c=n)
+
+    def mismatched(n):
+        a, b = range(n)
+        return a, b
+
+    def sliced(n):
+        x = list(range(8))
+        return tuple(x[n:]), tuple(x[:n:2]), x[n], x[-1:0:-3]
+
+    def mixed(n):
+        last = None
+        for i in range(10):
+            if i % 2:
+                continue
+            if i > n:
+                break
+            last = i
+        while n > 0:
+            n -= 3
+        return last, n, last is None, not last, -n, +n, ~n, n ** 2, divmod
     """
-)
+).replace(", divmod", "")
 NAMES = [line.split()[1].partition("(")[0] for line in CODE.splitlines() if line[:3] == "def"]
 
 
