@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,30 +41,25 @@ that figures of another GPU are not taken for an AMD one's.
 
 Exit codes: 0 something was measured, 1 everything failed, 2 wrong usage.
 """
-_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 
 
 def bench(
     ctx: typer.Context,
     heads: o.HeadsList = None,
     dtype: o.DtypeList = None,
-    batch: Annotated[_Text, typer.Option("--batch", metavar="LIST", help="Requests.")] = None,
+    batch: Annotated[o.Text, typer.Option("--batch", metavar="LIST", help="Requests.")] = None,
     kv_len: Annotated[
-        _Text, typer.Option("--kv-len", metavar="LIST", help="KV tokens of each request.")
+        o.Text, typer.Option("--kv-len", metavar="LIST", help="KV tokens of each request.")
     ] = None,
     qlen: o.QlenList = None,
     page_size: o.PageSizeOne = "1",
     lse: o.LseFlag = False,
-    backend: str = typer.Option("auto", "--backend", help="auto, aiter, triton or torch."),
-    arch: Annotated[
-        _Text, typer.Option("--arch", metavar="ARCH", help="Default: this machine's GPU.")
-    ] = None,
+    backend: o.BackendOption = "auto",
+    arch: o.ArchHere = None,
     aiter: o.AiterOption = "installed",
-    device: Annotated[
-        _Text, typer.Option("--device", metavar="DEVICE", help="Default: a GPU if there is one.")
-    ] = None,
+    device: o.DeviceOption = None,
     native: Annotated[
-        _Text,
+        o.Text,
         typer.Option(
             "--native",
             metavar="LIST",

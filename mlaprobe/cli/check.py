@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlaprobe.cli import options as o
-from mlaprobe.cli.compare import RouteList
 from mlaprobe.cli.outputs import FormatOption
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ something that is needed is not known, 1 a source cannot be read, 2 wrong usage.
 """
 
 
+@o.with_filters
 def check(
     ctx: typer.Context,
     pin: Annotated[
@@ -46,19 +46,7 @@ def check(
     accept: bool = typer.Option(
         False, "--accept", help="Show what changed, then make the new AITER the pin."
     ),
-    arch: o.ArchList = None,
-    dtype: o.DtypeList = None,
-    heads: o.HeadsList = None,
-    qlen: o.QlenList = None,
-    lse: o.LseList = None,
-    persistent: o.PersistentList = None,
-    causal: o.CausalList = None,
-    cp_round_robin: o.RoundRobinList = None,
-    batch: o.BatchList = None,
-    page_size: o.PageSizeList = None,
-    route: RouteList = None,
-    env: o.EnvOption = None,
-    planner: o.PlannerOption = None,
+    filters: o.Filters = None,
     every: bool = typer.Option(False, "--all", help="Show every change in the text."),
     format: FormatOption = None,
     output: o.OutputOption = None,
@@ -89,7 +77,7 @@ def parse_kinds(text: str) -> tuple[Kind, ...]:
 
 def _run(given: dict[str, Any]) -> int:
     from mlaprobe.cli import common, outputs
-    from mlaprobe.cli.compare import _filled, archs_of, load_served
+    from mlaprobe.cli.compare import archs_of, load_served
     from mlaprobe.waivers import load_waivers
 
     reads = (given["pin"], given["aiter"], given["deployments"], given["waivers"])
@@ -97,7 +85,7 @@ def _run(given: dict[str, Any]) -> int:
     fail_on = parse_kinds(given["fail_on"])
     served = load_served(given)
     waivers = () if given["waivers"] is None else load_waivers(given["waivers"])
-    common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
+    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
     if given["accept"]:
         _pin_file(given["pin"])
     old, new = common.both(given["pin"], given["aiter"], quiet=given["quiet"])

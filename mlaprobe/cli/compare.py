@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from mlaprobe.compare import Comparison
     from mlaprobe.grid import Grid
 
-_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 EPILOG = """\b
 Examples:
   mlaprobe compare ~/src/aiter@v0.1.15.post3 ~/src/aiter@v0.1.16.post2
@@ -22,13 +21,9 @@ Examples:
   mlaprobe compare OLD NEW --deployments deployments.yaml
   mlaprobe compare OLD NEW --format json
 """
-FILTERS = (
-    *("arch", "dtype", "heads", "qlen", "lse", "persistent", "causal", "cp_round_robin"),
-    *("batch", "page_size", "env", "planner", "route"),
-)
-RouteList = Annotated[_Text, typer.Option("--route", metavar="ROUTE", help="asm or gluon.")]
 
 
+@o.with_filters
 def compare(
     ctx: typer.Context,
     old: Annotated[
@@ -37,19 +32,7 @@ def compare(
     ],
     new: Annotated[str, typer.Argument(metavar="NEW", callback=o.named, help="Another one.")],
     deployments: o.DeploymentsFile = None,
-    arch: o.ArchList = None,
-    dtype: o.DtypeList = None,
-    heads: o.HeadsList = None,
-    qlen: o.QlenList = None,
-    lse: o.LseList = None,
-    persistent: o.PersistentList = None,
-    causal: o.CausalList = None,
-    cp_round_robin: o.RoundRobinList = None,
-    batch: o.BatchList = None,
-    page_size: o.PageSizeList = None,
-    route: RouteList = None,
-    env: o.EnvOption = None,
-    planner: o.PlannerOption = None,
+    filters: o.Filters = None,
     every: bool = typer.Option(False, "--all", help="Show every change in the text."),
     format: FormatOption = None,
     output: o.OutputOption = None,
@@ -72,7 +55,7 @@ def _run(given: dict[str, Any]) -> None:
     reads = (given["old"], given["new"], given["deployments"])
     wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
     served = load_served(given)
-    common.make_grid(_filled(given), archs=lambda: ("gfx950",))  # a slip is told first
+    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
     old, new = common.both(given["old"], given["new"], quiet=given["quiet"], apart=True)
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     comparison = run_comparison(given, old, new, served)
@@ -92,7 +75,7 @@ def load_served(given: dict[str, Any]) -> Any:
 
     if given["deployments"] is None:
         return ()
-    filters = [name for name in FILTERS if given.get(name)]
+    filters = [name for name in o.FILTERS if given.get(name)]
     if filters:
         option = "--" + filters[0].replace("_", "-")
         raise UsageError(
@@ -131,7 +114,7 @@ def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
     from mlaprobe.comparisons import standard_grids
 
     standard = standard_grids((old, new))
-    filtered = common.make_grid(_filled(given), archs=lambda: standard[0].archs)
+    filtered = common.make_grid(given, archs=lambda: standard[0].archs)
     names = {
         **{"arch": "archs", "dtype": "dtypes", "heads": "heads", "qlen": "qlens", "lse": "lse"},
         **{"persistent": "persistent", "causal": "causal", "cp_round_robin": "cp_round_robin"},
@@ -141,10 +124,6 @@ def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
     fixed = {field: getattr(filtered, field) for name, field in names.items() if given.get(name)}
     found = [replace(grid, **_within(grid, fixed)) for grid in standard if _compatible(grid, fixed)]
     return tuple(dict.fromkeys(grid for grid in found if grid.size)) or (filtered,)
-
-
-def _filled(given: dict[str, Any]) -> dict[str, Any]:
-    return {**given, "route": given.get("route") or "asm"}
 
 
 def _compatible(grid: Grid, fixed: dict[str, Any]) -> bool:

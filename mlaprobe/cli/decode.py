@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -36,19 +36,18 @@ everything that tells whether it works.
 
 Exit codes: 0 the result is right, 10 it is not, 1 it could not be run, 2 wrong usage.
 """
-_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 
 
 def decode(
     ctx: typer.Context,
     heads: Annotated[
-        _Text, typer.Option("--heads", metavar="N", help="Query heads per rank.")
+        o.Text, typer.Option("--heads", metavar="N", help="Query heads per rank.")
     ] = None,
     dtype: Annotated[
-        _Text, typer.Option("--dtype", metavar="Q/KV", help="Query and KV dtype: fp8/fp8.")
+        o.Text, typer.Option("--dtype", metavar="Q/KV", help="Query and KV dtype: fp8/fp8.")
     ] = None,
     batch: Annotated[
-        _Text, typer.Option("--batch", metavar="N", help="Requests; default 1.")
+        o.Text, typer.Option("--batch", metavar="N", help="Requests; default 1.")
     ] = None,
     kv_len: Annotated[
         str,
@@ -59,20 +58,14 @@ def decode(
     qlen: o.QlenOne = "1",
     lse: o.LseFlag = False,
     page_size: o.PageSizeOne = "1",
-    mode: str = typer.Option(
-        "auto", "--mode", help="off, auto or force: how far heads are padded."
-    ),
-    route: str = typer.Option("auto", "--route", help="auto, asm or gluon."),
+    mode: o.ModeOption = "auto",
+    route: o.PlanRoute = "auto",
     persistent: o.PersistentFlag = True,
-    strategy: str = typer.Option("tile", "--strategy", help="tile, repeat or zero."),
-    backend: str = typer.Option("auto", "--backend", help="auto, aiter, triton or torch."),
-    arch: Annotated[
-        _Text, typer.Option("--arch", metavar="ARCH", help="Default: this machine's GPU.")
-    ] = None,
+    strategy: o.StrategyOption = "tile",
+    backend: o.BackendOption = "auto",
+    arch: o.ArchHere = None,
     aiter: o.AiterOption = "installed",
-    device: Annotated[
-        _Text, typer.Option("--device", metavar="DEVICE", help="Default: a GPU if there is one.")
-    ] = None,
+    device: o.DeviceOption = None,
     compare: bool = typer.Option(False, "--compare", help="Run the unpadded launch as well."),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of the random inputs."),
     force: bool = typer.Option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,13 +23,13 @@ Examples:
   mlaprobe history --aiter ~/src/aiter --since v0.1.14 --arch gfx950 --heads 32
   mlaprobe history --arch gfx950 --dtype fp8/fp8 --format svg -o history.svg
 """
-_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 
 
+@o.with_filters
 def history(
     ctx: typer.Context,
     aiter: Annotated[
-        _Text,
+        o.Text,
         typer.Option(
             "--aiter",
             metavar="REPO",
@@ -38,24 +38,12 @@ def history(
         ),
     ] = None,
     since: Annotated[
-        _Text, typer.Option("--since", metavar="RELEASE", help="Leave out what is older.")
+        o.Text, typer.Option("--since", metavar="RELEASE", help="Leave out what is older.")
     ] = None,
     until: Annotated[
-        _Text, typer.Option("--until", metavar="RELEASE", help="Leave out what is newer.")
+        o.Text, typer.Option("--until", metavar="RELEASE", help="Leave out what is newer.")
     ] = None,
-    arch: o.ArchList = None,
-    dtype: o.DtypeList = None,
-    heads: o.HeadsList = None,
-    qlen: o.QlenList = None,
-    lse: o.LseList = None,
-    persistent: o.PersistentList = None,
-    causal: o.CausalList = None,
-    cp_round_robin: o.RoundRobinList = None,
-    batch: o.BatchList = None,
-    page_size: o.PageSizeList = None,
-    route: o.RouteOption = "asm",
-    env: o.EnvOption = None,
-    planner: o.PlannerOption = None,
+    filters: o.Filters = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -18,7 +18,6 @@ Examples:
   mlaprobe models --arch gfx942,gfx950 --dtype fp8/fp8 --model deepseek
   mlaprobe models --arch gfx950 --format jsonl
 """
-_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 _MOST_DRAFT = 63
 
 
@@ -26,7 +25,7 @@ def models(
     ctx: typer.Context,
     aiter: o.AiterOption = "installed",
     model: Annotated[
-        _Text,
+        o.Text,
         typer.Option("--model", metavar="LIST", help="Ids, names or families; default: all."),
     ] = None,
     tp: Annotated[
@@ -36,7 +35,7 @@ def models(
         str, typer.Option("--dcp", metavar="LIST", help="Decode context parallel sizes.")
     ] = "1,2,4,8",
     draft: Annotated[
-        _Text,
+        o.Text,
         typer.Option(
             "--draft",
             metavar="LIST",
@@ -44,17 +43,14 @@ def models(
         ),
     ] = None,
     arch: Annotated[
-        _Text, typer.Option("--arch", metavar="LIST", help="Default: this machine's GPU.")
+        o.Text, typer.Option("--arch", metavar="LIST", help="Default: this machine's GPU.")
     ] = None,
     dtype: Annotated[
         str, typer.Option("--dtype", metavar="LIST", help="Pairs q/kv, for example fp8/fp8.")
     ] = "bf16/bf16,fp8/fp8",
     batch: o.BatchOne = None,
     page_size: o.PageSizeOne = "1",
-    kv_len: Annotated[
-        _Text,
-        typer.Option("--kv-len", metavar="N", help="KV tokens per request, for the cost."),
-    ] = None,
+    kv_len: o.KvLenOne = None,
     env: o.EnvOption = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,

@@ -110,6 +110,5 @@ def _changes(given: dict[str, Any], old: Any, new: Any, step: Any) -> Results:
     from mlaprobe.results import compared
     from mlaprobe.signatures import changed_signatures
 
-    named = {**given, "route": None if given["route"] == "asm" else given["route"]}
-    comparison = compare(old, new, grids_of(named, old, new), step=step)
+    comparison = compare(old, new, grids_of(given, old, new), step=step)
     return compared(comparison, changed_signatures(old, new))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,6 @@ from mlaprobe.cli import options as o
 
 FORMATS = ("text", "json", "jsonl", "markdown", "csv", "html")
 QLENS = tuple(range(1, 9))
-_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 EPILOG = """\b
 Examples:
   mlaprobe report                                   the installed AITER
@@ -25,24 +24,13 @@ Examples:
 """
 
 
+@o.with_filters
 def report(
     ctx: typer.Context,
     aiter: o.AiterOption = "installed",
-    arch: o.ArchList = None,
-    dtype: o.DtypeList = None,
-    heads: o.HeadsList = None,
-    qlen: o.QlenList = None,
-    lse: o.LseList = None,
-    persistent: o.PersistentList = None,
-    causal: o.CausalList = None,
-    cp_round_robin: o.RoundRobinList = None,
-    batch: o.BatchList = None,
-    page_size: o.PageSizeList = None,
-    route: o.RouteOption = "asm",
-    env: o.EnvOption = None,
-    planner: o.PlannerOption = None,
+    filters: o.Filters = None,
     against: Annotated[
-        _Text,
+        o.Text,
         typer.Option(
             "--against",
             metavar="SOURCE",
@@ -59,7 +47,7 @@ def report(
     Without --heads the counts that models lead to are shown, and every other one that can be
     native. Where a shape runs, it is asked with the log-sum-exp too. What else is not given: every
     arch that the source names, the pairs bf16/bf16, bf16/fp8 and fp8/fp8, qlen 1-8, persistent,
-    causal, page size 1.
+    causal, page size 1, the asm route.
     """
     _run(ctx.params, aiter=aiter, format=format, output=output, quiet=quiet)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,7 +20,6 @@ Examples:
   mlaprobe resolve --aiter ~/src/aiter@v0.1.20 --heads 32 --arch gfx942 --dtype fp8/fp8
   mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --format json
 """
-_Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
 
 
 def resolve(
@@ -28,9 +27,7 @@ def resolve(
     heads: o.HeadsOne,
     dtype: o.DtypeOne,
     aiter: o.AiterOption = "installed",
-    arch: Annotated[
-        _Text, typer.Option("--arch", metavar="ARCH", help="Default: this machine's GPU.")
-    ] = None,
+    arch: o.ArchHere = None,
     qlens: Annotated[
         str,
         typer.Option(
@@ -38,18 +35,15 @@ def resolve(
         ),
     ] = "1",
     lse: o.LseFlag = False,
-    mode: str = typer.Option("auto", "--mode", metavar="MODE", help="off, auto or force."),
-    route: str = typer.Option("auto", "--route", metavar="ROUTE", help="auto, asm or gluon."),
+    mode: o.ModeOption = "auto",
+    route: o.PlanRoute = "auto",
     persistent: o.PersistentFlag = True,
     causal: o.CausalFlag = True,
     cp_round_robin: o.RoundRobinFlag = False,
     batch: o.BatchOne = None,
     page_size: o.PageSizeOne = "1",
-    kv_len: Annotated[
-        _Text,
-        typer.Option("--kv-len", metavar="N", help="KV tokens per request, for the cost."),
-    ] = None,
-    strategy: str = typer.Option("tile", "--strategy", metavar="HOW", help="tile, repeat or zero."),
+    kv_len: o.KvLenOne = None,
+    strategy: o.StrategyOption = "tile",
     pad_qlen: bool = typer.Option(
         False, "--pad-qlen", help="Let queries ride a kernel for longer ones."
     ),

@@ -28,22 +28,11 @@ Examples:
 """
 
 
+@o.with_filters
 def table(
     ctx: typer.Context,
     aiter: o.AiterOption = "installed",
-    arch: o.ArchList = None,
-    dtype: o.DtypeList = None,
-    heads: o.HeadsList = None,
-    qlen: o.QlenList = None,
-    lse: o.LseList = None,
-    persistent: o.PersistentList = None,
-    causal: o.CausalList = None,
-    cp_round_robin: o.RoundRobinList = None,
-    batch: o.BatchList = None,
-    page_size: o.PageSizeList = None,
-    route: o.RouteOption = "asm",
-    env: o.EnvOption = None,
-    planner: o.PlannerOption = None,
+    filters: o.Filters = None,
     stage: str = typer.Option(
         None,
         "--stage",
@@ -60,7 +49,7 @@ def table(
 
     Every combination of the filters gives exactly one row. What is not given: every arch that the
     source names, the pairs bf16/bf16, bf16/fp8 and fp8/fp8, heads 1-128, qlen 1, without LSE,
-    persistent, causal, no round robin, page size 1, batch unset.
+    persistent, causal, no round robin, page size 1, batch unset, the asm route.
     """
     _run(ctx.params, stage, aiter=aiter, format=format, output=output, quiet=quiet)
 
