@@ -18,7 +18,10 @@ from mlaprobe.reading.symbols import Sym, SymbolMisuse, SymText
 from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Record, Unknown, identity
 
 MAX_PATHS = 64
-MAX_STEPS = 20_000
+MAX_STEPS = 10_000
+"""Rounds of loops in one path."""
+MAX_STEPS_OF_PATHS = 2_000
+"""Rounds of loops in all paths together, after which no other path is begun."""
 MAX_DEPTH = 40
 PROBE = "probe"
 """The ``free`` name of values that only watch a loop (see ``Unordered.probe``): no path forks."""
@@ -228,13 +231,15 @@ class Machine:
         limit: int = MAX_PATHS,
         enough: Callable[[Outcome], bool] = lambda outcome: False,
     ) -> tuple[Outcome, ...]:
-        """Every path of ``start``, at most ``limit``; one more, unknown, where there are more.
-        After a path that is ``enough`` no other is taken."""
+        """Every path of ``start``, at most ``limit`` and few where they go round loops often; one
+        more, unknown, where there are more. After a path that is ``enough`` no other is taken."""
         outcomes: list[Outcome] = []
+        steps = 0
         script: tuple[int, ...] = ()
         while True:
             run, outcome = self._attempt(start, make_run, script)
             outcomes.append(outcome)
+            steps += run.steps
             if enough(outcomes[-1]):
                 return tuple(outcomes)
             taken = [list(t[:2]) for t in run.taken]
@@ -242,7 +247,7 @@ class Machine:
                 taken.pop()
             if not taken:
                 return tuple(outcomes)
-            if len(outcomes) >= limit:
+            if len(outcomes) >= limit or steps > MAX_STEPS_OF_PATHS:
                 reason = run.taken[0][2]
                 outcomes.append(
                     Outcome(

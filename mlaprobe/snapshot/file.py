@@ -61,6 +61,10 @@ def read(path: Path, name: str | None = None) -> Contents:
     return parse(raw, shown)
 
 
+MISFITS = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading a snapshot raises whose parts do not fit together."""
+
+
 def parse(raw: bytes, name: str) -> Contents:
     """The snapshot in some bytes.
 
@@ -87,7 +91,7 @@ def parse(raw: bytes, name: str) -> Contents:
         raise damaged(name, "its checksum is another")
     try:
         return _contents(data, name)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except MISFITS:
         raise damaged(name, "something is missing in it") from None
 
 
@@ -122,10 +126,6 @@ def _foreign(name: str) -> SnapshotError:
         f"{name} is no snapshot of mlaprobe",
         hint="take one with mlaprobe snapshot --aiter SOURCE -o FILE",
     )
-
-
-MISFITS = (LookupError, TypeError, ValueError, AttributeError)
-"""What reading a snapshot raises whose parts do not fit together."""
 
 
 def damaged(name: str, why: str = "its parts do not fit together") -> SnapshotError:

@@ -101,6 +101,23 @@ def test_what_is_settled(name: str) -> None:
     assert answer(text, free()) == expected
 
 
+def test_paths_that_go_round_a_loop_without_end_are_few() -> None:
+    """Each of them is followed for a while: with 64 of them that would be a minute."""
+    branches = " ".join(f"if(c == {n}) x += {n};" for n in range(1, 7))
+    found = paths(f"int f(int c) {{ int x = 0; {branches} while(true) x ^= 1; return x; }}", free())
+    assert [outcome.kind for outcome in found] == ["unknown", "unknown"]
+    assert "too long" in found[0].reason
+    assert "too many paths" in found[1].reason
+
+
+def test_many_paths_through_short_loops_are_all_followed() -> None:
+    branches = " ".join(f"if(c == {n}) x += {n};" for n in range(1, 7))
+    code = f"int x = 0; {branches} for(int i = 0; i < 9; ++i) x += 2; return x > 24;"
+    found = paths(f"int f(int c) {{ {code} }}", free())
+    assert len(found) > 6
+    assert {outcome.kind for outcome in found} == {"returned"}
+
+
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 DENIED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
