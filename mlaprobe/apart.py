@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from mlaprobe.grid import Grid
     from mlaprobe.interface import SourceInfo
 
-Answered = list[tuple[Asked, Any]]
-"""What was asked, and the answers."""
+Answered = tuple[Asked, Any]
+"""What was asked, and the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,8 @@ class Apart:
         """
         self.ahead([asked])
         while asked not in self._known:
-            self._known.update(self._received())
+            question, answer = self._received()
+            self._known[question] = answer
         return self._known[asked]
 
     def _receive(self) -> None:
@@ -214,7 +215,8 @@ def _serve(open_: Callable[[], Any], pipe: Connection, others: Connection) -> No
             pipe.send(error)
             return
         while True:
-            pipe.send(server.answered(pipe.recv()))
+            for answer in server.answered(pipe.recv()):
+                pipe.send(answer)
 
 
 class _Server:
@@ -224,12 +226,14 @@ class _Server:
         self._answers = answers
         self._here = Here(answers, Book())
 
-    def answered(self, asked: Iterable[Asked]) -> Answered | MlaprobeError:
-        """The answers to a message."""
+    def answered(self, asked: Iterable[Asked]) -> Iterator[Answered | MlaprobeError]:
+        """The answers to a message, each as soon as it is there: the asking process goes on with
+        its own source up to the first that is not."""
         try:
-            return [(each, self._one(*each)) for each in asked]
+            for each in asked:
+                yield each, self._one(*each)
         except MlaprobeError as error:
-            return error
+            yield error
 
     def _one(self, name: Any, *args: Any) -> Any:
         here, answers = self._here, self._answers
