@@ -20,8 +20,10 @@ from tests.cli.conftest import Run
 from tests.output.fake import Fake
 
 ROOT = Path(__file__).parent.parent.parent
+# Whoever runs the tests in the background has them, and what they start, ignore SIGINT.
 FAKE_MAIN = (
-    "import sys; from tests.output.fake import Fake; import mlaprobe.cli.common as common; "
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from tests.output.fake import Fake; import mlaprobe.cli.common as common; "
     "common.load = lambda spec, **_: Fake(); from mlaprobe.cli import main; sys.exit(main())"
 )
 
