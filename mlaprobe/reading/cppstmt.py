@@ -169,8 +169,12 @@ def _for_range(tr: Translator, node: Any) -> Node:
         iterable = ir.Sequence(iterable.span, "tuple", iterable.items)
     body = tr.body(node.child_by_field_name("body"))
     text = tr.tree.source(declarator)
-    if text.startswith("&") and isinstance(target, ir.Name) and _assigns(body, target.id):
-        return tr.opaque(node, "a loop that writes its elements is not followed")
+    if text.startswith("&") and isinstance(target, ir.Name):
+        if _is_const(tr, node):
+            if _keeps_address(body, target.id):
+                return tr.opaque(node, "a loop that keeps the address of an element")
+        elif _assigns(body, target.id):
+            return tr.opaque(node, "a loop that writes its elements is not followed")
     loop = ir.ForEach(span, target, iterable, body)
     initial = node.child_by_field_name("initializer")
     if initial is not None:
@@ -185,6 +189,23 @@ def _assigns(body: tuple[Node, ...], name: str) -> bool:
         or (isinstance(n, ir.Call) and any(getattr(a, "id", "") == name for a in n.args))
         or (isinstance(n, ir.AddressOf) and getattr(n.value, "id", "") == name)
         or (isinstance(n, ir.Decl) and n.type.ref and getattr(n.init, "id", "") == name)
+        for n in walk(body)
+    )
+
+
+def _is_const(tr: Translator, node: Any) -> bool:
+    """Whether the elements of a loop are declared ``const``: nothing in its body writes them."""
+    kinds = [c for c in node.children if c.type == "type_qualifier"]
+    return any(tr.tree.source(c) == "const" for c in kinds)
+
+
+def _keeps_address(body: tuple[Node, ...], name: str) -> bool:
+    """Whether the address of an element may be used after its round, unless it is returned."""
+    returned = [n.value for n in walk(body) if isinstance(n, ir.Return)]
+    return any(
+        isinstance(n, ir.AddressOf)
+        and getattr(n.value, "id", "") == name
+        and not any(n is value for value in returned)
         for n in walk(body)
     )
 

@@ -27,6 +27,7 @@ from mlaprobe.stages.base import (
     why_unknown,
 )
 from mlaprobe.stages.evidence import LazyEvidence, Trace
+from mlaprobe.stages.options import options
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.world import World
 
@@ -125,7 +126,7 @@ class Planner:
 
     def _explore(self, question: PlannerQuestion, *, trace: bool) -> tuple[Outcome, ...]:
         function = self._function
-        args = arguments(function.function, self.world.names.roles(STAGE), self._values(question))
+        args = self._arguments(self._values(question))
 
         def start(run: Run) -> Any:
             return run.machine.call(run, function, args, {}, ir.NOWHERE)
@@ -134,7 +135,7 @@ class Planner:
 
     def _solve(self, question: PlannerQuestion) -> tuple[Outcome, ...]:
         """Every path, through what is known of other head counts and query lengths."""
-        roles, function = self.world.names.roles(STAGE), self._function
+        function = self._function
         fixed = self._values(question)
         inputs = {
             "heads": question.num_heads,
@@ -154,12 +155,17 @@ class Planner:
                 "granularity": symbols["granularity"],
                 "uniform_qlen": symbols.get("uniform", symbols["qlen"]),
             }
-            args = arguments(function.function, roles, values)
-            return run.machine.call(run, function, args, {}, ir.NOWHERE)
+            return run.machine.call(run, function, self._arguments(values), {}, ir.NOWHERE)
 
         plain = replace(question, num_heads=1, qlen=1, uniform_qlen=1, page_size=1, env=())
         key = (STAGE, len(inputs), plain)
         return self.world.solve(key, inputs, start, (question.arch, question.env))
+
+    def _arguments(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What the function is called with: one by one, or some of it as a map of options."""
+        roles = self.world.names.roles(STAGE)
+        given = {**values, "options": options(roles, values)}
+        return arguments(self._function.function, roles, given)
 
     def _values(self, question: PlannerQuestion) -> Mapping[str, Any]:
         indptr = Tensor("indptr", (BATCH + 1,), DtypeToken("i32"))

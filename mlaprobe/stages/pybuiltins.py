@@ -292,8 +292,8 @@ def python_externals() -> dict[str, Any]:
     values: dict[str, Any] = {f"builtins.{n}": Builtin(n, c) for n, c in calls.items()}
     for name in ("int", "bool", "min", "max", "repr", "str", "format", "len", "tuple", "list"):
         values[f"builtins.{name}"] = replace(values[f"builtins.{name}"], symbolic=True)
-    for name, function in (("abs", abs), ("round", round), ("float", float), ("divmod", divmod)):
-        values[f"builtins.{name}"] = plain(name, function)
+    for function in (abs, round, float, divmod, bin, hex, oct, ord, chr):
+        values[f"builtins.{function.__name__}"] = plain(function.__name__, function)
     for name in ("dict",):
         values[f"builtins.{name}"] = Builtin(name, lambda run, a, k, s: dict(k))
     for name in ("empty", "zeros", "ones", "full"):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from mlaprobe.shape import StageOutcome, Verdict
-from tests.stages.ask import BF16, FP8, ask, opened, shape
+from tests.stages.ask import BF16, FP8, answers, ask, grid, opened, shape
 from tests.trees import today
-from tests.trees.common import Tree
+from tests.trees.common import Tree, changed
 
 HERE = "    persistent = work_meta_data is not None\n"
 
@@ -94,3 +94,40 @@ def test_an_argument_that_is_not_passed(tmp_path: Path) -> None:
     decision = ask(opened(tmp_path, tree), "gfx950", BF16, 16)
     assert decision.verdict is Verdict.UNKNOWN
     assert decision.message == "the call passes no argument lse"
+
+
+ROWS = (
+    ("std::string pick_kernel(", "const CFG::Entry* pick_kernel("),
+    ("        return el.first;\n", "        return &el;\n"),
+    ('    return "";\n', "    return nullptr;\n"),
+    (
+        "config_qlen, arch_id, config_map, lse_flag);",
+        "config_qlen, arch_id, config_map, lse_flag)->first;",
+    ),
+)
+"""A host that picks a row of the table by its address."""
+
+
+def test_a_row_picked_by_its_address(tmp_path: Path) -> None:
+    plain, rows = today.tree(), changed(today.tree(), today.HOST, *ROWS)
+    asked = list(grid())
+    assert answers(opened(tmp_path / "rows", rows), asked) == answers(
+        opened(tmp_path / "plain", plain), asked
+    )
+
+
+def test_a_table_asked_through_a_method_that_is_not_known(tmp_path: Path) -> None:
+    """The loop over its rows is followed; what the method gives is what is not known."""
+    edits = (*ROWS, ("const auto& el : *cfgs", "const auto& el : cfgs->rows_of(arch_id)"))
+    found = opened(tmp_path, changed(today.tree(), today.HOST, *edits))
+    outcome = found.ask("host", shape("gfx950", BF16, 16))
+    assert outcome.status == "unknown"
+    assert "rows_of" in (outcome.message or "")
+    assert "rows_of" in place(outcome)
+
+
+def test_texts_that_only_a_message_needs_are_no_obstacle(tmp_path: Path) -> None:
+    """Numbers in other bases, of what is not known and of what is not told."""
+    line = "    print(f'{hex(q.data_ptr())} {bin(work_indptr.sum())} {oct(nhead)} {chr(65)}')\n"
+    found = opened(tmp_path, tree_with(today.DISPATCHER, HERE, line + HERE))
+    assert found.ask("dispatcher", shape("gfx950", FP8, 16)).status == "native"
