@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any
 
 from mlaprobe.errors import SourceError
 from mlaprobe.reading.elf import has_kernel
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import PROBE, Run
+from mlaprobe.reading.machine import PROBE, Run, truth
 from mlaprobe.reading.table import KernelTable, TableRow, comment_rule, read_tables
 from mlaprobe.reading.values import Builtin, Model, Record, Unknown, Unordered
 from mlaprobe.shape import Kernel
@@ -153,8 +153,8 @@ class KernelMap(Unordered):
         methods: dict[str, Callable[..., Any]] = {
             "find": self._find,
             "at": self._at,
-            "count": lambda run, a, k, s: len(self._matching(a)),
-            "contains": lambda run, a, k, s: bool(self._matching(a)),
+            "count": self._count,
+            "contains": lambda run, a, k, s: truth(self._count(run, a, k, s)),
             "end": lambda run, a, k, s: END,
             "cend": lambda run, a, k, s: END,
             "size": lambda run, a, k, s: len(self.elements),
@@ -170,6 +170,11 @@ class KernelMap(Unordered):
 
     def _matching(self, args: tuple[Any, ...]) -> list[Record]:
         return [e for e in self.elements if args and e.fields["first"] == args[0]]
+
+    def _count(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if not args or not isinstance(args[0], str):
+            return Unknown("a kernel name that is not known", span)
+        return len(self._matching(args))
 
     def _find(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         if not args or not isinstance(args[0], str):
@@ -244,25 +249,32 @@ class KernelCache(Model):
 class StdMap(Model):
     """A ``std::unordered_map`` of the host code, empty at first."""
 
-    __slots__ = ("items",)
+    __slots__ = ("certain", "items")
 
     def __init__(self) -> None:
         self.items: dict[Any, Record] = {}
-
-    def iterate(self) -> Iterator[Any] | None:
-        return None
+        self.certain = True
+        """Whether every key that was put in is known."""
 
     def get(self, name: str, span: Span) -> Any:
         if name in ("emplace", "try_emplace", "insert"):
             return Builtin(name, self._emplace)
         if name == "find":
-            return Builtin(name, lambda run, a, k, s: self.items.get(a[0], END) if a else END)
+            return Builtin(name, self._find)
         if name in ("end", "cend"):
             return Builtin(name, lambda run, a, k, s: END)
         return Unknown(f"{name} of a map is not modelled", span)
 
+    def _find(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        known = self.certain and args and isinstance(args[0], (str, int))
+        if not known:
+            return Unknown("an element of a map", span)
+        return self.items.get(args[0], END)
+
     def _emplace(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         if not args or not isinstance(args[0], (str, int)):
+            self.certain = False
+        if not self.certain:
             return Unknown("an element of a map", span)
         new = args[0] not in self.items
         if new:

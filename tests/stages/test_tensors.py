@@ -1,0 +1,129 @@
+"""Tensors and dtypes against PyTorch, and what they do not tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mlaprobe.reading.ir import NOWHERE
+from mlaprobe.reading.values import Builtin, EnumMember, Unknown
+from mlaprobe.stages.pybuiltins import python_externals
+from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for, named_dtypes
+from tests.reading.world import World
+
+SHAPE = (2, 6, 4)
+LIKE_TORCH = [
+    "t.size()",
+    "t.size(1)",
+    "t.size(-1)",
+    "t.shape[2]",
+    "t.ndim",
+    "t.dim()",
+    "t.stride()",
+    "t.stride(0)",
+    "t.stride(-2)",
+    "t.numel()",
+    "t.element_size()",
+    "t.is_contiguous()",
+    "t.view(-1, 8).shape",
+    "t.view((3, 16)).stride()",
+    "t.reshape(4, -1, 2).shape",
+    "t.view(48).size(0)",
+    "t.permute(2, 0, 1).shape",
+    "t.permute((1, 0, 2)).is_contiguous()",
+    "t.permute(1, 0, 2).contiguous().stride()",
+    "t.repeat_interleave(3, dim=1).shape",
+    "t.repeat_interleave(2, -1).stride()",
+    "t.repeat_interleave(repeats=2, dim=0).shape",
+    "t.detach().shape",
+    "t.to(torch.float32).element_size()",
+    "t.to(dtype=torch.uint8).element_size()",
+    "t.contiguous().shape == t.shape",
+    "t.dtype == torch.bfloat16",
+    "t.dtype == torch.float16",
+    "t.dtype is None",
+    "t.to(torch.int64).dtype == torch.int64",
+]
+EXTERNALS = {**python_externals(), **named_dtypes()}
+
+
+def evaluated(code: str, tensor: Tensor) -> Any:
+    """What the evaluator makes of an expression of ``t``."""
+    world = World(f"import torch\ndef f(t): return {code}\n", externals=EXTERNALS)
+    (outcome,) = world.paths("f", tensor)
+    assert outcome.kind == "returned", outcome
+    return outcome.value
+
+
+@pytest.mark.parametrize("code", LIKE_TORCH)
+def test_a_tensor_is_what_it_is_in_torch(code: str) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    expected = eval(code, {"torch": torch, "t": torch.empty(SHAPE, dtype=torch.bfloat16)})
+    found = evaluated(code, Tensor("t", SHAPE, DtypeToken("bf16")))
+    assert found == (tuple(expected) if isinstance(expected, tuple) else expected)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "t.size(3)",
+        "t.stride(3)",
+        "t.permute(0, 1)",
+        "t.permute(0, 1, 2).stride(0)",
+        "t.view(torch.uint8, torch.uint8)",
+        "t.view(-1, 5).shape[0]",
+        "t.repeat_interleave(2)",
+        "t.repeat_interleave(t, dim=0)",
+        "t.repeat_interleave(2, dim=0, output_size=4)",
+        "t[0]",
+        "t.device",
+        "t.dtype.is_complex",
+        "t.dtype == 4",
+    ],
+)
+def test_what_a_tensor_does_not_tell(code: str) -> None:
+    assert isinstance(evaluated(code, Tensor("t", SHAPE, DtypeToken("bf16"))), Unknown)
+
+
+def test_a_view_as_another_dtype_keeps_the_shape() -> None:
+    """True of dtypes of one size, which is what AITER views."""
+    viewed = evaluated("t.view(torch.uint8)", Tensor("t", SHAPE, DtypeToken("fp8")))
+    assert (viewed.shape, viewed.dtype.kind) == (SHAPE, "byte")
+
+
+def test_dtypes_are_equal_where_nothing_tells_them_apart() -> None:
+    here, there, either = dtype_for("fp8", "gfx942"), dtype_for("fp8", "gfx950"), DtypeToken("fp8")
+    assert (str(here), str(there), str(either)) == ("fp8/e4m3fnuz", "fp8/e4m3fn", "fp8")
+    assert here.equals(there) is False
+    assert here.equals(either) is True
+    assert either.equals(there) is True
+    assert here.equals(DtypeToken("bf16")) is False
+    assert here.equals(None) is False
+    assert here.equals("fp8") is None
+    assert here.equals(EnumMember("AiterDtype", "AITER_DTYPE_fp8")) is True
+    assert here.equals(EnumMember("AiterDtype", "AITER_DTYPE_bf16")) is False
+    assert here.equals(EnumMember("Colour", "red")) is False
+
+
+def test_a_dtype_answers_as_an_optional_of_cpp() -> None:
+    token = DtypeToken("bf16")
+    methods = {n: token.get(n, NOWHERE) for n in ("value", "has_value", "itemsize")}
+    results = {}
+    for name, method in methods.items():
+        assert isinstance(method, Builtin)
+        results[name] = method.call(None, (), {}, NOWHERE)
+    assert results == {"value": token, "has_value": True, "itemsize": 2}
+
+
+def test_tensors_are_known_by_what_they_are() -> None:
+    """Two of one shape and type stand for each other where a call is remembered."""
+    one = Tensor("q", SHAPE, DtypeToken("bf16"))
+    assert one.identity == Tensor("k", SHAPE, DtypeToken("bf16")).identity
+    assert one.identity != Tensor("q", SHAPE, DtypeToken("fp16")).identity
+    assert one.identity != Tensor("q", SHAPE, DtypeToken("bf16"), contiguous=False).identity
+    assert one.identity != Tensor("q", (2, 6, Unknown("a size")), DtypeToken("bf16")).identity
+    assert one.equals(one) is True
+    assert one.equals(None) is False
+    assert one.equals(Tensor("q", SHAPE, DtypeToken("bf16"))) is None
+    assert "q" in repr(one)
