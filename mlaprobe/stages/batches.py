@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from mlaprobe.reading.values import Unknown
 
+BATCH = ("batch",)
+"""The key of a batch size that the question leaves open."""
 
-def batch_condition(gate: Unknown) -> str:
-    """A gate on the batch size as people write it."""
+
+def batch_condition(decisions: Iterable[tuple[Unknown, int]]) -> str:
+    """The batch sizes of a path, by its decisions, as people write it."""
+    parts = [_sizes(gate, choice == 0) for gate, choice in decisions if gate.free == "batch"]
+    if not parts or "" in parts:
+        return "for some batch sizes"
+    return " and ".join(dict.fromkeys(parts))
+
+
+def _sizes(gate: Unknown, holds: bool) -> str:
+    """The batch sizes for which a gate is what it is; nothing where it is no plain comparison."""
     key = gate.key
-    negated = False
-    while isinstance(key, tuple) and key and key[0] == "not":
-        key, negated = key[1], not negated
-    if isinstance(key, tuple) and len(key) == 3 and key[0] == "<":
-        limit = key[2]
-        if isinstance(limit, tuple) and limit[0] == "int":
-            return f"from batch {limit[1]} on"
-    return "for some batch sizes"
+    while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
+        key, holds = key[1], not holds
+    if not isinstance(key, tuple) or len(key) != 3 or key[0] != "<":
+        return ""
+    _, low, high = key
+    if low == BATCH and _is_number(high):
+        return f"below batch {high[1]}" if holds else f"from batch {high[1]} on"
+    if high == BATCH and _is_number(low):
+        return f"from batch {low[1] + 1} on" if holds else f"below batch {low[1] + 1}"
+    return ""
+
+
+def _is_number(key: Any) -> bool:
+    return isinstance(key, tuple) and len(key) == 2 and key[0] == "int"
 
 
 def plus_one(batch: Any) -> Any:

@@ -209,18 +209,18 @@ class Dispatcher:
             return None, ()
         kept = [a for a in answers if a.outcome.persistent is shape.persistent]
         kept = [a for a in kept if a.entry is not None] or kept
-        gates: list[Unknown] = []
-        for outcome, answer in zip(outcomes, answers, strict=True):
-            unknowns = [u for u, _ in outcome.decisions if u.free == "batch"]
-            gates.extend(unknowns)
-            if answer not in kept and not unknowns:
-                return None, ()
-        if not gates or not kept or any(a != kept[0] for a in kept):
+        if not kept or any(a != kept[0] for a in kept):
             return None, ()
-        others = [a for a in answers if a not in kept]
-        left = any(a.outcome.persistent is not shape.persistent for a in others)
-        note = f"{batch_condition(gates[0])}: {'non-persistent' if left else 'another'} path"
-        return kept[0], (note,)
+        notes: list[str] = []
+        for outcome, answer in zip(outcomes, answers, strict=True):
+            if answer in kept:
+                continue
+            if all(u.free != "batch" for u, _ in outcome.decisions):
+                return None, ()
+            left = answer.outcome.persistent is not shape.persistent
+            path = "non-persistent" if left else "another"
+            notes.append(f"{batch_condition(outcome.decisions)}: {path} path")
+        return kept[0], tuple(dict.fromkeys(notes))
 
     def _read(self, shape: DecodeShape, outcome: Outcome) -> Dispatched:
         if outcome.kind == "unknown":

@@ -134,8 +134,6 @@ def evidence(stage: str, span: Span, text_of: Callable[[str], str | None]) -> Ev
     if span.line > len(lines):
         return None
     picked = lines[span.line - 1 : min(span.end_line, span.line + 40)]
-    if not picked:
-        return None
     if span.end_line == span.line and span.end_column > span.column:
         picked[0] = picked[0][: span.end_column - 1]
     elif span.end_line > span.line and len(picked) == span.end_line - span.line + 1:

@@ -159,11 +159,11 @@ def _gates(failed: list[Outcome]) -> tuple[str, ...]:
     """What a call must meet beyond the shape: conditions on the batch and the KV length."""
     notes: dict[str, None] = {}
     for outcome in failed:
-        gates = [u for u, _ in outcome.decisions if u.free in _GATES]
+        gates = [(u, choice) for u, choice in outcome.decisions if u.free in _GATES]
         if not gates or outcome.failure is None:
             return ()
-        last = gates[-1]
-        what = batch_condition(last) if last.free == "batch" else "for short KV lengths"
+        short = gates[-1][0].free == "kv"
+        what = "for short KV lengths" if short else batch_condition(gates)
         notes[f"{what} it fails: {outcome.failure.message or outcome.failure.how}"] = None
     return tuple(notes)
 

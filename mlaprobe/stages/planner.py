@@ -97,7 +97,7 @@ class Planner:
             # a path on which only the device decides is not what the planner says of the shape
             return self._unknown(outcomes)
         if first.status == "unknown":
-            return self._unknown(outcomes, first.message)
+            return self._unknown(outcomes, first)
         find = proof(
             self.world,
             STAGE,
@@ -115,13 +115,16 @@ class Planner:
             evidence=LazyEvidence(find),
         )
 
-    def _unknown(self, outcomes: tuple[Outcome, ...], message: str | None = None) -> StageOutcome:
+    def _unknown(
+        self, outcomes: tuple[Outcome, ...], read: StageOutcome | None = None
+    ) -> StageOutcome:
         reason, span = why_unknown(outcomes)
         return StageOutcome(
             stage=STAGE,
             status="unknown",
-            message=message or reason,
-            evidence=place_evidence(self.world, STAGE, span),
+            message=(read.message if read is not None else None) or reason,
+            evidence=(read.evidence if read is not None else ())
+            or place_evidence(self.world, STAGE, span),
         )
 
     def _explore(self, question: PlannerQuestion, *, trace: bool) -> tuple[Outcome, ...]:
@@ -236,8 +239,13 @@ class Planner:
         heads, asked = self._field(params, "heads"), question.num_heads
         for value in (batches, uniform, heads):
             if type(value) is not int:
-                reason = value.reason if isinstance(value, Unknown) else "its parameters"
-                return StageOutcome(stage=STAGE, status="unknown", message=reason)
+                found = value if isinstance(value, Unknown) else Unknown("its parameters")
+                return StageOutcome(
+                    stage=STAGE,
+                    status="unknown",
+                    message=found.reason,
+                    evidence=place_evidence(self.world, STAGE, found.span),
+                )
         fold = batches // BATCH if batches % BATCH == 0 else 0
         divides = uniform % question.uniform_qlen == 0
         qlen_fold = uniform // question.uniform_qlen if divides else 0

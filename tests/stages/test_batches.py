@@ -1,0 +1,93 @@
+"""What is said of a gate on the batch size: the sizes for which the other path is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mlaprobe.reading.values import Unknown
+from mlaprobe.shape import Route
+from mlaprobe.stages.batches import batch_condition, plus_one
+from tests.stages.ask import BF16, opened, shape
+from tests.trees import today
+from tests.trees.common import changed
+
+GATE = "bs < _max_batch()"
+CASES: dict[str, tuple[str, Callable[[int], bool]]] = {
+    # the gate: what is said of the path without metadata, and whether a batch takes it
+    "bs < 32": ("from batch 32 on", lambda n: n >= 32),
+    "bs <= 32": ("from batch 33 on", lambda n: n >= 33),
+    "not bs >= 32": ("from batch 32 on", lambda n: n >= 32),
+    "not bs < 32": ("below batch 32", lambda n: n < 32),
+    "bs >= 8": ("below batch 8", lambda n: n < 8),
+    "bs > 8": ("below batch 9", lambda n: n < 9),
+    "8 < bs": ("below batch 9", lambda n: n < 9),
+    "8 >= bs": ("from batch 9 on", lambda n: n > 8),
+    "bs * 2 < 32": ("for some batch sizes", lambda n: n >= 16),
+    "bs % 4 == 0": ("for some batch sizes", lambda n: n % 4 != 0),
+    "bs - 1 < 3 or bs > 9": ("for some batch sizes", lambda n: 4 <= n <= 9),
+    "bs < 4 or bs > 9": ("for some batch sizes", lambda n: 4 <= n <= 9),
+    "True if bs < 4 else bs > 9": ("from batch 4 on and below batch 10", lambda n: 4 <= n <= 9),
+}
+
+
+@pytest.mark.parametrize("gate", sorted(CASES))
+def test_a_gate_is_told_as_it_works(tmp_path: Path, gate: str) -> None:
+    said, leaves = CASES[gate]
+    found = opened(tmp_path, changed(today.tree(), today.DISPATCHER, (GATE, gate)))
+    unset = found.ask("dispatcher", shape("gfx950", BF16, 16))
+    assert unset.status == "native"
+    assert unset.notes == (f"{said}: non-persistent path",)
+    for batch in (1, 3, 4, 7, 8, 9, 10, 15, 16, 31, 32, 33, 64):
+        told = found.ask("dispatcher", shape("gfx950", BF16, 16, batch=batch))
+        assert told.persistent is not leaves(batch), batch
+        assert told.notes == ()
+
+
+NEEDS = 'assert heads <= 16, f"mla_gluon takes up to 16 heads, got {heads}"'
+GLUON = {
+    "q_nope.shape[0] < 32": ("from batch 32 on it fails: too many",),
+    "q_nope.shape[0] >= 4": ("below batch 4 it fails: too many",),
+    "q_nope.shape[0] % 64 == 0": ("for some batch sizes it fails: too many",),
+    "min_kv_seq_len > 32": ("for short KV lengths it fails: too many",),
+    "q_nope.shape[0] < 32 or min_kv_seq_len > 32": ("for some batch sizes it fails: too many",),
+    "heads < 99": (),
+}
+
+
+@pytest.mark.parametrize("gate", sorted(GLUON))
+def test_a_gate_of_the_gluon_route_is_a_note(tmp_path: Path, gate: str) -> None:
+    edit = (NEEDS, f"{NEEDS}\n    assert {gate}, 'too many'")
+    found = opened(tmp_path, changed(today.tree(), today.GLUON, edit))
+    outcome = found.ask("gluon", shape("gfx950", BF16, 16, route=Route.GLUON))
+    assert outcome.status == "accepted"
+    assert set(outcome.notes) == set(GLUON[gate])
+
+
+def test_a_gate_is_applied_where_the_batch_is_given(tmp_path: Path) -> None:
+    edit = (NEEDS, f"{NEEDS}\n    assert q_nope.shape[0] % 64 == 0, 'no whole tile'")
+    found = opened(tmp_path, changed(today.tree(), today.GLUON, edit))
+    for batch, status in ((64, "accepted"), (65, "rejected"), (128, "accepted")):
+        question = shape("gfx950", BF16, 16, route=Route.GLUON, batch=batch)
+        outcome = found.ask("gluon", question)
+        assert (outcome.status, outcome.notes) == (status, ())
+    assert outcome.evidence[0].file == today.GLUON
+
+
+def test_a_batch_that_nothing_decided_on() -> None:
+    assert batch_condition([]) == "for some batch sizes"
+    other = Unknown("metadata", key=("<", ("batch",), ("int", 4)), free="data")
+    assert batch_condition([(other, 0)]) == "for some batch sizes"
+
+
+def test_one_request_more_or_less() -> None:
+    """The length of an index pointer; what else is computed of it is no batch size."""
+    batch = Unknown("the batch size", key=("batch",), free="batch")
+    longer = plus_one(batch)
+    assert plus_one(4) == 5
+    assert longer.derive("-", longer, 1) is batch
+    for other in (longer.derive("-", longer, 2), longer.derive("-", 1, longer)):
+        assert other.key != batch.key
+        assert other.free == "batch"
