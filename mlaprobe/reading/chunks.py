@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 from typing import NamedTuple
 
-_MARK = re.compile(
-    r'R"(?P<d>[^()\\\s"]{0,16})\(.*?\)(?P=d)"|"(?:[^"\\\n]|\\.)*"'
-    r"|(?<![0-9a-fA-F])'(?:[^'\\\n]|\\.)+'|[{};]",
-    re.DOTALL,
+_TEXT = (
+    r'R"(?P<d>[^()\\\s"]{0,16})\(.*?\)(?P=d)"|"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
+    r"|'(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.)+'"
 )
+_MARK = re.compile(_TEXT + r"|\{|\}|;", re.DOTALL)
+_BRACE = re.compile(_TEXT + r"|\{|\}", re.DOTALL)
+"""What divides a file, and what matters inside braces. Every alternative starts with a character of
+its own, so that ``re`` looks for those before it tries any."""
 _TRANSPARENT = re.compile(
     r'\s*(?:inline\s+)?namespace\b[^;{}()=]*$|\s*extern\s+"[^"]*"\s*$', re.DOTALL
 )
@@ -41,35 +45,49 @@ def split(code: str) -> list[Chunk]:
         chunks.append(Chunk(start, end, brace, "::".join(s for s in spaces if s)))
 
     spaces: list[str] = []
-    start, depth, brace = 0, 0, -1
-    for match in _MARK.finditer(code):
+    start, brace = 0, -1
+    match = _MARK.search(code)
+    while match is not None:
         mark = match.group()
-        at = match.start()
+        at, end = match.span()
         if mark == "{":
-            if depth == 0 and brace < 0 and _TRANSPARENT.match(code[start:at]):
+            if brace < 0 and _TRANSPARENT.match(code[start:at]):
                 found = _NAMESPACE.search(code[start:at])
                 spaces.append(found.group(1) if found else "")
-                start = at + 1
-                continue
-            depth += 1
-            if brace < 0:
-                brace = at
+                start = end
+            else:
+                brace = at if brace < 0 else brace
+                end = _behind(code, at)
+                if end < 0:
+                    break
+                if _is_body(code, start, brace):
+                    add(start, end, brace)
+                    start, brace = end, -1
         elif mark == "}":
-            if depth == 0:
-                if spaces:
-                    spaces.pop()
-                start, brace = at + 1, -1
-                continue
-            depth -= 1
-            if depth == 0 and _is_body(code, start, brace):
-                add(start, at + 1, brace)
-                start, brace = at + 1, -1
-        elif mark == ";" and depth == 0:
-            add(start, at + 1, brace if brace >= 0 else at)
-            start, brace = at + 1, -1
+            if spaces:
+                spaces.pop()
+            start, brace = end, -1
+        elif mark == ";":
+            add(start, end, brace if brace >= 0 else at)
+            start, brace = end, -1
+        match = _MARK.search(code, end)
     if code[start:].strip():
         add(start, len(code), brace if brace >= 0 else len(code))
     return chunks
+
+
+def _behind(code: str, at: int) -> int:
+    """The place behind the brace that closes the one at a place; -1 if none does."""
+    depth = 0
+    for match in _BRACE.finditer(code, at):
+        mark = match.group()
+        if mark == "{":
+            depth += 1
+        elif mark == "}":
+            depth -= 1
+            if depth == 0:
+                return match.end()
+    return -1
 
 
 def _is_body(code: str, start: int, brace: int) -> bool:
@@ -82,13 +100,13 @@ def _is_body(code: str, start: int, brace: int) -> bool:
 
 
 class ChunkIndex:
-    """The pieces of one file by position."""
+    """The pieces of one file by position, and by what they may define."""
 
     def __init__(self, code: str) -> None:
         self.code = code
         self.chunks = split(code)
         self._starts = [c.start for c in self.chunks]
-        self._names: dict[str, list[Chunk]] | None = None
+        self._names: dict[int, set[str]] = {}
 
     def at(self, offset: int) -> Chunk | None:
         """The piece that a position is in."""
@@ -99,13 +117,28 @@ class ChunkIndex:
         return chunk if offset < chunk.end else None
 
     def mentioning(self, name: str) -> list[Chunk]:
-        """Pieces that may define a name."""
-        if self._names is None:
-            self._names = {}
-            for chunk in self.chunks:
-                for found in _defined(self.code, chunk):
-                    self._names.setdefault(found, []).append(chunk)
-        return self._names.get(name, [])
+        """Pieces that may define a name: of those whose text holds it, as a header of which a few
+        names are wanted defines thousands."""
+        found: list[Chunk] = []
+        at = self.code.find(name)
+        while at >= 0:
+            chunk = self.at(at)
+            if chunk is not None and name in self._defined(chunk):
+                found.append(chunk)
+            at = self.code.find(name, at + 1 if chunk is None else chunk.end)
+        return found
+
+    def _defined(self, chunk: Chunk) -> set[str]:
+        names = self._names.get(chunk.start)
+        if names is None:
+            names = self._names[chunk.start] = _defined(self.code, chunk)
+        return names
+
+
+@lru_cache(maxsize=64)
+def index_of(code: str) -> ChunkIndex:
+    """The pieces of a file by its active text: that of a header is the same in most units."""
+    return ChunkIndex(code)
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -129,7 +162,8 @@ def _defined(code: str, chunk: Chunk) -> set[str]:
         if re.search(r"\benum\b", head):
             names.update(_NAME.findall(code, chunk.brace, chunk.end))
         elif _TYPE_HEAD.search(head):
-            names.update(_NAME.findall(code, code.rfind("}", chunk.brace, chunk.end), chunk.end))
+            behind = max(code.rfind("}", chunk.brace, chunk.end), chunk.brace)
+            names.update(_NAME.findall(code, behind, chunk.end))
             if "enum" in code[chunk.brace : chunk.end]:
                 names.update(_NAME.findall(code, chunk.brace, chunk.end))
     return names

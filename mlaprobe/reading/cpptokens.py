@@ -6,25 +6,26 @@ Blanking keeps every offset, so that a position in the blanked text is the posit
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _COMMENT_OR_TEXT = re.compile(
     r"""
-    (?P<line>//(?:[^\n\\]|\\\n|\\.)*)
-  | (?P<block>/\*.*?(?:\*/|\Z))
+    /(?:/[^\n\\]*(?:\\.[^\n\\]*)*|\*.*?(?:\*/|\Z))
   | R"(?P<delim>[^()\\\s"]{0,16})\(.*?\)(?P=delim)"
-  | "(?:[^"\\\n]|\\.|\\\n)*"
-  | (?<![0-9a-fA-F])'(?:[^'\\\n]|\\.)+'
+  | "[^"\\\n]*(?:\\.[^"\\\n]*)*"
+  | '(?<![0-9a-fA-F]')(?:[^'\\\n]|\\.)+'
     """,
     re.VERBOSE | re.DOTALL,
 )
-_NOT_NEWLINE = re.compile(r"[^\n]")
+"""Every alternative starts with a character of its own, so that ``re`` looks for those before it
+tries any: headers are several 100 kB long."""
 
 _TOKEN = re.compile(
     r"""
     (?P<space>(?:[ \t\r\f\v]|\\\n)+)
   | (?P<newline>\n)
-  | (?P<text>(?:u8|[uUL])?(?:R"(?P<d>[^()\\\s"]{0,16})\(.*?\)(?P=d)"|"(?:[^"\\\n]|\\.|\\\n)*"))
+  | (?P<text>(?:u8|[uUL])?(?:R"(?P<d>[^()\\\s"]{0,16})\(.*?\)(?P=d)"|"[^"\\\n]*(?:\\.[^"\\\n]*)*"))
   | (?P<char>(?:u8|[uUL])?'(?:[^'\\\n]|\\.)+')
   | (?P<name>[A-Za-z_$]\w*)
   | (?P<number>\.?[0-9](?:[eEpP][+-]|'[0-9A-Za-z_]|[0-9A-Za-z_.])*)
@@ -51,17 +52,22 @@ class Token(NamedTuple):
 
 def blank(text: str) -> str:
     """The same length of spaces, line ends kept."""
-    return _NOT_NEWLINE.sub(" ", text)
+    return "\n".join([" " * len(line) for line in text.split("\n")])
 
 
+@lru_cache(maxsize=64)
 def without_comments(text: str) -> str:
-    """The text with comments blanked; string literals stay."""
+    """The text with comments blanked; string literals stay.
+
+    Remembered, as the units of a source include the same headers, and so do its neighbours.
+    """
     parts: list[str] = []
     last = 0
     for match in _COMMENT_OR_TEXT.finditer(text):
-        if match.lastgroup in ("line", "block"):
+        found = match.group()
+        if found[0] == "/":
             parts.append(text[last : match.start()])
-            parts.append(blank(match.group()))
+            parts.append(blank(found))
             last = match.end()
     if not parts:
         return text

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.cppdeclarators import find_declarator, name_of
 from mlaprobe.reading.cppexpr import expression, names_in
+from mlaprobe.reading.cppmemo import Memo
 from mlaprobe.reading.cppstmt import STATEMENTS
 from mlaprobe.reading.cpptree import Tree
 from mlaprobe.reading.cpptypes import parse_type
@@ -32,8 +33,8 @@ class Translator:
         self._types: list[dict[str, CType]] = [{}]
         self.unsigned_literals: dict[Node, int] = {}
         """Unsigned literals and their bits."""
-        self._aliases: dict[str, str] = {}
-        self._arrays: dict[str, CType] = {}
+        self._tables: dict[str, dict[str, Any]] = {"alias": {}, "array": {}}
+        self._memo = Memo(self._known, self._apply)
         self.pack = ""
         """The parameter pack of the current function."""
 
@@ -41,16 +42,34 @@ class Translator:
 
     def declare(self, name: str, ctype: CType) -> None:
         """Remember the type of a variable of the current function."""
-        self._types[-1][name] = ctype
+        self._apply("type", name, ctype)
 
     def declare_array(self, name: str, element: CType) -> None:
         """Remember an array of numbers, whose size can be computed."""
         if element.kind in ("int", "unsigned"):
-            self._arrays[name] = element
+            self._apply("array", name, element)
 
     def array_of(self, name: str) -> CType | None:
         """The element type of an array of numbers."""
-        return self._arrays.get(name)
+        return cast("CType | None", self._asked("array", name))
+
+    def _apply(self, kind: str, name: str, value: Any) -> None:
+        """Declares something."""
+        where = self._types[-1] if kind == "type" else self._tables[kind]
+        where[name] = value
+        self._memo.declared(kind, name, value)
+
+    def _known(self, kind: str, name: str) -> Any:
+        """What is known of a name: the ``type`` of a variable, the elements of an ``array``, what
+        an ``alias`` stands for in this function, or outside functions."""
+        if kind == "type":
+            return next((types[name] for types in reversed(self._types) if name in types), None)
+        return self.alias(name) if kind == "outside" else self._tables[kind].get(name)
+
+    def _asked(self, kind: str, name: str) -> Any:
+        value = self._known(kind, name)
+        self._memo.asked(kind, name, value)
+        return value
 
     def is_unsigned(self, *nodes: Node) -> int:
         """The bits after which arithmetic over these wraps around; 0 where it does not."""
@@ -58,8 +77,8 @@ class Translator:
 
     def _unsigned(self, node: Node) -> int:
         if isinstance(node, ir.Name):
-            found = (types[node.id] for types in reversed(self._types) if node.id in types)
-            return _wraps(next(found, CType("auto")))
+            ctype = self._asked("type", node.id)
+            return 0 if ctype is None else _wraps(ctype)
         if isinstance(node, ir.Binary):
             return node.unsigned
         if isinstance(node, (ir.Cast, ir.Construct)):
@@ -78,7 +97,7 @@ class Translator:
         for _ in range(8):
             if ctype.kind != "other":
                 break
-            alias = self._aliases.get(ctype.name) or self.alias(ctype.name)
+            alias = self._asked("alias", ctype.name) or self._asked("outside", ctype.name)
             if alias is None:
                 break
             const = "const " if ctype.const else ""
@@ -87,13 +106,13 @@ class Translator:
 
     def declare_alias(self, name: str, text: str) -> None:
         """Remember what a type is called inside a function."""
-        self._aliases[name] = text
+        self._apply("alias", name, text)
 
     def is_text(self, node: Node) -> bool:
         """Whether a variable of the current function is a string."""
         if not isinstance(node, ir.Name):
             return False
-        found = next((types[node.id] for types in reversed(self._types) if node.id in types), None)
+        found = self._asked("type", node.id)
         return found is not None and found.kind == "string" and found.name != "char"
 
     # --- functions -------------------------------------------------------------------------------
@@ -153,12 +172,18 @@ class Translator:
         *,
         captures: bool,
     ) -> ir.Function:
-        self._types.append({p.name: p.type for p in params if p.type is not None})
+        self._types.append({})
+        self._memo.single()
+        begun = self._memo.begin()
+        for param in params:
+            if param.type is not None:
+                self.declare(param.name, param.type)
         outer, self.pack = self.pack, next((p.name for p in params if p.kind == "*"), "")
         try:
             statements = self.block(body)
         finally:
             self._types.pop()
+            self._memo.forget(begun, "type")
             self.pack = outer
         return ir.Function(span, name, params, statements, captures, result)
 
@@ -205,6 +230,12 @@ class Translator:
 
     def statement(self, node: Any) -> Node:
         """One statement; what cannot be followed becomes opaque."""
+        tokens = self.tree.repeated(node)
+        if tokens is None:
+            return self._statement(node)
+        return self._memo.once((self.pack, tokens), node, self._statement)
+
+    def _statement(self, node: Any) -> Node:
         if node.type == "ERROR" or node.is_missing:
             return self.opaque(node, "the code could not be parsed")
         handler = STATEMENTS.get(node.type)

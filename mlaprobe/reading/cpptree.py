@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +21,6 @@ def _parser() -> Any:
     from tree_sitter import Language, Parser
 
     return Parser(Language(tree_sitter_cuda.language()))
-
-
-def _adjacent(first: Token, second: Token) -> bool:
-    """Whether two tokens stood side by side: ``[[`` is one thing, ``[ [`` is not."""
-    return (
-        not second.spaced
-        and first.file == second.file
-        and first.offset + len(first.text) == second.offset
-    )
 
 
 _OPENS = {"(", ",", "=", "+", "-", "*", "/", "%", "<", "<=", ">=", "==", "!=", "&&", "||", "!", "&"}
@@ -64,27 +57,44 @@ def _lone_name(tokens: list[Token], at: int) -> int:
     return end + 1 if holds else 0
 
 
+def _joined(tokens: list[Token]) -> tuple[bytes, list[int]]:
+    """The text of tokens, and where each starts in it. Two that stood side by side still do:
+    ``[[`` is one thing, ``[ [`` is not."""
+    parts: list[bytes] = []
+    starts: list[int] = []
+    at = 0
+    file, end = "", 0
+    for token in tokens:
+        text = token.text.encode("utf-8", "replace")
+        if starts and (token.spaced or token.offset != end or token.file != file):
+            parts.append(b" ")
+            at += 1
+        starts.append(at)
+        parts.append(text)
+        at += len(text)
+        file, end = token.file, token.offset + len(token.text)
+    return b"".join(parts), starts
+
+
 class Tree:
     """The parsed text of some tokens."""
 
     def __init__(self, tokens: list[Token], line_column: Callable[[str, int], tuple[int, int]]):
-        parts: list[bytes] = []
-        self._starts: list[int] = []
         self._tokens = tokens
         self._place = line_column
-        at = 0
-        previous: Token | None = None
-        for token in tokens:
-            text = token.text.encode("utf-8", "replace")
-            if previous is not None and not _adjacent(previous, token):
-                parts.append(b" ")
-                at += 1
-            self._starts.append(at)
-            previous = token
-            parts.append(text)
-            at += len(text)
-        self.text = b"".join(parts)
+        self.text, self._starts = _joined(tokens)
         self.root = _parser().parse(self.text).root_node
+        self._ids = array("Q", map(id, tokens))
+        counts = Counter(self._ids)
+        self._repeated = {each for each, count in counts.items() if count > 1}
+
+    def repeated(self, node: Any) -> bytes | None:
+        """What a node is made of, as something to compare, where the same tokens may stand
+        elsewhere in the text as well: macros do that."""
+        first = bisect_right(self._starts, node.start_byte) - 1
+        if not 0 <= first < len(self._ids) or self._ids[first] not in self._repeated:
+            return None
+        return self._ids[first : bisect_left(self._starts, node.end_byte)].tobytes() or None
 
     def span(self, node: Any) -> Span:
         """Where a node stands in the source."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.chunks import Chunk, ChunkIndex
+from mlaprobe.reading.chunks import Chunk, index_of
 from mlaprobe.reading.cppdefinitions import Definition, DefinitionReader
 from mlaprobe.reading.cpptranslate import Translator
 from mlaprobe.reading.cpptree import Tree, without_idle_parentheses
@@ -49,7 +49,6 @@ class CppModule:
         self._foreign = foreign
         self._generated = generated if generated is not None else {}
         """Names that a generated header would define, in whatever namespace it is included."""
-        self._indexes: dict[int, ChunkIndex] = {}
         self._parsed: dict[tuple[int, int], list[Definition]] = {}
         self._found: dict[str, list[Definition]] = {}
         self._lines: dict[str, list[int]] = {}
@@ -163,17 +162,11 @@ class CppModule:
                 chunks: dict[int, Chunk] = {}
                 for spelling in spellings:
                     if spelling in file.code:
-                        mentioning = self._index(file).mentioning(spelling)
+                        mentioning = index_of(file.code).mentioning(spelling)
                         chunks.update((c.start, c) for c in mentioning)
                 for start in sorted(chunks):
                     found.extend(d for d in self._chunk(file, chunks[start]) if d.name == name)
         return found
-
-    def _index(self, file: Included) -> ChunkIndex:
-        index = self._indexes.get(id(file))
-        if index is None:
-            index = self._indexes[id(file)] = ChunkIndex(file.code)
-        return index
 
     # --- parsing ---------------------------------------------------------------------------------
 

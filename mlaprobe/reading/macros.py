@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from mlaprobe.reading.cpptokens import Token
 
@@ -14,7 +16,10 @@ class ExpansionError(Exception):
     """An expansion that does not fit its macro, or grows without end."""
 
 
-@dataclass(frozen=True, slots=True)
+_OPERATORS = frozenset(("#", "##", "__VA_OPT__"))
+
+
+@dataclass(frozen=True)
 class Macro:
     """A macro definition."""
 
@@ -25,8 +30,35 @@ class Macro:
     """The name that stands for the remaining arguments."""
     body: tuple[Token, ...]
 
+    @cached_property
+    def hides(self) -> frozenset[str]:
+        """What may not be expanded any more in what it expands to."""
+        return frozenset((self.name,))
 
-Lookup = Callable[[str, Token], "Macro | None"]
+    @cached_property
+    def hidden_body(self) -> list[Token]:
+        """The body as it is expanded to where nothing is hidden yet."""
+        return [_hide(token, self.hides) for token in self.body]
+
+    @cached_property
+    def pieces(self) -> tuple[str | list[Token], ...] | None:
+        """What the body is put together from: parameters, and the tokens between them. ``None``
+        where it has operators, which look at their neighbours."""
+        if any(token.text in _OPERATORS for token in self.body):
+            return None
+        params = {*(self.params or ()), self.variadic}
+        found: list[str | list[Token]] = []
+        for token in self.hidden_body:
+            if token.kind == "name" and token.text in params:
+                found.append(token.text)
+            elif found and isinstance(found[-1], list):
+                found[-1].append(token)
+            else:
+                found.append([token])
+        return tuple(found)
+
+
+Lookup = Callable[[str], "Macro | None"]
 
 
 def parse_define(tokens: list[Token]) -> Macro | None:
@@ -55,11 +87,29 @@ def parse_define(tokens: list[Token]) -> Macro | None:
 
 
 class Expander:
-    """Expands a token list; ``lookup`` says what a name means where a token stands."""
+    """Expands a token list.
 
-    def __init__(self, lookup: Lookup) -> None:
+    A router is made of a macro that is used hundreds of times with the same long arguments. So the
+    tokens of a body and of an argument are made once and shared by all places where they come to
+    stand, and what is no macro's name costs no look-up. That tokens are the same ones also tells
+    those who read them what they have read before (see ``cppmemo``).
+    """
+
+    def __init__(self, lookup: Lookup, known: Container[str], budget: int = MAX_TOKENS) -> None:
+        """``known`` has every name that may be a macro's; ``lookup`` says what it means."""
         self._lookup = lookup
-        self._budget = MAX_TOKENS
+        self._known = known
+        self.budget = budget
+        """How many tokens more macros may expand to."""
+        self._objects: dict[tuple[int, frozenset[str]], list[Token]] = {}
+        self._calls: dict[tuple[Any, ...], tuple[list[list[Token]], list[Token]]] = {}
+        """What uses of macros come to, by the macro and the identities of the arguments."""
+        self._arguments: dict[tuple[int, ...], tuple[list[Token], list[Token]]] = {}
+        """By the identities of its tokens: an argument, and what it expands to."""
+        self._placed: dict[tuple[int, str], list[Token]] = {}
+        """Expanded arguments as they stand in the bodies of macros."""
+        self._commas: dict[Token, Token] = {}
+        """What joins variable arguments, by what stands behind."""
 
     def expand(self, tokens: list[Token]) -> list[Token]:
         """All macros expanded.
@@ -67,14 +117,15 @@ class Expander:
         Raises:
             ExpansionError: too many tokens, or arguments that do not end.
         """
+        known = self._known
         out: list[Token] = []
         todo = tokens[::-1]
         while todo:
             token = todo.pop()
-            if token.kind != "name" or token.text in token.hidden:
+            if token.text not in known or token.kind != "name" or token.text in token.hidden:
                 out.append(token)
                 continue
-            macro = self._lookup(token.text, token)
+            macro = self._lookup(token.text)
             if macro is None:
                 out.append(token)
                 continue
@@ -84,26 +135,59 @@ class Expander:
             if not todo or todo[-1].text != "(":
                 out.append(token)
                 continue
-            args, end = _arguments(todo, token)
-            todo.extend(reversed(self._function(macro, token, args, end)))
+            todo.extend(reversed(self._function(macro, _arguments(todo, token))))
         return out
 
     def _object(self, macro: Macro, at: Token) -> list[Token]:
-        hidden = at.hidden | {macro.name}
-        return self._spend(_paste([_hide(t, hidden) for t in macro.body]))
+        key = (id(macro), at.hidden)
+        known = self._objects.get(key)
+        if known is None:
+            body = [_hide(token, at.hidden) for token in macro.hidden_body]
+            known = self._objects[key] = _paste(body)
+        return self._spend(known)
 
-    def _function(
-        self, macro: Macro, at: Token, args: list[list[Token]], end: Token
-    ) -> list[Token]:
-        bound = _bind(macro, args)
-        expanded = {name: self.expand(tokens) for name, tokens in bound.items()}
-        hidden = (at.hidden & end.hidden) | {macro.name}
-        body = self._substitute(macro, list(macro.body), bound, expanded)
-        return self._spend(_paste([_hide(t, hidden) for t in body]))
+    def _function(self, macro: Macro, args: list[list[Token]]) -> list[Token]:
+        key = (id(macro), *(tuple(map(id, arg)) for arg in args))
+        known = self._calls.get(key)
+        if known is None:
+            known = self._calls[key] = (args, self._called(macro, args))
+        return self._spend(known[1])
+
+    def _called(self, macro: Macro, args: list[list[Token]]) -> list[Token]:
+        bound = _bind(macro, args, self._commas)
+        expanded = {name: self._argument(tokens) for name, tokens in bound.items()}
+        pieces = macro.pieces
+        if pieces is None or any(t.text == "##" for arg in bound.values() for t in arg):
+            body = self._substitute(macro, list(macro.body), bound, expanded)
+            return _paste([_hide(token, macro.hides) for token in body])
+        result: list[Token] = []
+        for piece in pieces:
+            if isinstance(piece, str):
+                result += self._in_body(expanded[piece], macro)
+            else:
+                result += piece
+        return result
+
+    def _argument(self, tokens: list[Token]) -> list[Token]:
+        """An argument, expanded."""
+        key = tuple(map(id, tokens))
+        known = self._arguments.get(key)
+        if known is None:
+            known = self._arguments[key] = (tokens, self.expand(tokens))
+        return known[1]
+
+    def _in_body(self, tokens: list[Token], macro: Macro) -> list[Token]:
+        """One of those as it stands in a macro's body."""
+        key = (id(tokens), macro.name)
+        placed = self._placed.get(key)
+        if placed is None:
+            placed = self._placed[key] = [_hide(token, macro.hides) for token in tokens]
+            placed[:1] = [token._replace(spaced=True) for token in placed[:1]]
+        return placed
 
     def _spend(self, tokens: list[Token]) -> list[Token]:
-        self._budget -= len(tokens) + 1
-        if self._budget < 0:
+        self.budget -= len(tokens) + 1
+        if self.budget < 0:
             raise ExpansionError("macros expand to too many tokens")
         return tokens
 
@@ -160,12 +244,15 @@ def _argument(
 
 
 def _hide(token: Token, hidden: frozenset[str]) -> Token:
-    if token.kind != "name":
+    if token.kind != "name" or hidden <= token.hidden:
         return token
-    return token._replace(hidden=token.hidden | hidden)
+    hidden = token.hidden | hidden
+    return Token("name", token.text, token.file, token.offset, hidden, token.spaced)
 
 
-def _bind(macro: Macro, args: list[list[Token]]) -> dict[str, list[Token]]:
+def _bind(
+    macro: Macro, args: list[list[Token]], commas: dict[Token, Token]
+) -> dict[str, list[Token]]:
     params = macro.params or ()
     if not params and macro.variadic is None:
         if len(args) > 1 or args[0]:
@@ -181,7 +268,7 @@ def _bind(macro: Macro, args: list[list[Token]]) -> dict[str, list[Token]]:
             if i:
                 comma = arg[0] if arg else rest[i - 1][-1] if rest[i - 1] else None
                 where = comma if comma is not None else Token("op", ",", "", 0)
-                joined.append(Token("op", ",", where.file, where.offset))
+                joined.append(commas.setdefault(where, Token("op", ",", where.file, where.offset)))
             joined.extend(arg)
         bound[macro.variadic] = joined
     elif rest:
@@ -189,7 +276,7 @@ def _bind(macro: Macro, args: list[list[Token]]) -> dict[str, list[Token]]:
     return bound
 
 
-def _arguments(todo: list[Token], at: Token) -> tuple[list[list[Token]], Token]:
+def _arguments(todo: list[Token], at: Token) -> list[list[Token]]:
     """The arguments of a call whose ``(`` is on top of the stack."""
     todo.pop()
     args: list[list[Token]] = [[]]
@@ -201,7 +288,7 @@ def _arguments(todo: list[Token], at: Token) -> tuple[list[list[Token]], Token]:
             if text in "([{":
                 depth += 1
             elif text == ")" and depth == 0:
-                return args, token
+                return args
             elif text in ")]}":
                 depth -= 1
             elif text == "," and depth == 0:

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import groupby
+from operator import itemgetter
 
 from mlaprobe.reading.conditions import Condition, ConditionError
 from mlaprobe.reading.cpptokens import Token, blank, tokenize, without_comments
-from mlaprobe.reading.macros import Expander, ExpansionError, Macro, parse_define
+from mlaprobe.reading.directives import Directive, directives
+from mlaprobe.reading.macros import MAX_TOKENS, Expander, ExpansionError, Macro, parse_define
 
-_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([A-Za-z_]\w*)?((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
 _INCLUDE = re.compile(r"""\s*(?:"([^"\n]+)"|<([^>\n]+)>)""")
 DOUBT = "_D();"
 """What stands in the active text for a condition that could not be evaluated: a call of something
@@ -147,36 +149,39 @@ class TranslationUnit:
                     holding.setdefault(piece, set()).add(name)
         return holding, tuple(pasting)
 
-    def state_at(self, unit: Included, offset: int) -> int:
-        """How many macro events had happened at a place."""
-        return unit.states[bisect_right(unit.marks, offset) - 1]
-
     def expand(self, unit: Included, start: int, end: int) -> list[Token]:
         """The tokens of a piece of active text with all macros expanded.
 
         Raises:
             ExpansionError: a macro call that cannot be expanded.
         """
-        tokens = self._with_includes(unit, start, end)
-        path = unit.path
+        found: list[Token] = []
+        budget = MAX_TOKENS
+        # What a macro's body says means what it means where the macro is used, so each part of
+        # the text between two definitions is expanded by itself.
+        for state, parts in groupby(self._tokens(unit, start, end), key=itemgetter(0)):
+            tokens = [token for _, part in parts for token in part]
+            expander = Expander(partial(self.macro, state=state), self._events, budget)
+            found += expander.expand(tokens)
+            budget = expander.budget
+        return found
 
-        def lookup(name: str, token: Token) -> Macro | None:
-            # a token of a macro's body means what it means where the macro is used
-            place = token.offset if token.file == path and start <= token.offset < end else start
-            return self.macro(name, self.state_at(unit, place))
-
-        return Expander(lookup).expand(tokens)
-
-    def _with_includes(self, unit: Included, start: int, end: int) -> list[Token]:
-        """Tokens of a piece; a file included in its midst stands where it is included."""
-        tokens: list[Token] = []
-        at = start
-        for offset, inner in unit.includes:
-            if start < offset < end:
-                tokens += tokenize(unit.code, unit.path, at, offset)
-                tokens += self._with_includes(inner, 0, len(inner.code))
-                at = offset
-        return tokens + tokenize(unit.code, unit.path, at, end)
+    def _tokens(self, unit: Included, start: int, end: int) -> Iterator[tuple[int, list[Token]]]:
+        """The tokens of a piece, each part with how many macro events had happened there; a file
+        included in its midst stands where it is included."""
+        inside = {offset: inner for offset, inner in unit.includes if start < offset < end}
+        first = bisect_right(unit.marks, start)
+        last = bisect_left(unit.marks, end)
+        marks = zip(unit.marks[first:last], unit.states[first:last], strict=True)
+        at, state = start, unit.states[first - 1]
+        for mark, following in marks:
+            if following != state or mark in inside:
+                yield state, tokenize(unit.code, unit.path, at, mark)
+                if mark in inside:
+                    inner = inside[mark]
+                    yield from self._tokens(inner, 0, len(inner.code))
+                at, state = mark, following
+        yield state, tokenize(unit.code, unit.path, at, end)
 
 
 class _Pass:
@@ -200,17 +205,17 @@ class _Pass:
         """Fill the file's active text and marks."""
         parts: list[str] = []
         last = 0
-        for match in _DIRECTIVE.finditer(self.text):
-            piece = self.text[last : match.start()]
+        for each in directives(self.text, self.file.path):
+            piece = self.text[last : each.start]
             parts.append(piece if self.active else blank(piece))
-            directive = blank(match.group())
-            last = match.end()
+            blanked = each.blanked
+            last = each.end
             doubts = len(self.doubts)
-            self._directive(match)
+            self._directive(each)
             if len(self.doubts) > doubts:
-                directive = DOUBT + directive[len(DOUBT) :]
-            parts.append(directive)
-            self.file.marks.append(match.end())
+                blanked = DOUBT + blanked[len(DOUBT) :]
+            parts.append(blanked)
+            self.file.marks.append(last)
             self.file.states.append(self.unit._count)
         piece = self.text[last:]
         parts.append(piece if self.active else blank(piece))
@@ -218,31 +223,30 @@ class _Pass:
         if self.stack:
             self.file.problems.append((len(self.text), "a condition that does not end"))
 
-    def _directive(self, match: re.Match[str]) -> None:
-        name, rest = match.group(1), match.group(2) or ""
+    def _directive(self, each: Directive) -> None:
+        name, rest = each.name, each.rest
         if name in ("if", "ifdef", "ifndef"):
-            self._open(name, rest, match)
+            self._open(name, each)
         elif name in ("elif", "elifdef", "elifndef", "else", "endif"):
-            self._continue(name, rest, match)
+            self._continue(name, each)
         elif not self.active:
             return
         elif name == "define":
-            macro = parse_define(tokenize(self.text, self.file.path, *match.span(2)))
-            if macro is None:
-                self.file.problems.append((match.start(), "a definition that cannot be read"))
+            if each.macro is None:
+                self.file.problems.append((each.start, "a definition that cannot be read"))
             else:
-                self.unit._define(macro)
+                self.unit._define(each.macro)
         elif name == "undef":
             self.unit._event(rest.strip(), None)
         elif name == "include":
-            self._include(rest, match)
+            self._include(each)
         elif name == "pragma" and rest.strip() == "once":
             self.unit._once.add(self.file.path)
 
-    def _include(self, rest: str, match: re.Match[str]) -> None:
-        found = _INCLUDE.match(rest)
+    def _include(self, each: Directive) -> None:
+        found = _INCLUDE.match(each.rest)
         if found is None:
-            self.file.problems.append((match.start(), "an include named by a macro"))
+            self.file.problems.append((each.start, "an include named by a macro"))
             return
         name = found.group(1) or found.group(2)
         path = self.unit.resolve(name, self.file.path, found.group(1) is not None)
@@ -251,17 +255,17 @@ class _Pass:
         elif path not in self.unit._once:
             inner = self.unit._include(path, self.depth + 1)
             if inner is not None:
-                self.file.includes.append((match.end(), inner))
+                self.file.includes.append((each.end, inner))
 
-    def _open(self, name: str, rest: str, match: re.Match[str]) -> None:
+    def _open(self, name: str, each: Directive) -> None:
         outside = self.active
-        value = self._test(name, rest, match) if outside else False
+        value = self._test(name, each) if outside else False
         # neither branch of a condition that is not known is taken: what they hold is missing
         self.stack.append([value is True, value is not False, outside])
 
-    def _continue(self, name: str, rest: str, match: re.Match[str]) -> None:
+    def _continue(self, name: str, each: Directive) -> None:
         if not self.stack:
-            self.file.problems.append((match.start(), f"#{name} without #if"))
+            self.file.problems.append((each.start, f"#{name} without #if"))
             return
         if name == "endif":
             self.stack.pop()
@@ -270,23 +274,23 @@ class _Pass:
         level[0] = False
         if level[2] and not level[1]:
             test = {"elifdef": "ifdef", "elifndef": "ifndef"}.get(name, "if")
-            value = True if name == "else" else self._test(test, rest, match)
+            value = True if name == "else" else self._test(test, each)
             level[0] = value is True
             level[1] = value is not False
 
-    def _test(self, name: str, rest: str, match: re.Match[str]) -> bool | None:
+    def _test(self, name: str, each: Directive) -> bool | None:
         """Whether a condition holds; ``None`` where that is not known."""
         if name in ("ifdef", "ifndef"):
-            known = self.unit.macro(rest.split()[0] if rest.split() else "", self.unit._count)
+            known = self.unit.macro(next(iter(each.rest.split()), ""), self.unit._count)
             return (known is not None) == (name == "ifdef")
-        tokens = self._defined(tokenize(self.text, self.file.path, *match.span(2)))
+        tokens = self._defined(each.tokens)
         try:
-            count = self.unit._count
-            expanded = Expander(lambda n, t: self.unit.macro(n, count)).expand(tokens)
+            lookup = partial(self.unit.macro, state=self.unit._count)
+            expanded = Expander(lookup, self.unit._events).expand(tokens)
             return Condition(expanded).value() != 0
         except (ConditionError, ExpansionError, RecursionError) as error:
-            self.file.problems.append((match.start(), f"a condition: {error}"))
-            self.doubts.append(match.start())
+            self.file.problems.append((each.start, f"a condition: {error}"))
+            self.doubts.append(each.start)
             return None
 
     def _defined(self, tokens: list[Token]) -> list[Token]:
