@@ -25,7 +25,8 @@ from mlaprobe.shape import (
 )
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.stages.base import Absent
-from mlaprobe.stages.dispatcher import Dispatched, Dispatcher
+from mlaprobe.stages.dispatched import Dispatched
+from mlaprobe.stages.dispatcher import Dispatcher
 from mlaprobe.stages.gluon import Gluon, GluonQuestion
 from mlaprobe.stages.host import Host
 from mlaprobe.stages.hostcall import HostQuestion
@@ -33,7 +34,6 @@ from mlaprobe.stages.kernels import Tables
 from mlaprobe.stages.planner import Planner, PlannerQuestion
 from mlaprobe.stages.reducer import Reducer
 from mlaprobe.stages.sizing import Sizing, SizingQuestion
-from mlaprobe.stages.tensors import Tensor
 from mlaprobe.stages.world import World
 
 DECODE_STAGES = ("sizing", "planner", "dispatcher", "host", "kernel table", "reducer")
@@ -226,7 +226,7 @@ class Capability:
         if self.host is None:
             return absent("host", self._missing["host"])
         assert isinstance(launch.call, Dispatched)
-        return self.host.called(shape.arch, shape.env, launch.call.args, launch.entry)
+        return self.host.called(shape.arch, shape.env, launch.call.given, launch.entry)
 
     def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
@@ -352,8 +352,4 @@ def _told(value: Any, otherwise: Any) -> Any:
 def reduced_heads(shape: DecodeShape, launch: Launch) -> int:
     """The head count of the partial results that the dispatcher hands to the reducer."""
     assert isinstance(launch.call, Dispatched)
-    partial = next(iter(launch.call.reduce_args or ()), None)
-    if isinstance(partial, Tensor) and len(partial.shape) > 1 and type(partial.shape[-2]) is int:
-        heads: int = partial.shape[-2]
-        return heads
-    return launch.outcome.final_heads or shape.num_heads
+    return launch.call.partial_heads or launch.outcome.final_heads or shape.num_heads

@@ -8,11 +8,11 @@ the host gets, and what the planner folded is what the dispatcher must have fold
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from mlaprobe.compose import absent, compose
-from mlaprobe.shape import Decision, DecodeShape, Route, StageOutcome, Verdict
+from mlaprobe.shape import Decision, DecodeShape, Route, StageOutcome, Verdict, altered
 
 TABLE = "kernel table"
 
@@ -129,14 +129,14 @@ def table_outcome(host: StageOutcome, *, has_tables: bool) -> StageOutcome:
     if len(host.kernels) > 1:
         symbols = ", ".join(k.symbol for k in host.kernels)
         message = f"{len(host.kernels)} rows have this key: {symbols}"
-        return replace(outcome, status="ambiguous", kernels=host.kernels, message=message)
+        return altered(outcome, status="ambiguous", kernels=host.kernels, message=message)
     for kernel in host.kernels:
         if kernel.co_present is False:
-            return replace(outcome, status="no_file", message=f"{kernel.co} is not shipped")
+            return altered(outcome, status="no_file", message=f"{kernel.co} is not shipped")
         if kernel.has_symbol is False:
             message = f"{kernel.co} does not define {kernel.symbol}"
-            return replace(outcome, status="no_file", message=message)
-    return replace(outcome, kernels=host.kernels)
+            return altered(outcome, status="no_file", message=message)
+    return altered(outcome, kernels=host.kernels)
 
 
 def _notes(links: Links, shape: DecodeShape, launch: Launch) -> Iterator[str]:

@@ -7,9 +7,7 @@ what is unknown could change it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from mlaprobe.shape import Decision, DecodeShape, Failure, StageOutcome, Verdict
+from mlaprobe.shape import Decision, DecodeShape, Failure, StageOutcome, Verdict, altered
 
 Stages = tuple[tuple[str, StageOutcome], ...]
 TAKEN = ("native", "fold", "qlen_fold", "passthrough")
@@ -61,7 +59,7 @@ def compose(
 
 def _stopped(base: Decision, why: str) -> Decision:
     """The dispatcher launches, and then raises before the result is handed back."""
-    return replace(
+    return altered(
         base,
         verdict=Verdict.REJECTED,
         stage="dispatcher",
@@ -79,7 +77,7 @@ def _doubtful(base: Decision, doubt: tuple[str, StageOutcome], failed: Decision)
 
 
 def _unknown(base: Decision, stage: str, outcome: StageOutcome) -> Decision:
-    return replace(base, verdict=Verdict.UNKNOWN, stage=stage, message=outcome.message)
+    return altered(base, verdict=Verdict.UNKNOWN, stage=stage, message=outcome.message)
 
 
 def _failure(
@@ -101,7 +99,7 @@ def _failure(
     elif stage == "dispatcher":
         clash = _clash(base.shape, found.get("planner"), outcome)
         if clash is not None:
-            return replace(
+            return altered(
                 base, verdict=Verdict.INCOHERENT, stage=stage, message=clash, failure=None
             )
         if missing_entry:
@@ -110,7 +108,7 @@ def _failure(
         verdict, message = _table_failure(outcome)
     if verdict is None:
         return None
-    return replace(base, verdict=verdict, stage=stage, failure=outcome.failure, message=message)
+    return altered(base, verdict=verdict, stage=stage, failure=outcome.failure, message=message)
 
 
 def _table_failure(outcome: StageOutcome) -> tuple[Verdict | None, str | None]:
@@ -148,7 +146,7 @@ def _doing(outcome: StageOutcome) -> str:
 def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
     dispatcher = found.get("dispatcher")
     if dispatcher is None or dispatcher.status not in TAKEN:
-        return replace(
+        return altered(
             base,
             verdict=Verdict.UNKNOWN,
             stage="dispatcher",
@@ -156,7 +154,7 @@ def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
         )
     silent = [s for s in ("sizing", "planner", "host", "reducer") if _is_absent(found.get(s))]
     if silent and not _other_entry(dispatcher):
-        return replace(
+        return altered(
             base,
             verdict=Verdict.UNKNOWN,
             stage=silent[0],
@@ -165,7 +163,7 @@ def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
     fold, qlen_fold = dispatcher.fold, dispatcher.qlen_fold
     folded = fold > 1 or qlen_fold > 1
     verdict = Verdict.FOLDED if folded else Verdict.NATIVE
-    return replace(base, verdict=verdict, fold=fold, qlen_fold=qlen_fold)
+    return altered(base, verdict=verdict, fold=fold, qlen_fold=qlen_fold)
 
 
 def _is_absent(outcome: StageOutcome | None) -> bool:

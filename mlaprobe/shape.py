@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from mlaprobe.errors import UsageError
+
+T = TypeVar("T")
 
 
 class Dtype(str, Enum):
@@ -233,6 +235,19 @@ def _route(name: object) -> Route:
 def _require_positive(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageError(f"{name} must be a positive integer, got {value!r}")
+
+
+def altered(value: T, **changes: Any) -> T:
+    """A frozen, slotted dataclass with some fields changed and nothing checked: as
+    ``dataclasses.replace``, in a third of the time."""
+    kind = type(value)
+    found = object.__new__(kind)
+    for name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
+        _put(found, name, changes[name] if name in changes else getattr(value, name))
+    return found
+
+
+_put = object.__setattr__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

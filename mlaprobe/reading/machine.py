@@ -31,7 +31,7 @@ class Failed(Exception):
     """The program fails: ``kind`` is ``exception``, ``abort`` or ``unknown`` (it may fail)."""
 
     def __init__(self, kind: str, how: str, message: str | SymText, span: Span) -> None:
-        super().__init__(str(message))
+        super().__init__(how)
         self.kind = kind
         self.how = how
         self.message: Any = message

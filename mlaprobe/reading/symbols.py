@@ -10,73 +10,18 @@ on a value without a trace.
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, NoReturn
 
-Expr = Any
-"""An input's name, a number, or ``(op, left, right)``."""
+from mlaprobe.reading.formulas import FUNCTIONS, Expr, value_of
+
 LARGEST = 100
 """How many names, numbers and operations a formula may have."""
 
 
 class SymbolMisuse(TypeError):
     """A symbol was used as a plain number."""
-
-
-def _quotient(a: int, b: int) -> int:
-    q = abs(a) // abs(b)
-    return q if (a < 0) == (b < 0) else -q
-
-
-def _remainder(a: int, b: int) -> int:
-    return a - b * _quotient(a, b)
-
-
-def _fits(value: int, bounds: tuple[int, int]) -> bool:
-    return bounds[0] <= value <= bounds[1]
-
-
-FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "**": operator.pow,
-    "c/": _quotient,
-    "c%": _remainder,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "fits": _fits,
-    "in": lambda a, b: a in b,
-    "and": lambda a, b: a and b,
-    "or": lambda a, b: a or b,
-    "not": lambda a, b: not a,
-    "ceil": lambda a, b: math.ceil(a),
-    "floor": lambda a, b: math.floor(a),
-}
-
-
-def value_of(expr: Expr, inputs: Mapping[str, int]) -> Any:
-    """What an expression is for certain inputs."""
-    if type(expr) is str:
-        return inputs[expr]
-    if type(expr) is tuple and type(expr[0]) is str and expr[0] in FUNCTIONS:
-        right = expr[2] if expr[0] in ("fits", "in") else value_of(expr[2], inputs)
-        return FUNCTIONS[expr[0]](value_of(expr[1], inputs), right)
-    return expr
 
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -214,6 +159,7 @@ class Sym:
     __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __ne__ = _misused
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _misused
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = _misused
+    __str__ = __format__ = _misused
 
     def __repr__(self) -> str:
         return f"Sym({self.value}, {self.expr})"
@@ -234,7 +180,10 @@ class SymText:
         )
 
     def __str__(self) -> str:
-        return "".join(str(p.value) if type(p) is Sym else str(p) for p in self.parts)
+        raise SymbolMisuse("a text with symbols in it was used as a plain one")
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
 
 
 def joined(parts: list[Any], separator: str = "") -> Any:
@@ -263,6 +212,43 @@ def plain(value: Any) -> Any:
     return value
 
 
+def same(a: Any, b: Any) -> bool:
+    """Whether two values with symbols in them are equal. What has to be compared for that is
+    written down. Of dataclasses the fields count that their own comparison looks at."""
+    if a is b:
+        return True
+    kinds = (type(a), type(b))
+    if Sym in kinds:
+        return _same_number(a, b)
+    if SymText in kinds:
+        return _same_text(a, b)
+    if kinds[0] is not kinds[1]:
+        return bool(a == b)
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if is_dataclass(a):
+        names = (f.name for f in fields(a) if f.compare)
+        return all(same(getattr(a, n), getattr(b, n)) for n in names)
+    return bool(a == b)
+
+
+def _same_number(a: Any, b: Any) -> bool:
+    if type(a) is type(b) and a.expr == b.expr:
+        return True
+    sym, other = (a, b) if type(a) is Sym else (b, a)
+    if type(other) is not Sym and not isinstance(other, (int, float)):
+        return False
+    return bool(sym.compare("==", a, b))
+
+
+def _same_text(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return False
+    if type(a) is type(b) and same(a.parts, b.parts):
+        return True
+    return bool(plain(a) == plain(b))
+
+
 def key_of(sym: Sym) -> Hashable:
     """A hashable that stands for the formula."""
     return ("sym", sym.expr)
@@ -278,92 +264,3 @@ def _size(value: Any) -> int:
 
 def _expr(value: Any) -> Expr:
     return value.expr if type(value) is Sym else value
-
-
-class Tree:
-    """Answers by the conditions that lead to them: one node per condition, asked in order."""
-
-    __slots__ = ("_root", "names")
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
-        self._root: list[Any] = [None, None, None, None, None]
-        """[condition, where it is true, where it is false, the answer, the condition's formula]"""
-
-    def find(self, inputs: tuple[int, ...]) -> Any:
-        """The answer for inputs, ``None`` where no run has covered them."""
-        node = self._root
-        while node is not None:
-            condition = node[0]
-            if condition is None:
-                return node[3]
-            node = node[1] if condition(*inputs) else node[2]
-        return None
-
-    def add(
-        self, conditions: list[tuple[Expr, bool]], inputs: tuple[int, ...], answer: Any
-    ) -> None:
-        """Remember what a run found for its inputs.
-
-        Another run may have asked something else at the same place (a pinned number is a question
-        of its own): its questions are answered for these inputs on the way.
-        """
-        node = self._root
-        for expr, result in conditions:
-            while node[0] is not None and node[4] != expr:
-                node = self._side(node, 1 if node[0](*inputs) else 2)
-            if node[0] is None:
-                node[0], node[4] = compile_expr(expr, self.names), expr
-            node = self._side(node, 1 if result else 2)
-        while node[0] is not None:
-            node = self._side(node, 1 if node[0](*inputs) else 2)
-        node[3] = answer
-
-    @staticmethod
-    def _side(node: list[Any], side: int) -> list[Any]:
-        if node[side] is None:
-            node[side] = [None, None, None, None, None]
-        found: list[Any] = node[side]
-        return found
-
-
-def compile_expr(expr: Expr, names: tuple[str, ...]) -> Callable[..., Any]:
-    """An expression as a function of the inputs, in the order of their names."""
-    key = (expr, names)
-    found = _COMPILED.get(key)
-    if found is None:
-        code = f"lambda {', '.join(names)}: {_source(expr)}"
-        found = _COMPILED[key] = eval(code, _HELPERS)
-    return found
-
-
-_HELPERS: dict[str, Any] = {
-    "_quotient": _quotient,
-    "_remainder": _remainder,
-    "_ceil": math.ceil,
-    "_floor": math.floor,
-    "__builtins__": {},
-}
-_COMPILED: dict[tuple[Expr, tuple[str, ...]], Callable[..., Any]] = {}
-
-
-def _source(expr: Expr) -> str:
-    if type(expr) is str:
-        return expr
-    if type(expr) is not tuple:
-        return repr(expr)
-    op, left = expr[0], _source(expr[1])
-    if op == "fits":
-        return f"({expr[2][0]} <= {left} <= {expr[2][1]})"
-    if op in ("ceil", "floor"):
-        return f"_{op}({left})"
-    if op == "not":
-        return f"(not {left})"
-    if op == "in":
-        return f"({left} in {expr[2]!r})"
-    right = _source(expr[2])
-    if op == "c/":
-        return f"_quotient({left}, {right})"
-    if op == "c%":
-        return f"_remainder({left}, {right})"
-    return f"({left} {op} {right})"

@@ -9,7 +9,7 @@ from mlaprobe.reading.machine import Outcome
 from mlaprobe.shape import DecodeShape
 from mlaprobe.snapshot.phrases import unmarked
 from mlaprobe.snapshot.records import FIELDS
-from mlaprobe.stages import dispatcher, host, sizing
+from mlaprobe.stages import dispatched, host, sizing
 
 if TYPE_CHECKING:
     from mlaprobe.snapshot.asking import Answer, Asker
@@ -104,7 +104,7 @@ def _sized(outcome: Outcome) -> Ending:
 
 
 def _dispatched(outcome: Outcome) -> Ending:
-    return (None if outcome.failure is None else dispatcher.refusal(outcome.failure)), None
+    return (None if outcome.failure is None else dispatched.refusal(outcome.failure)), None
 
 
 def _picked(outcome: Outcome) -> Ending:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Outcome
 from mlaprobe.reading.values import Closure, Unknown
-from mlaprobe.shape import Evidence, Failure
-from mlaprobe.stages.evidence import Trace, evidence
+from mlaprobe.shape import Evidence, Failure, StageOutcome, altered
+from mlaprobe.stages.evidence import evidence
 from mlaprobe.stages.world import World
 
 
@@ -101,23 +101,18 @@ def why_unknown(outcomes: tuple[Outcome, ...]) -> tuple[str, ir.Span]:
     return "the code could not be followed", ir.NOWHERE
 
 
-def proof(
-    world: World,
-    stage: str,
-    trace: Callable[[], tuple[Outcome, ...]],
-    pick: Callable[[Trace, Outcome], tuple[ir.Span, ...]],
-) -> Callable[[], tuple[Evidence, ...]]:
-    """Evidence from a traced run, found when it is asked for."""
-
-    def find() -> tuple[Evidence, ...]:
-        outcomes = trace()
-        if not outcomes:
-            return ()
-        spans = dict.fromkeys(pick(Trace(outcomes[0]), outcomes[0]))
-        found = (evidence(stage, span, world.text) for span in spans)
-        return tuple(e for e in found if e is not None)
-
-    return find
+def unknown(
+    world: World, stage: str, outcomes: tuple[Outcome, ...], read: StageOutcome | None = None
+) -> StageOutcome:
+    """The outcome of a stage of which the paths do not say what it answers; ``read`` is what was
+    read off them, if that says why."""
+    reason, span = why_unknown(outcomes)
+    told = read or StageOutcome(stage=stage, status="unknown")
+    return altered(
+        told,
+        message=told.message or reason,
+        evidence=told.evidence or place_evidence(world, stage, span),
+    )
 
 
 def place_evidence(world: World, stage: str, span: ir.Span) -> tuple[Evidence, ...]:

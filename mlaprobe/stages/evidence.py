@@ -15,15 +15,17 @@ from mlaprobe.shape import Evidence
 class LazyEvidence(Sequence[Evidence]):
     """Evidence that is looked for when somebody wants to see it."""
 
-    __slots__ = ("_find", "_found")
+    __slots__ = ("_args", "_find", "_found")
 
-    def __init__(self, find: Callable[[], tuple[Evidence, ...]]) -> None:
+    def __init__(self, find: Callable[..., tuple[Evidence, ...]], *args: Any) -> None:
+        """``find`` is called with ``args``."""
         self._find = find
+        self._args = args
         self._found: tuple[Evidence, ...] | None = None
 
     def _all(self) -> tuple[Evidence, ...]:
         if self._found is None:
-            self._found = self._find()
+            self._found = self._find(*self._args)
         return self._found
 
     @overload
@@ -50,6 +52,46 @@ class LazyEvidence(Sequence[Evidence]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (self._all(),)
+
+
+class Proof(LazyEvidence):
+    """How the evidence of an answer is found. Stands for it while the answer may have symbols in
+    it; whoever fills them in (``instantiate``) makes evidence of it."""
+
+    __slots__ = ("_first", "_path", "_pick", "_stage", "_text_of", "values")
+
+    def __init__(
+        self,
+        stage: str,
+        text_of: Callable[[str], str | None],
+        pick: Callable[..., tuple[Span, ...]],
+        *values: Any,
+        path: Callable[[Sequence[Outcome]], Sequence[Outcome]] = lambda paths: paths,
+        first: Callable[[], tuple[Evidence, ...]] = tuple,
+    ) -> None:
+        """
+        Args:
+            stage: whose evidence it is.
+            text_of: the text of a file.
+            pick: the places, by the trace of a path, the path and ``values``.
+            values: what ``pick`` needs of the answer: numbers, or symbols for them.
+            path: which of the paths of a traced run are looked at: the first of these.
+            first: evidence that comes before the places.
+        """
+        super().__init__(tuple)
+        self._stage = stage
+        self._text_of = text_of
+        self._pick = pick
+        self._path = path
+        self._first = first
+        self.values = values
+
+    def found(self, paths: Sequence[Outcome], values: tuple[Any, ...]) -> tuple[Evidence, ...]:
+        """The evidence in the traced paths of a question, ``values`` being its own."""
+        outcome = next(iter(self._path(paths)), None)
+        spans = () if outcome is None else self._pick(Trace(outcome), outcome, *values)
+        places = (evidence(self._stage, span, self._text_of) for span in dict.fromkeys(spans))
+        return (*self._first(), *(place for place in places if place is not None))
 
 
 class Trace:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Outcome, Run
 from mlaprobe.reading.pymodule import EntryPoint
+from mlaprobe.reading.symbols import joined, same
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import Dtype, StageOutcome
-from mlaprobe.stages.base import how_failed, place_evidence, proof, why_unknown
+from mlaprobe.stages.base import how_failed, unknown
 from mlaprobe.stages.batches import batch_condition
-from mlaprobe.stages.evidence import LazyEvidence, Trace
+from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.pyfunction import PythonFunction
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.world import World
@@ -74,17 +75,8 @@ class Gluon:
             "return_lse": question.lse,
         }
 
-    def _explore(self, question: GluonQuestion, *, trace: bool) -> tuple[Outcome, ...]:
-        values = self._values(question, _inputs(question))
-
-        def start(run: Run) -> Any:
-            return self._function.call(run, values)
-
-        context = (question.arch, question.env)
-        return self.world.explore(start, context, trace=trace, on_entry=self._launched)
-
-    def _solve(self, question: GluonQuestion) -> tuple[Outcome, ...]:
-        """Every path, through what is known of other head counts and query lengths."""
+    def _solve(self, question: GluonQuestion) -> StageOutcome:
+        """The answer, through what is known of other head counts and query lengths."""
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return self._function.call(run, self._values(question, symbols))
@@ -92,7 +84,7 @@ class Gluon:
         inputs = _inputs(question)
         key = (STAGE, len(inputs), replace(question, num_heads=1, qlen=1, env=()))
         context = (question.arch, question.env)
-        return self.world.solve(key, inputs, start, context, on_entry=self._launched)
+        return self.world.solve(key, inputs, start, context, self._read, on_entry=self._launched)
 
     def _launched(
         self, entry: EntryPoint, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span
@@ -101,44 +93,38 @@ class Gluon:
         self.world.machine.run.emit("launch", entry.name, (), {}, span)
         return Unknown(f"the result of {entry.name}", span, free="data", foreign=True)
 
-    def _traced(self, question: GluonQuestion) -> Callable[[], tuple[Outcome, ...]]:
-        return self.world.traced(lambda: self._explore(question, trace=True))
-
     def _decide(self, question: GluonQuestion) -> StageOutcome:
         if self._function.problem is not None:
             return self._function.unreadable()
-        outcomes = self._solve(question)
+        return self._solve(question)
+
+    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         accepted = [o for o in outcomes if o.kind == "returned"]
         failed = [o for o in outcomes if o.kind == "failed"]
         certain = all(_settled(o) for o in outcomes)
         if accepted and certain and all(o.kind != "unknown" for o in outcomes):
             notes = _gates(failed)
             if not failed or notes:
-                find = proof(self.world, STAGE, self._traced(question), _passed)
                 return StageOutcome(
-                    stage=STAGE, status="accepted", notes=notes, evidence=LazyEvidence(find)
+                    stage=STAGE,
+                    status="accepted",
+                    notes=notes,
+                    evidence=Proof(STAGE, self.world.text, _passed),
                 )
         if failed and not accepted and len(failed) == len(outcomes):
             first = failed[0].failure
             assert first is not None
-            text = (
-                first.message if first.how == "AssertionError" else f"{first.how}: {first.message}"
-            )
-            find = proof(self.world, STAGE, self._traced(question), _failed)
+            named = first.how != "AssertionError" and first.message
             return StageOutcome(
                 stage=STAGE,
                 status="rejected",
                 failure=how_failed(failed[0]),
-                message=text.strip(": ") or first.how,
-                evidence=LazyEvidence(find),
+                message=joined([first.how, ": ", first.message])
+                if named
+                else first.message or first.how,
+                evidence=Proof(STAGE, self.world.text, _failed),
             )
-        reason, span = why_unknown(outcomes)
-        return StageOutcome(
-            stage=STAGE,
-            status="unknown",
-            message=reason,
-            evidence=place_evidence(self.world, STAGE, span),
-        )
+        return unknown(self.world, STAGE, outcomes)
 
 
 def _inputs(question: GluonQuestion) -> dict[str, int]:
@@ -155,16 +141,18 @@ def _settled(outcome: Outcome) -> bool:
     return all(u.free is not None for u, _ in outcome.decisions)
 
 
-def _gates(failed: list[Outcome]) -> tuple[str, ...]:
+def _gates(failed: list[Outcome]) -> tuple[Any, ...]:
     """What a call must meet beyond the shape: conditions on the batch and the KV length."""
-    notes: dict[str, None] = {}
+    notes: list[Any] = []
     for outcome in failed:
         gates = [(u, choice) for u, choice in outcome.decisions if u.free in _GATES]
         if not gates or outcome.failure is None:
             return ()
         short = gates[-1][0].free == "kv"
         what = "for short KV lengths" if short else batch_condition(gates)
-        notes[f"{what} it fails: {outcome.failure.message or outcome.failure.how}"] = None
+        note = joined([what, " it fails: ", outcome.failure.message or outcome.failure.how])
+        if not any(same(note, other) for other in notes):
+            notes.append(note)
     return tuple(notes)
 
 

@@ -13,21 +13,22 @@ from typing import Any
 from mlaprobe.reading import ir
 from mlaprobe.reading.loops import LOOKUP
 from mlaprobe.reading.machine import Failed, Outcome, Run
+from mlaprobe.reading.symbols import same
 from mlaprobe.reading.values import Closure, EnumMember, Unknown
-from mlaprobe.shape import Evidence, Kernel, StageOutcome
+from mlaprobe.shape import Evidence, Kernel, StageOutcome, altered
 from mlaprobe.stages.base import (
     Unreadable,
     arguments,
     find_cpp_function,
     how_failed,
     place_evidence,
-    proof,
     why_unknown,
 )
-from mlaprobe.stages.evidence import LazyEvidence, Trace, evidence
+from mlaprobe.stages.evidence import Proof, Trace, evidence
 from mlaprobe.stages.hostcall import STAGE, HostQuestion, family, inputs_of, values_of
+from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.kernels import AsmKernel, Tables, kernel_externals
-from mlaprobe.stages.lifting import Lifted
+from mlaprobe.stages.lifting import Lifted, lifted
 from mlaprobe.stages.world import World
 
 
@@ -75,8 +76,7 @@ class Host:
             return run.machine.call(run, self._function, args(symbols), {}, ir.NOWHERE)
 
         context = (question.arch, question.env)
-        outcomes = self.world.solve(family(question), inputs, start, context)
-        return self._judge(context, outcomes, lambda: self._explore(context, args(inputs), True))
+        return self._solve(family(question), inputs, start, context)
 
     def covering(self, question: HostQuestion) -> Callable[[int, int], object | None]:
         """Finds the earlier run that answers a question with another head count and query length,
@@ -89,11 +89,11 @@ class Host:
         self,
         arch: str,
         env: tuple[tuple[str, str], ...],
-        args: tuple[Any, ...],
+        given: Deferred,
         entry: str | None = None,
     ) -> StageOutcome:
-        """What the host answers to the dispatcher's own call, arguments by position. ``entry`` is
-        the function that is called, by default the one of this stage."""
+        """What the host answers to the dispatcher's own call: its arguments by position. ``entry``
+        is the function that is called, by default the one of this stage."""
         function = None if self.problem is not None else self._function
         if entry is not None and (function is None or function.function.name != entry):
             function = self.world.cpp_function(entry, self.world.names.places(STAGE))
@@ -104,18 +104,12 @@ class Host:
             assert self.problem is not None
             return self._unreadable(self.problem)
         params = function.function.params
-        values = list(args[: len(params)])
-        for param in params[len(values) :]:
-            if isinstance(param.default, ir.Const):
-                values.append(param.default.value)
-            else:
-                reason = f"the call passes no argument {param.name}"
-                values.append(Unknown(reason, param.span, foreign=True))
-        call = Lifted(tuple(values))
-        key = (arch, env, function.function.name, call.key, tuple(call.inputs.values()))
+        name = function.function.name
+        call, numbers = lifted(given, name, lambda args: _complete(args, params))
+        key = (arch, env, name, call.key, numbers)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._decide((arch, env), call, function)
+            known = self._known[key] = self._decide((arch, env), call, numbers, function)
         return known
 
     def _unreadable(self, problem: Unreadable) -> StageOutcome:
@@ -129,24 +123,11 @@ class Host:
 
     # --- judging ---------------------------------------------------------------------------------
 
-    def _explore(
-        self,
-        context: tuple[str, tuple[tuple[str, str], ...]],
-        args: tuple[Any, ...],
-        trace: bool,
-        called: Closure | None = None,
-    ) -> tuple[Outcome, ...]:
-        function = called or self._function
-
-        def start(run: Run) -> Any:
-            return run.machine.call(run, function, args, {}, ir.NOWHERE)
-
-        return self.world.explore(start, context, trace=trace)
-
     def _decide(
         self,
         context: tuple[str, tuple[tuple[str, str], ...]],
         call: Lifted,
+        numbers: tuple[int, ...],
         function: Closure,
     ) -> StageOutcome:
         """The answer to certain arguments; all their numbers are inputs, so that calls that differ
@@ -155,45 +136,32 @@ class Host:
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return run.machine.call(run, function, call.args(symbols), {}, ir.NOWHERE)
 
-        def traced() -> tuple[Outcome, ...]:
-            return self._explore(context, call.args(call.inputs), True, function)
-
         key = (STAGE, function.function.name, call.key)
-        outcomes = self.world.solve(key, call.inputs, start, context)
-        return self._judge(context, outcomes, traced)
+        return self._solve(key, dict(zip(call.names, numbers, strict=True)), start, context)
 
-    def _judge(
+    def _solve(
         self,
+        key: Hashable,
+        inputs: Mapping[str, int],
+        start: Callable[[Run, Mapping[str, Any]], Any],
         context: tuple[str, tuple[tuple[str, str], ...]],
-        outcomes: tuple[Outcome, ...],
-        traced: Callable[[], tuple[Outcome, ...]],
     ) -> StageOutcome:
+        """The answer, through what is known of other numbers."""
         arch = context[0]
+        return self.world.solve(
+            key, inputs, start, context, lambda outcomes, asked: self._judge(arch, outcomes)
+        )
+
+    def _judge(self, arch: str, outcomes: tuple[Outcome, ...]) -> StageOutcome:
         answers = [self._read(arch, o) for o in outcomes]
-        find = LazyEvidence(proof(self.world, STAGE, self.world.traced(traced), _places))
+        first, notes = answers[0], self._notes(arch)
         kernels = _agreed(outcomes, answers)
+        symbols = tuple(k.symbol for k in kernels)
+        places = Proof(STAGE, self.world.text, _places, first=lambda: self._rows(arch, symbols))
         if kernels:
-            rows = self._rows(arch, tuple(k.symbol for k in kernels))
-            return StageOutcome(
-                stage=STAGE,
-                status="kernel",
-                kernels=kernels,
-                key=answers[0].key,
-                notes=self._notes(arch),
-                evidence=LazyEvidence(lambda: (*rows, *find)) if rows else find,
-            )
-        first = answers[0]
-        if first.status != "unknown" and all(a == first for a in answers):
-            return StageOutcome(
-                stage=STAGE,
-                status=first.status,
-                key=first.key,
-                kernels=first.kernels,
-                failure=first.failure,
-                message=first.message,
-                notes=self._notes(arch),
-                evidence=find,
-            )
+            return altered(first, kernels=kernels, notes=notes, evidence=places)
+        if first.status != "unknown" and all(same(a, first) for a in answers):
+            return altered(first, notes=notes, evidence=places)
         reason, span = why_unknown(outcomes)
         return StageOutcome(
             stage=STAGE,
@@ -262,6 +230,18 @@ class Host:
             if problem is not None:
                 return problem.message
         return None
+
+
+def _complete(args: Any, params: tuple[ir.Param, ...]) -> tuple[Any, ...]:
+    """The arguments of a call, with the defaults of those that it does not pass."""
+    values = list(args[: len(params)])
+    for param in params[len(values) :]:
+        if isinstance(param.default, ir.Const):
+            values.append(param.default.value)
+        else:
+            reason = f"the call passes no argument {param.name}"
+            values.append(Unknown(reason, param.span, foreign=True))
+    return tuple(values)
 
 
 def kernel_pointer(types: tuple[str, ...]) -> Callable[[ir.Node], tuple[str, ir.Node] | None]:
@@ -334,7 +314,7 @@ def _missed(outcome: Outcome) -> bool:
     if "key" in kinds:
         return "matched" not in kinds
     last = outcome.observations[-1] if outcome.observations else ("", 0)
-    return last == ("pointer", None)
+    return last[0] == "pointer" and last[1] is None
 
 
 def _named(kernel: AsmKernel) -> bool:

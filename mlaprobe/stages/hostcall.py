@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading import ir
@@ -34,7 +34,8 @@ class HostQuestion:
 
 def family(question: HostQuestion) -> Hashable:
     """What questions that can share a run have in common."""
-    return (STAGE, replace(question, num_heads=1, qlen=1, page_size=1, env=()))
+    flags = (question.persistent, question.lse, question.causal, question.cp_round_robin)
+    return (STAGE, question.q_dtype, question.kv_dtype, flags)
 
 
 def inputs_of(question: HostQuestion) -> dict[str, int]:

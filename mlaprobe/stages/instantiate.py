@@ -1,39 +1,101 @@
 """Answers with formulas in them, for certain inputs.
 
-A run over symbols is kept as a template: what holds no symbol is shared by all answers, the rest
-is filled in by functions that are compiled once.
+A run over symbols is kept as a template, with what a stage made of it: what holds no symbol is
+shared by all answers, the rest is filled in by functions that are compiled once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from operator import attrgetter
 from typing import Any
 
+from mlaprobe.reading.formulas import Expr, Text, compile_all, compile_expr
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Event, Failed, Outcome
-from mlaprobe.reading.symbols import Expr, Sym, SymText, compile_expr
+from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import Record
+from mlaprobe.shape import Evidence, altered
+from mlaprobe.stages.evidence import LazyEvidence, Proof
 from mlaprobe.stages.tensors import Tensor
 
 Fill = Callable[[tuple[int, ...]], Any]
 
 
-class Template:
-    """The paths of one run over symbols."""
+class Deferred:
+    """A value with symbols in it that is filled in when somebody asks for it."""
 
-    __slots__ = ("_names", "_outcomes", "_parts", "_reasons")
+    __slots__ = ("_inputs", "_made", "_maker", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        """As the run over symbols left it."""
+        self._maker: _Maker | None = None
+        self._inputs: tuple[int, ...] = ()
+        self._made: dict[Hashable, tuple[Any, Fill | None]] = {}
+
+    def filled(self, maker: _Maker, inputs: tuple[int, ...]) -> Deferred:
+        """The same for certain inputs; what is made of it is shared."""
+        found = Deferred(self.value)
+        found._maker, found._inputs, found._made = maker, inputs, self._made
+        return found
+
+    def get(self) -> Any:
+        """The value for the inputs of the question."""
+        return self.derived("", lambda value: value)
+
+    def derived(self, name: Hashable, make: Callable[[Any], Any]) -> Any:
+        """Something that is made of the value once for all inputs, for those of the question."""
+        found = self._made.get(name)
+        if found is None:
+            value = make(self.value)
+            fill = None if self._maker is None else self._maker.fill(value)
+            found = self._made[name] = (value, fill)
+        value, fill = found
+        return value if fill is None else fill(self._inputs)
+
+
+class Template:
+    """The paths of one run over symbols, and what was read off them."""
+
+    __slots__ = ("_answer", "_fill", "_names", "_outcomes", "_parts", "_reasons", "_retrace")
 
     def __init__(
-        self, outcomes: tuple[Outcome, ...], names: tuple[str, ...], reasons: Iterable[Expr] = ()
+        self,
+        outcomes: tuple[Outcome, ...],
+        names: tuple[str, ...],
+        reasons: Iterable[Expr] = (),
+        *,
+        answer: Any = None,
+        retrace: Callable[[tuple[int, ...]], tuple[Outcome, ...]] | None = None,
     ) -> None:
-        """``reasons`` are comparisons that tell apart why inputs take these paths."""
+        """
+        Args:
+            outcomes: the paths.
+            names: of the inputs.
+            reasons: comparisons that tell apart why inputs take these paths.
+            answer: what was read off the paths.
+            retrace: makes traced paths for inputs; ``None`` where ``outcomes`` are traced.
+        """
         self._outcomes = outcomes
         self._names = names
         self._reasons = tuple(reasons)
-        maker = _Maker(names)
-        self._parts = tuple(maker.changes(o) for o in outcomes)
+        self._retrace = retrace
+        self._answer = answer
+        self._fill = _Maker(names, self.traced).fill(answer)
+        self._parts: tuple[tuple[tuple[str, Fill], ...], ...] | None = None
+
+    def answer(self, inputs: tuple[int, ...]) -> Any:
+        """What was read off the paths, for certain inputs."""
+        return self._answer if self._fill is None else self._fill(inputs)
+
+    def _changes(self) -> tuple[tuple[tuple[str, Fill], ...], ...]:
+        """What of each path depends on the inputs; few are ever asked for it."""
+        if self._parts is None:
+            maker = _Maker(self._names, self.traced)
+            self._parts = tuple(maker.changes(o) for o in self._outcomes)
+        return self._parts
 
     def reason(self, inputs: tuple[int, ...]) -> tuple[bool, ...]:
         """What inputs have to share for the same clauses to decide."""
@@ -41,13 +103,13 @@ class Template:
 
     def outcomes(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
         """The paths for certain inputs."""
-        pairs = zip(self._outcomes, self._parts, strict=True)
+        pairs = zip(self._outcomes, self._changes(), strict=True)
         return tuple(_filled(o, parts, inputs) if parts else o for o, parts in pairs)
 
     @property
     def constant(self) -> bool:
         """Whether nothing depends on the inputs."""
-        return not any(self._parts)
+        return not any(self._changes())
 
     @property
     def paths(self) -> int:
@@ -57,12 +119,15 @@ class Template:
     def ending(self, inputs: tuple[int, ...]) -> Outcome:
         """The first path for certain inputs, with the failure and the observations filled in, and
         nothing else."""
-        parts = {n: fill(inputs) for n, fill in self._parts[0] if n in ("failure", "observations")}
+        changes = self._changes()[0]
+        parts = {n: fill(inputs) for n, fill in changes if n in ("failure", "observations")}
         return replace(self._outcomes[0], **parts)
 
     def traced(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
-        """The paths with what their runs computed, for certain inputs, where the runs were traced.
-        Their events are left as they are, as the trace refers to them."""
+        """The paths with what their runs computed, for certain inputs. Their events are left as
+        they are, as the trace refers to them."""
+        if self._retrace is not None:
+            return self._retrace(inputs)
         return tuple(
             replace(o, trace=_Filled(o.trace, self._names, inputs)) for o in self._outcomes
         )
@@ -108,8 +173,11 @@ class _Filled:
 class _Maker:
     """Makes the functions that fill in what depends on the inputs."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(
+        self, names: tuple[str, ...], traced: Callable[[tuple[int, ...]], tuple[Outcome, ...]]
+    ) -> None:
         self._names = names
+        self._traced = traced
 
     def changes(self, outcome: Outcome) -> tuple[tuple[str, Fill], ...]:
         """The fields of an outcome that depend on the inputs."""
@@ -118,10 +186,9 @@ class _Maker:
             fill = self.fill(getattr(outcome, name))
             if fill is not None:
                 found.append((name, fill))
-        failure = outcome.failure
-        message = None if failure is None else self.fill(failure.message)
-        if failure is not None and message is not None:
-            found.append(("failure", _failing(failure, message)))
+        failure = self.fill(outcome.failure)
+        if failure is not None:
+            found.append(("failure", failure))
         events = self._events(outcome.events)
         if events is not None:
             found.append(("events", events))
@@ -167,12 +234,21 @@ class _Maker:
             compiled = compile_expr(value.expr, self._names)
             return lambda inputs: compiled(*inputs)
         if kind is SymText:
-            parts = self._all(value.parts)
-            return lambda inputs: "".join(str(p(inputs)) for p in parts)
+            parts = self._formulas(value.parts)
+            return lambda inputs: "".join(map(str, parts(inputs)))
         if kind in (tuple, list):
             return self._sequence(value)
         if kind is Record:
             return self._record(value)
+        if kind is Deferred:
+            return self._deferred(value)
+        if kind is Proof:
+            return self._proof(value)
+        if kind is Failed:
+            message = self.fill(value.message)
+            return None if message is None else _failing(value, message)
+        if is_dataclass(kind):
+            return self._dataclass(value)
         if kind is Tensor:
             shape = self.fill(value.shape)
             if shape is None:
@@ -182,10 +258,18 @@ class _Maker:
             )
         return None
 
-    def _all(self, values: Any) -> tuple[Fill, ...]:
-        return tuple(self.fill(v) or _always(v) for v in values)
+    def _formulas(self, values: Any) -> Fill:
+        """All of some symbols, numbers and texts, by one function."""
+        parts = (
+            v.expr if type(v) is Sym else v if type(v) is int else Text(str(v)) for v in values
+        )
+        compiled = compile_all(parts, self._names)
+        return lambda inputs: compiled(*inputs)
 
     def _sequence(self, value: Any) -> Fill | None:
+        kinds = set(map(type, value))
+        if Sym in kinds and kinds <= {Sym, int}:
+            return self._formulas(value)
         fills = [self.fill(v) for v in value]
         if not any(f is not None for f in fills):
             return None
@@ -202,9 +286,32 @@ class _Maker:
             value.type, {**fields, **{n: f(inputs) for n, f in changed.items()}}
         )
 
+    def _deferred(self, value: Deferred) -> Fill | None:
+        if self.fill(value.value) is None:
+            return None
+        return lambda inputs: value.filled(self, inputs)
 
-def _always(value: Any) -> Fill:
-    return lambda inputs: value
+    def _proof(self, proof: Proof) -> Fill:
+        traced, plain = self._traced, proof.values
+        values = self.fill(plain)
+
+        def find(inputs: tuple[int, ...]) -> tuple[Evidence, ...]:
+            return proof.found(traced(inputs), plain if values is None else values(inputs))
+
+        return lambda inputs: LazyEvidence(find, inputs)
+
+    def _dataclass(self, value: Any) -> Fill | None:
+        fills = {f.name: self.fill(getattr(value, f.name)) for f in fields(value)}
+        changed = tuple((n, f) for n, f in fills.items() if f is not None)
+        if not changed:
+            return None
+        return lambda inputs: altered(value, **{n: f(inputs) for n, f in changed})
+
+
+def _part(value: Any) -> Expr | Text:
+    if type(value) is Sym:
+        return value.expr
+    return value if type(value) is int else Text(str(value))
 
 
 def _failing(failure: Failed, message: Fill) -> Fill:

@@ -2,38 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from mlaprobe.reading.values import Unknown, identity
+from mlaprobe.reading.symbols import Sym, SymText
+from mlaprobe.reading.values import Record, Unknown, identity
+from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.stages.numbers import is_whole
 from mlaprobe.stages.tensors import Tensor
+
+Numbers = tuple[int, ...]
+
+
+def lifted(
+    call: Deferred, name: str, complete: Callable[[Any], tuple[Any, ...]]
+) -> tuple[Lifted, Numbers]:
+    """The arguments of a call without their numbers, and the numbers. What calls of one path have
+    in common is made once.
+
+    Args:
+        call: the arguments, as the path left them.
+        name: of the function that is called.
+        complete: adds the arguments that the call leaves to their defaults.
+    """
+    rest = call.derived("rest", _rest)
+    if not all(isinstance(value, (bool, float, str)) for value in rest):
+        alone = Lifted(complete(call.get()))
+        return alone, alone.numbers
+
+    def lift(args: Any) -> Lifted:
+        given = iter(rest)
+        return Lifted(complete(tuple(next(given) if _is_rest(a) else a for a in args)))
+
+    shared = (name, *((type(value), value) for value in rest))
+    found: Lifted = call.derived((*shared, "lifted"), lift)
+    numbers: Numbers = call.derived((*shared, "numbers"), lambda args: found.numbers)
+    return found, numbers
+
+
+def _rest(args: Any) -> tuple[Any, ...]:
+    """Arguments that may hold a symbol and are no number: they are filled in first."""
+    return tuple(a for a in args if _is_rest(a))
+
+
+def _is_rest(value: Any) -> bool:
+    if type(value) in (Sym, SymText):
+        return not is_whole(value)
+    return isinstance(value, (tuple, list, dict, set, frozenset, Record))
 
 
 class Lifted:
     """Arguments as inputs (every number, dimensions of tensors too) and what holds them."""
 
-    __slots__ = ("_shapes", "_unknowns", "inputs", "key")
+    __slots__ = ("_numbers", "_shapes", "_unknowns", "key", "names")
 
     def __init__(self, args: tuple[Any, ...]) -> None:
-        self.inputs: dict[str, int] = {}
-        """Name and value of every number."""
+        self._numbers: list[Any] = []
         self._shapes = tuple(self._lift(a) for a in args)
         self._unknowns = Unknowns()
-        self.key: Hashable = tuple(self._key(s) for s in self._shapes)
+        self.key: Hashable = Hashed(tuple(self._key(s) for s in self._shapes))
         """What two calls share that differ in numbers only."""
+        self.names = tuple(f"n{number}" for number in range(len(self._numbers)))
+        """Of the numbers, in their order."""
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """Every number, or a symbol for it."""
+        return tuple(self._numbers)
 
     def _lift(self, value: Any) -> Any:
-        if type(value) is int:
+        if is_whole(value):
             return self._input(value)
         if isinstance(value, Tensor):
-            dims = tuple(self._input(d) if type(d) is int else d for d in value.shape)
+            dims = tuple(self._input(d) if is_whole(d) else d for d in value.shape)
             return Tensor(value.name, dims, value.dtype, contiguous=value.contiguous)
         return value
 
-    def _input(self, value: int) -> _Place:
-        name = f"n{len(self.inputs)}"
-        self.inputs[name] = value
-        return _Place(name)
+    def _input(self, value: Any) -> _Place:
+        self._numbers.append(value)
+        return _Place(f"n{len(self._numbers) - 1}")
 
     def _key(self, shape: Any) -> Hashable:
         if isinstance(shape, _Place):
@@ -81,6 +128,22 @@ class Unknowns:
         if len(key) == 2 and key[0] == "?":  # one that is like no other
             return ("?", self._places.setdefault(key[1], len(self._places)))
         return tuple(self._placed(part) for part in key)
+
+
+class Hashed:
+    """A long key whose hash is computed once."""
+
+    __slots__ = ("_hash", "_key")
+
+    def __init__(self, key: Hashable) -> None:
+        self._key = key
+        self._hash = hash(key)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Hashed and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class _Itself:

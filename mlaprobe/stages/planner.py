@@ -14,19 +14,20 @@ from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Outcome, Run, truth
+from mlaprobe.reading.symbols import same
 from mlaprobe.reading.values import Record, Unknown
 from mlaprobe.reading.walk import walk
-from mlaprobe.shape import Dtype, StageOutcome
+from mlaprobe.shape import Dtype, StageOutcome, altered
 from mlaprobe.stages.base import (
     Unreadable,
     arguments,
     find_cpp_function,
     how_failed,
     place_evidence,
-    proof,
-    why_unknown,
+    unknown,
 )
-from mlaprobe.stages.evidence import LazyEvidence, Trace
+from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.numbers import calculate, is_whole, multiple
 from mlaprobe.stages.options import options
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.world import World
@@ -90,54 +91,10 @@ class Planner:
                 message=str(self.problem),
                 evidence=place_evidence(self.world, STAGE, span),
             )
-        outcomes = self._solve(question)
-        answers = [self._read(question, outcome) for outcome in outcomes]
-        first = answers[0]
-        if len(answers) > 1 and any(a != first for a in answers):
-            # a path on which only the device decides is not what the planner says of the shape
-            return self._unknown(outcomes)
-        if first.status == "unknown":
-            return self._unknown(outcomes, first)
-        find = proof(
-            self.world,
-            STAGE,
-            self.world.traced(lambda: self._explore(question, trace=True)),
-            _decisive_places,
-        )
-        return StageOutcome(
-            stage=STAGE,
-            status=first.status,
-            fold=first.fold,
-            qlen_fold=first.qlen_fold,
-            final_heads=first.final_heads,
-            failure=first.failure,
-            message=first.message,
-            evidence=LazyEvidence(find),
-        )
+        return self._solve(question)
 
-    def _unknown(
-        self, outcomes: tuple[Outcome, ...], read: StageOutcome | None = None
-    ) -> StageOutcome:
-        reason, span = why_unknown(outcomes)
-        return StageOutcome(
-            stage=STAGE,
-            status="unknown",
-            message=(read.message if read is not None else None) or reason,
-            evidence=(read.evidence if read is not None else ())
-            or place_evidence(self.world, STAGE, span),
-        )
-
-    def _explore(self, question: PlannerQuestion, *, trace: bool) -> tuple[Outcome, ...]:
-        function = self._function
-        args = self._arguments(self._values(question))
-
-        def start(run: Run) -> Any:
-            return run.machine.call(run, function, args, {}, ir.NOWHERE)
-
-        return self.world.explore(start, (question.arch, question.env), trace=trace)
-
-    def _solve(self, question: PlannerQuestion) -> tuple[Outcome, ...]:
-        """Every path, through what is known of other head counts and query lengths."""
+    def _solve(self, question: PlannerQuestion) -> StageOutcome:
+        """The answer, through what is known of other head counts and query lengths."""
         function = self._function
         fixed = self._values(question)
         inputs = {
@@ -162,7 +119,7 @@ class Planner:
 
         plain = replace(question, num_heads=1, qlen=1, uniform_qlen=1, page_size=1, env=())
         key = (STAGE, len(inputs), plain)
-        return self.world.solve(key, inputs, start, (question.arch, question.env))
+        return self.world.solve(key, inputs, start, (question.arch, question.env), self._read)
 
     def _arguments(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
         """What the function is called with: one by one, or some of it as a map of options."""
@@ -201,7 +158,16 @@ class Planner:
 
     # --- reading the answer ----------------------------------------------------------------------
 
-    def _read(self, question: PlannerQuestion, outcome: Outcome) -> StageOutcome:
+    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
+        first, *others = (self._path(outcome, asked) for outcome in outcomes)
+        if not all(same(first, other) for other in others):
+            # a path on which only the device decides is not what the planner says of the shape
+            return unknown(self.world, STAGE, outcomes)
+        if first.status == "unknown":
+            return unknown(self.world, STAGE, outcomes, first)
+        return altered(first, evidence=Proof(STAGE, self.world.text, _decisive_places))
+
+    def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> StageOutcome:
         if outcome.kind == "unknown":
             return StageOutcome(stage=STAGE, status="unknown", message=outcome.reason)
         if outcome.kind == "failed":
@@ -217,7 +183,7 @@ class Planner:
             return StageOutcome(
                 stage=STAGE, status="unknown", message="what the planner launches was not found"
             )
-        return self._accepted(question, params, outcome)
+        return self._accepted(params, outcome, asked)
 
     def _params(self, outcome: Outcome) -> Record | None:
         """The parameters handed to the device: an aggregate that has the number of batches."""
@@ -232,13 +198,11 @@ class Planner:
     def _field(self, params: Record, names: str) -> Any:
         return next((params.fields[n] for n in self._names[names] if n in params.fields), None)
 
-    def _accepted(
-        self, question: PlannerQuestion, params: Record, outcome: Outcome
-    ) -> StageOutcome:
+    def _accepted(self, params: Record, outcome: Outcome, asked: Mapping[str, Any]) -> StageOutcome:
         batches, uniform = self._field(params, "batches"), self._field(params, "uniform")
-        heads, asked = self._field(params, "heads"), question.num_heads
+        heads = self._field(params, "heads")
         for value in (batches, uniform, heads):
-            if type(value) is not int:
+            if not is_whole(value):
                 found = value if isinstance(value, Unknown) else Unknown("its parameters")
                 return StageOutcome(
                     stage=STAGE,
@@ -246,20 +210,22 @@ class Planner:
                     message=found.reason,
                     evidence=place_evidence(self.world, STAGE, found.span),
                 )
-        fold = batches // BATCH if batches % BATCH == 0 else 0
-        divides = uniform % question.uniform_qlen == 0
-        qlen_fold = uniform // question.uniform_qlen if divides else 0
-        if fold < 1 or qlen_fold < 1:
+        fold = multiple(batches, BATCH)
+        qlen_fold = multiple(uniform, asked.get("uniform", asked["qlen"]))
+        if fold is None or qlen_fold is None:
             return StageOutcome(
                 stage=STAGE, status="unknown", message="the fold is no whole number"
             )
-        final = heads if heads != asked else asked // (fold * qlen_fold)
-        status = "fold" if fold > 1 else "qlen_fold" if qlen_fold > 1 else ""
+        folds = (("fold", fold), ("qlen_fold", qlen_fold))
+        status = next((name for name, times in folds if not same(times, 1)), "")
+        final = heads
+        if status and same(heads, asked["heads"]):
+            final = calculate("//", heads, calculate("*", fold, qlen_fold))
         if not status:
             native = self._native(outcome)
             if isinstance(native, Unknown):
                 return StageOutcome(stage=STAGE, status="unknown", message=native.reason)
-            status = "native" if native and final == asked else "passthrough"
+            status = "native" if native and same(final, asked["heads"]) else "passthrough"
         return StageOutcome(
             stage=STAGE, status=status, fold=fold, qlen_fold=qlen_fold, final_heads=final
         )

@@ -6,7 +6,7 @@ combination of the router's other arguments reaches the merge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -21,10 +21,9 @@ from mlaprobe.stages.base import (
     find_cpp_function,
     how_failed,
     place_evidence,
-    proof,
-    why_unknown,
+    unknown,
 )
-from mlaprobe.stages.evidence import LazyEvidence, Trace, line_of
+from mlaprobe.stages.evidence import Proof, Trace, line_of
 from mlaprobe.stages.tensors import DtypeToken, Tensor
 from mlaprobe.stages.world import World
 
@@ -65,7 +64,8 @@ class Reducer:
         with on the way."""
         if self.problem is not None:
             return (self.head_dim,)
-        outcomes = self._explore(ABSURD - 1, ABSURD, trace=False)
+        pair = {"heads": ABSURD - 1, "dim": ABSURD}
+        outcomes = self.world.explore(lambda run: self._start(run, pair), ("", ()), **_ROUTER)
         names = {n for n, v in outcomes[0].frame.items() if type(v) is int and v == ABSURD}
         found: set[int] = set()
         for node in walk(self._function.function.body):
@@ -78,16 +78,11 @@ class Reducer:
         args = arguments(function.function, roles, _values(inputs["heads"], inputs["dim"]))
         return run.machine.call(run, function, args, {}, ir.NOWHERE)
 
-    def _solve(self, heads: int, dim: int) -> tuple[Outcome, ...]:
-        """Paths up to one that certainly merges, through what is known of other pairs."""
+    def _solve(self, heads: int, dim: int) -> StageOutcome:
+        """The answer by the paths up to one that certainly merges, through what is known of other
+        pairs."""
         inputs = {"heads": heads, "dim": dim}
-        return self.world.solve(STAGE, inputs, self._start, ("", ()), **_ROUTER)
-
-    def _explore(self, heads: int, dim: int, *, trace: bool) -> tuple[Outcome, ...]:
-        inputs = {"heads": heads, "dim": dim}
-        return self.world.explore(
-            lambda run: self._start(run, inputs), ("", ()), trace=trace, **_ROUTER
-        )
+        return self.world.solve(STAGE, inputs, self._start, ("", ()), self._read, **_ROUTER)
 
     def _decide(self, heads: int, dim: int) -> StageOutcome:
         if self.problem is not None:
@@ -98,39 +93,37 @@ class Reducer:
                 message=str(self.problem),
                 evidence=place_evidence(self.world, STAGE, span),
             )
-        outcomes = self._solve(heads, dim)
+        return self._solve(heads, dim)
+
+    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         reaching = [o for o in outcomes if _reaches(o)]
-        find = LazyEvidence(
-            proof(
-                self.world,
-                STAGE,
-                lambda: _preferred(self._explore(heads, dim, trace=True)),
-                _case(heads, self.world),
-            )
-        )
+        places = Proof(STAGE, self.world.text, self._case, asked["heads"], path=_preferred)
         if any(o.certain for o in reaching):
-            return StageOutcome(stage=STAGE, status="instantiated", evidence=find)
-        doubtful = [o for o in outcomes if o.kind == "unknown" or not o.certain]
-        if reaching or doubtful:
-            reason, span = why_unknown(outcomes)
-            return StageOutcome(
-                stage=STAGE,
-                status="unknown",
-                message=reason,
-                evidence=place_evidence(self.world, STAGE, span),
-            )
+            return StageOutcome(stage=STAGE, status="instantiated", evidence=places)
+        if reaching or any(o.kind == "unknown" or not o.certain for o in outcomes):
+            return unknown(self.world, STAGE, outcomes)
         failed = next((o for o in outcomes if o.kind == "failed"), None)
         if failed is None:
+            place = place_evidence(self.world, STAGE, self._function.function.span)
             return StageOutcome(
-                stage=STAGE, status="unknown", message="the router does nothing", evidence=find
+                stage=STAGE, status="unknown", message="the router does nothing", evidence=place
             )
         return StageOutcome(
             stage=STAGE,
             status="missing",
             failure=how_failed(failed),
             message=failed.failure.message if failed.failure is not None else None,
-            evidence=find,
+            evidence=places,
         )
+
+    def _case(self, trace: Trace, outcome: Outcome, heads: int) -> tuple[ir.Span, ...]:
+        """The case of the router that was taken, or the check that fails."""
+        if _reaches(outcome):
+            for node, value in trace.conditions():
+                if value is True and (number := _number(node.test, heads)) is not None:
+                    return (line_of(number.span, self.world.text),)
+        last = trace.last_check()
+        return (last.span if last is not None else outcome.span,)
 
 
 def _constants(node: ir.Binary, names: set[str]) -> set[int]:
@@ -174,23 +167,9 @@ _ROUTER: dict[str, Any] = {
 """How the router is explored: until the merge is certainly reached, and no further."""
 
 
-def _preferred(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+def _preferred(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     """The path to show: one that reaches the merge, else one that fails."""
     return tuple(sorted(outcomes, key=lambda o: (not _reaches(o), o.kind != "failed")))
-
-
-def _case(heads: int, world: World) -> Callable[[Trace, Outcome], tuple[ir.Span, ...]]:
-    """The case of the router that was taken, or the check that fails."""
-
-    def pick(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
-        if _reaches(outcome):
-            for node, value in trace.conditions():
-                if value is True and (number := _number(node.test, heads)) is not None:
-                    return (line_of(number.span, world.text),)
-        last = trace.last_check()
-        return (last.span if last is not None else outcome.span,)
-
-    return pick
 
 
 def _number(test: ir.Node, number: int) -> ir.Node | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Failed, Outcome, Run
-from mlaprobe.reading.operators import binary
+from mlaprobe.reading.symbols import same
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import Dtype, StageOutcome
-from mlaprobe.stages.base import how_failed, place_evidence, proof, why_unknown
-from mlaprobe.stages.evidence import LazyEvidence, Trace
+from mlaprobe.stages.base import how_failed, unknown
+from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.numbers import calculate, is_whole
 from mlaprobe.stages.pyfunction import PythonFunction
 from mlaprobe.stages.tensors import dtype_for
 from mlaprobe.stages.world import World
@@ -73,38 +74,29 @@ class Sizing:
             "intra_batch": False,
         }
 
-    def _solve(self, question: SizingQuestion) -> tuple[Outcome, ...]:
-        """Every path, through what is known of other head counts and query lengths."""
+    def _solve(self, question: SizingQuestion) -> StageOutcome:
+        """The answer, through what is known of other head counts and query lengths."""
         inputs = {"heads": question.num_heads, "qlen": question.qlen}
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return self._function.call(run, self._values(question, symbols))
 
         key = (STAGE, question.q_dtype, question.kv_dtype, question.batch)
-        return self.world.solve(key, inputs, start, (question.arch, question.env))
-
-    def _explore(self, question: SizingQuestion, *, trace: bool) -> tuple[Outcome, ...]:
-        values = self._values(question, {"heads": question.num_heads, "qlen": question.qlen})
-
-        def start(run: Run) -> Any:
-            return self._function.call(run, values)
-
-        return self.world.explore(start, (question.arch, question.env), trace=trace)
-
-    def _traced(self, question: SizingQuestion) -> Callable[[], tuple[Outcome, ...]]:
-        return self.world.traced(lambda: self._explore(question, trace=True))
+        return self.world.solve(key, inputs, start, (question.arch, question.env), self._read)
 
     def _decide(self, question: SizingQuestion) -> StageOutcome:
         if self._function.problem is not None:
             return self._function.unreadable()
-        outcomes = self._solve(question)
+        return self._solve(question)
+
+    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         kinds = {o.kind for o in outcomes}
         if kinds == {"returned"}:
             return StageOutcome(
                 stage=STAGE,
                 status="accepted",
                 sizes=_sizes(outcomes),
-                evidence=LazyEvidence(proof(self.world, STAGE, self._traced(question), _passed)),
+                evidence=Proof(STAGE, self.world.text, _passed),
             )
         if kinds == {"failed"}:
             failure = outcomes[0].failure
@@ -114,21 +106,14 @@ class Sizing:
                 status="rejected",
                 failure=how_failed(outcomes[0]),
                 message=refusal(failure),
-                evidence=LazyEvidence(proof(self.world, STAGE, self._traced(question), _failed)),
+                evidence=Proof(STAGE, self.world.text, _failed),
             )
-        reason, span = why_unknown(outcomes)
-        return StageOutcome(
-            stage=STAGE,
-            status="unknown",
-            message=reason,
-            evidence=place_evidence(self.world, STAGE, span),
-        )
+        return unknown(self.world, STAGE, outcomes)
 
 
-def refusal(failure: Failed) -> str:
-    """What is said of a failure."""
-    message: str = failure.message or failure.how
-    return message
+def refusal(failure: Failed) -> Any:
+    """What is said of a failure: a text, which may have symbols in it."""
+    return failure.message or failure.how
 
 
 def _failed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
@@ -141,23 +126,22 @@ def _passed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
     return tuple(node.span for node in checks[-1:])
 
 
-def _sizes(outcomes: tuple[Outcome, ...]) -> tuple[tuple[str, int], ...] | None:
+def _sizes(outcomes: tuple[Outcome, ...]) -> tuple[tuple[str, Any], ...] | None:
     """Elements of each buffer, where all paths agree and they are known."""
-    found: list[tuple[str, int]] = []
+    found: list[tuple[str, Any]] = []
     for at, name in enumerate(BUFFERS):
-        values = {_elements(o.value, at) for o in outcomes}
-        only = values.pop()
-        if not values and only is not None:
-            found.append((name, only))
+        first, *others = (_elements(o.value, at) for o in outcomes)
+        if first is not None and all(same(first, other) for other in others):
+            found.append((name, first))
     return tuple(found) or None
 
 
-def _elements(result: Any, at: int) -> int | None:
+def _elements(result: Any, at: int) -> Any:
     if not isinstance(result, tuple) or len(result) <= at or not isinstance(result[at], tuple):
         return None
     shape = result[at][0] if result[at] else None
     dims = shape if isinstance(shape, tuple) else (shape,)
     total: Any = 1
     for dim in dims:
-        total = binary("*", total, dim, ir.NOWHERE)
-    return total if type(total) is int else None
+        total = calculate("*", total, dim)
+    return total if is_whole(total) else None

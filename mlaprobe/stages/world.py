@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from mlaprobe.errors import SourceError
 from mlaprobe.layouts import layouts
 from mlaprobe.reading.cppbuiltins import builtins, check, message_of
 from mlaprobe.reading.cppunit import CppModule
+from mlaprobe.reading.formulas import Tree
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import Failed, Machine, Outcome, Run, memo_key
 from mlaprobe.reading.preprocess import TranslationUnit
 from mlaprobe.reading.pymodule import INSTALLED, Later, PyProject
-from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse, Tree
+from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse
 from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Unknown
 from mlaprobe.sources import Source
 from mlaprobe.stages.bindings import Bindings, enum_ids
@@ -28,6 +29,7 @@ from mlaprobe.stages.pybuiltins import python_externals
 from mlaprobe.stages.settings import settings_externals
 from mlaprobe.stages.tensors import named_dtypes
 
+T = TypeVar("T")
 Context = tuple[str, tuple[tuple[str, str], ...]]
 _CPP = (".cu", ".cpp", ".hip", ".cuh", ".h", ".hpp")
 COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
@@ -277,18 +279,31 @@ class World:
         inputs: Mapping[str, int],
         start: Callable[[Run, Mapping[str, Any]], Any],
         context: Context,
+        read: Callable[[tuple[Outcome, ...], Mapping[str, Any]], T],
         *,
         on_entry: Callable[..., Any] | None = None,
         **options: Any,
-    ) -> tuple[Outcome, ...]:
-        """Every path for certain inputs, from an earlier answer where one covers them.
+    ) -> T:
+        """What ``read`` makes of every path for certain inputs, from an earlier answer where one
+        covers them.
 
         ``key`` stands for everything of the question but the inputs and the context. ``start``
-        gets the inputs, numbers or flags, as symbols; where it or the code cannot work with
-        symbols, the question is answered with plain ones, for itself alone. ``options`` are those
-        of ``explore``.
+        and ``read`` get the inputs, numbers or flags, as symbols, and paths have symbols in them:
+        what ``read`` compares of them (``symbols.same``, ``operators.binary``) is a condition of
+        its answer like those that the code asks. Where one of the three cannot work with symbols,
+        the question is answered with plain ones, for itself alone. ``options`` are those of
+        ``explore``.
         """
         names = tuple(inputs)
+
+        def explore(given: Mapping[str, Any], trace: bool) -> tuple[Outcome, ...]:
+            return self.explore(
+                lambda run: start(run, given), context, trace=trace, on_entry=on_entry, **options
+            )
+
+        def retrace(numbers: tuple[int, ...]) -> tuple[Outcome, ...]:
+            return explore(dict(zip(names, numbers, strict=True)), True)
+
         tree = self._tree(key, names, context)
         numbers = tuple(inputs.values())
         found = tree.find(numbers)
@@ -296,33 +311,22 @@ class World:
             recorder = Recorder()
             symbols = {n: _symbol(n, v, recorder) for n, v in inputs.items()}
             try:
-                paths = self.explore(
-                    lambda run: start(run, symbols),
-                    context,
-                    trace=self.tracing,
-                    on_entry=on_entry,
-                    **options,
+                paths = explore(symbols, self.tracing)
+                found = Template(
+                    paths,
+                    names,
+                    recorder.parts,
+                    answer=read(paths, symbols),
+                    retrace=None if self.tracing else retrace,
                 )
-                found = Template(paths, names, recorder.parts)
             except SymbolMisuse:
                 self.solved = None
-                return self.explore(
-                    lambda run: start(run, inputs), context, on_entry=on_entry, **options
-                )
+                paths = explore(inputs, False)
+                alone = Template(paths, names, answer=read(paths, inputs), retrace=retrace)
+                return alone.answer(numbers)  # type: ignore[no-any-return]
             tree.add(recorder.conditions, numbers, found)
         self.solved = Solved(tree, numbers, found)
-        answer: tuple[Outcome, ...] = found.outcomes(numbers)
-        return answer
-
-    def traced(
-        self, explore: Callable[[], tuple[Outcome, ...]]
-    ) -> Callable[[], tuple[Outcome, ...]]:
-        """The traced paths of the question that was solved last, when they are asked for: those of
-        the run that answered it where that was traced, else those of ``explore``."""
-        solved = self.solved
-        if not self.tracing or solved is None:
-            return explore
-        return lambda: solved.leaf.traced(solved.inputs)
+        return found.answer(numbers)  # type: ignore[no-any-return]
 
     def covering(
         self, key: Hashable, names: tuple[str, ...], context: Context

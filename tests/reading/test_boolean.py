@@ -9,10 +9,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from mlaprobe.reading.formulas import Tree
 from mlaprobe.reading.ir import NOWHERE
 from mlaprobe.reading.machine import Machine, Outcome, Run
 from mlaprobe.reading.pymodule import PyProject
-from mlaprobe.reading.symbols import Recorder, Sym, Tree
+from mlaprobe.reading.symbols import Recorder, Sym
 from mlaprobe.stages.instantiate import Template
 from mlaprobe.stages.pybuiltins import python_externals
 

@@ -8,9 +8,10 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given
 
+from mlaprobe.reading.formulas import Tree, value_of
 from mlaprobe.reading.ir import NOWHERE
 from mlaprobe.reading.operators import LONGEST, WIDEST, binary
-from mlaprobe.reading.symbols import LARGEST, Recorder, Sym, Tree, value_of
+from mlaprobe.reading.symbols import LARGEST, Recorder, Sym
 from mlaprobe.reading.values import Unknown
 
 PYTHON = {

@@ -18,7 +18,7 @@ def _tensor(*dims: object) -> Tensor:
 def test_numbers_are_inputs() -> None:
     one, two = Lifted((16, _tensor(2, 16), True)), Lifted((32, _tensor(4, 32), True))
     assert one.key == two.key
-    assert list(one.inputs.values()) == [16, 2, 16]
+    assert dict(zip(one.names, one.numbers, strict=True)) == {"n0": 16, "n1": 2, "n2": 16}
     assert Lifted((16, _tensor(2, 16), False)).key != one.key
 
 

@@ -1,0 +1,171 @@
+"""Formulas over the inputs of a question, as functions; and answers by the conditions that lead to
+them.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Expr = Any
+"""An input's name, a number, or ``(op, left, right)``."""
+
+
+def _quotient(a: int, b: int) -> int:
+    q = abs(a) // abs(b)
+    return q if (a < 0) == (b < 0) else -q
+
+
+def _remainder(a: int, b: int) -> int:
+    return a - b * _quotient(a, b)
+
+
+def _fits(value: int, bounds: tuple[int, int]) -> bool:
+    return bounds[0] <= value <= bounds[1]
+
+
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "**": operator.pow,
+    "c/": _quotient,
+    "c%": _remainder,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "fits": _fits,
+    "in": lambda a, b: a in b,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "not": lambda a, b: not a,
+    "ceil": lambda a, b: math.ceil(a),
+    "floor": lambda a, b: math.floor(a),
+}
+
+
+def value_of(expr: Expr, inputs: Mapping[str, int]) -> Any:
+    """What an expression is for certain inputs."""
+    if type(expr) is str:
+        return inputs[expr]
+    if type(expr) is tuple and type(expr[0]) is str and expr[0] in FUNCTIONS:
+        right = expr[2] if expr[0] in ("fits", "in") else value_of(expr[2], inputs)
+        return FUNCTIONS[expr[0]](value_of(expr[1], inputs), right)
+    return expr
+
+
+class Tree:
+    """Answers by the conditions that lead to them: one node per condition, asked in order."""
+
+    __slots__ = ("_root", "names")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self._root: list[Any] = [None, None, None, None, None]
+        """[condition, where it is true, where it is false, the answer, the condition's formula]"""
+
+    def find(self, inputs: tuple[int, ...]) -> Any:
+        """The answer for inputs, ``None`` where no run has covered them."""
+        node = self._root
+        while node is not None:
+            condition = node[0]
+            if condition is None:
+                return node[3]
+            node = node[1] if condition(*inputs) else node[2]
+        return None
+
+    def add(
+        self, conditions: list[tuple[Expr, bool]], inputs: tuple[int, ...], answer: Any
+    ) -> None:
+        """Remember what a run found for its inputs.
+
+        Another run may have asked something else at the same place (a pinned number is a question
+        of its own): its questions are answered for these inputs on the way.
+        """
+        node = self._root
+        for expr, result in conditions:
+            while node[0] is not None and node[4] != expr:
+                node = self._side(node, 1 if node[0](*inputs) else 2)
+            if node[0] is None:
+                node[0], node[4] = compile_expr(expr, self.names), expr
+            node = self._side(node, 1 if result else 2)
+        while node[0] is not None:
+            node = self._side(node, 1 if node[0](*inputs) else 2)
+        node[3] = answer
+
+    @staticmethod
+    def _side(node: list[Any], side: int) -> list[Any]:
+        if node[side] is None:
+            node[side] = [None, None, None, None, None]
+        found: list[Any] = node[side]
+        return found
+
+
+def compile_expr(expr: Expr, names: tuple[str, ...]) -> Callable[..., Any]:
+    """An expression as a function of the inputs, in the order of their names."""
+    key = (expr, names)
+    found = _COMPILED.get(key)
+    if found is None:
+        code = f"lambda {', '.join(names)}: {_source(expr)}"
+        found = _COMPILED[key] = eval(code, _HELPERS)
+    return found
+
+
+def compile_all(parts: Iterable[Expr | Text], names: tuple[str, ...]) -> Callable[..., Any]:
+    """Several expressions as one function of the inputs, which gives a tuple."""
+    sources = (repr(p.text) if type(p) is Text else _source(p) for p in parts)
+    code = f"lambda {', '.join(names)}: ({''.join(f'{source}, ' for source in sources)})"
+    return eval(code, _HELPERS)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text among expressions, which is no input's name."""
+
+    text: str
+
+
+_HELPERS: dict[str, Any] = {
+    "_quotient": _quotient,
+    "_remainder": _remainder,
+    "_ceil": math.ceil,
+    "_floor": math.floor,
+    "__builtins__": {},
+}
+_COMPILED: dict[tuple[Expr, tuple[str, ...]], Callable[..., Any]] = {}
+
+
+def _source(expr: Expr) -> str:
+    if type(expr) is str:
+        return expr
+    if type(expr) is not tuple:
+        return repr(expr)
+    op, left = expr[0], _source(expr[1])
+    if op == "fits":
+        return f"({expr[2][0]} <= {left} <= {expr[2][1]})"
+    if op in ("ceil", "floor"):
+        return f"_{op}({left})"
+    if op == "not":
+        return f"(not {left})"
+    if op == "in":
+        return f"({left} in {expr[2]!r})"
+    right = _source(expr[2])
+    if op == "c/":
+        return f"_quotient({left}, {right})"
+    if op == "c%":
+        return f"_remainder({left}, {right})"
+    return f"({left} {op} {right})"

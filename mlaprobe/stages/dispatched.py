@@ -1,0 +1,294 @@
+"""What the dispatcher does, read off the paths of its function: the entry point that it calls, with
+which query tensor and query length, and what it refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlaprobe.reading import ir
+from mlaprobe.reading.machine import Event, Failed, Outcome
+from mlaprobe.reading.symbols import joined, same
+from mlaprobe.reading.values import Unknown
+from mlaprobe.shape import DecodeShape, Failure, StageOutcome, altered
+from mlaprobe.stages.base import how_failed, place_evidence, why_unknown
+from mlaprobe.stages.batches import batch_condition
+from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.stages.numbers import calculate, is_whole, multiple
+from mlaprobe.stages.tensors import Tensor
+from mlaprobe.stages.world import World, assumptions
+
+STAGE = "dispatcher"
+REQUESTS = 2
+"""Requests in the asked batch, where the question leaves them open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispatched:
+    """The dispatcher's answer with the call that it made."""
+
+    outcome: StageOutcome
+    given: Deferred = field(default=Deferred(()), compare=False)
+    """Arguments of the entry point, as ``args`` has them."""
+    entry: str | None = None
+    """The entry point's own name."""
+    missing: bool = False
+    """Whether the package does not define the entry point."""
+    merged: Deferred | None = field(default=None, compare=False)
+    """Arguments of the reducer's entry point, as ``reduce_args`` has them."""
+    partial_heads: int | None = None
+    """The head count of the partial results that the reducer gets, where it is called."""
+    fails_after: str | None = None
+    """What fails after the entry point was called."""
+    obstacle: ir.Span = field(default=ir.NOWHERE, compare=False)
+    """Where the answer is unknown because of the call that is made: the place of that."""
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """Arguments of the entry point, by position."""
+        return self.given.get()  # type: ignore[no-any-return]
+
+    @property
+    def reduce_args(self) -> tuple[Any, ...] | None:
+        """Arguments of the reducer's entry point, where it is called."""
+        return None if self.merged is None else self.merged.get()
+
+    @property
+    def told(self) -> tuple[object, ...]:
+        """The arguments as far as two calls can be compared by them: plain values, and of what
+        else there is its kind. What a tensor holds is not known, and in no two calls the same."""
+        plain = (bool, int, float, str, type(None))
+        return tuple(arg if isinstance(arg, plain) else type(arg) for arg in self.args)
+
+
+class Reader:
+    """Reads the answer to a shape off the paths. ``asked`` are its numbers, or symbols for them."""
+
+    def __init__(self, world: World, shape: DecodeShape) -> None:
+        self._world = world
+        self._names = world.names.data[STAGE]
+        self._shape = shape
+
+    def answer(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> Dispatched:
+        """The answer, without symbols where the inputs are plain."""
+        answers = [self._path(outcome, asked) for outcome in outcomes]
+        picked, note = self._settle(outcomes, answers)
+        if picked is None:
+            reason, span = _why(outcomes, answers)
+            places = place_evidence(self._world, STAGE, span)
+            outcome = StageOutcome(stage=STAGE, status="unknown", message=reason, evidence=places)
+            return Dispatched(outcome=outcome)
+        answer, path = answers[picked], outcomes[picked]
+        outcome = altered(
+            answer.outcome,
+            notes=(*note, *assumptions(path)),
+            evidence=self._proof(path, asked["heads"], answer.outcome.final_heads),
+        )
+        return altered(answer, outcome=outcome)
+
+    def _proof(self, picked: Outcome, heads: Any, launched: Any) -> Proof:
+        choices = _choices(picked)
+
+        def path(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+            return [o for o in outcomes if _choices(o) == choices]
+
+        return Proof(STAGE, self._world.text, _places, heads, launched, path=path)
+
+    def _settle(
+        self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
+    ) -> tuple[int | None, tuple[str, ...]]:
+        """The path whose answer all agree on; paths that only the batch size tells apart are
+        gates on it, which are told and not applied."""
+        unknown = [a.outcome.status == "unknown" for a in answers]
+        if all(same(a, answers[0]) for a in answers):
+            return (None if unknown[0] else 0), ()
+        if self._shape.batch is not None or any(unknown):
+            return None, ()
+        wanted = self._shape.persistent
+        kept = [n for n, a in enumerate(answers) if a.outcome.persistent is wanted]
+        kept = [n for n in kept if answers[n].entry is not None] or kept
+        if not kept or not all(same(answers[n], answers[kept[0]]) for n in kept):
+            return None, ()
+        like = answers[kept[0]]
+        others = [n for n, a in enumerate(answers) if n not in kept and not same(a, like)]
+        gates = [[u for u, _ in o.decisions if u.free == "batch"] for o in outcomes]
+        if not any(gates) or not all(gates[n] for n in others):
+            return None, ()
+        left = any(answers[n].outcome.persistent is not wanted for n in others)
+        first = next(g for g in gates if g)[0]
+        path = "non-persistent" if left else "another"
+        return kept[0], (f"{batch_condition(first)}: {path} path",)
+
+    def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> Dispatched:
+        if outcome.kind == "unknown":
+            return _unknown(outcome.reason)
+        entry = entry_of(outcome)
+        if entry is None:
+            if outcome.kind == "failed" and outcome.failure is not None:
+                return Dispatched(
+                    outcome=StageOutcome(
+                        stage=STAGE,
+                        status="rejected",
+                        failure=how_failed(outcome),
+                        message=refusal(outcome.failure),
+                        persistent=self._shape.persistent,
+                    )
+                )
+            return _unknown("no entry point is called")
+        return self._entered(outcome, entry, asked)
+
+    def _entered(self, outcome: Outcome, entry: Event, asked: Mapping[str, Any]) -> Dispatched:
+        named = dict(entry.kwargs)
+        q, qlen = _query(named, entry.args), self._role(named, "qlen")
+        for given in (q, qlen):
+            if isinstance(given, Unknown):
+                return _unknown(given.reason, given.span)
+        if not isinstance(q, Tensor) or len(q.shape) != 3 or not is_whole(qlen):
+            return _unknown(f"the arguments of {entry.name} are not known", entry.span)
+        rows, heads, _ = q.shape
+        if not is_whole(heads) or calculate("<", heads, 1):
+            return _unknown(f"the head count given to {entry.name} is not known", entry.span)
+        fold, qlen_fold = _folds(asked, heads, qlen)
+        if fold is None or not self._fits(rows, heads, asked):
+            return _unknown(_no_fold(entry.name, asked, heads, qlen), entry.span)
+        folds = (("fold", fold), ("qlen_fold", qlen_fold))
+        status = next((name for name, times in folds if not same(times, 1)), "native")
+        reduce = next((e for e in outcome.events if self._merges(e)), None)
+        failed = outcome.failure if outcome.kind == "failed" else None
+        missing = entry.kind == "missing"
+        return Dispatched(
+            outcome=StageOutcome(
+                stage=STAGE,
+                status=status,
+                fold=fold,
+                qlen_fold=qlen_fold,
+                final_heads=heads,
+                persistent=_is_persistent(named, self._shape),
+                entry=self._short_name(entry.name),
+                failure=Failure.EXCEPTION if missing else None,
+                message=f"the package defines no {entry.name}" if missing else None,
+            ),
+            given=Deferred(entry.args),
+            entry=entry.name,
+            missing=missing,
+            merged=Deferred(reduce.args) if reduce is not None else None,
+            partial_heads=_partial_heads(reduce),
+            fails_after=None if missing or failed is None else refusal(failed),
+        )
+
+    def _fits(self, rows: Any, heads: Any, asked: Mapping[str, Any]) -> bool:
+        """Whether the rows of the query are those that were asked, in other portions of heads."""
+        if not is_whole(rows):
+            return False
+        tokens = calculate("*", self._shape.batch or REQUESTS, asked["qlen"])
+        return same(calculate("*", rows, heads), calculate("*", tokens, asked["heads"]))
+
+    def _merges(self, event: Event) -> bool:
+        return event.kind == "entry" and event.name in self._names["reduce"]
+
+    def _short_name(self, name: str) -> str:
+        """``asm``, ``hk``, ``opus``, ...; an entry nobody has named is called by its own name."""
+        words = set(name.split("_"))
+        if name in self._names["asm"] or "asm" in words:
+            return "asm"
+        for short, marks in self._world.names.data["entries"].items():
+            if words & set(marks):
+                return str(short)
+        return name
+
+    def _role(self, named: dict[str, Any], role: str) -> Any:
+        roles = self._world.names.roles("host")
+        return next((v for k, v in named.items() if roles.get(k) == role), None)
+
+
+def entry_of(outcome: Outcome) -> Event | None:
+    """The call of the entry point: the first one, or the one that fails because the package
+    defines no such function."""
+    entry = next((e for e in outcome.events if e.kind == "entry"), None)
+    failure = outcome.failure
+    if entry is None and failure is not None and failure.how == "AttributeError":
+        entry = next((e for e in reversed(outcome.events) if e.kind == "missing"), None)
+    return entry
+
+
+def _query(named: dict[str, Any], args: tuple[Any, ...]) -> Any:
+    for name in ("Q", "q", "query"):
+        if name in named:
+            return named[name]
+    return next((a for a in args if isinstance(a, Tensor)), None)
+
+
+def _is_persistent(named: dict[str, Any], shape: DecodeShape) -> bool:
+    """Whether the entry point gets work metadata."""
+    for name in ("work_indptr", "work_info_set", "work_meta_data"):
+        if name in named:
+            return named[name] is not None
+    return shape.persistent
+
+
+def _partial_heads(reduce: Event | None) -> Any:
+    partial = next(iter(reduce.args), None) if reduce is not None else None
+    if isinstance(partial, Tensor) and len(partial.shape) > 1 and is_whole(partial.shape[-2]):
+        return partial.shape[-2]
+    return None
+
+
+def _choices(outcome: Outcome) -> tuple[int, ...]:
+    return tuple(choice for _, choice in outcome.decisions)
+
+
+def _folds(asked: Mapping[str, Any], heads: Any, qlen: Any) -> tuple[Any, Any]:
+    """(batch fold, query-length fold), or ``None`` where heads and length make none."""
+    if same(heads, asked["heads"]) and same(qlen, asked["qlen"]):
+        return 1, 1
+    qlen_fold = multiple(qlen, asked["qlen"])
+    if qlen_fold is None:
+        return None, 1
+    return multiple(asked["heads"], calculate("*", heads, qlen_fold)), qlen_fold
+
+
+def refusal(failure: Failed) -> Any:
+    """What is said of a failure: a text, which may have symbols in it."""
+    if failure.how in ("AssertionError", "exception"):
+        return failure.message or failure.how
+    return joined([failure.how, ": ", failure.message]) if failure.message else failure.how
+
+
+def _unknown(reason: Any, span: ir.Span = ir.NOWHERE) -> Dispatched:
+    outcome = StageOutcome(stage=STAGE, status="unknown", message=reason)
+    return Dispatched(outcome=outcome, obstacle=span)
+
+
+def _no_fold(entry: str, asked: Mapping[str, Any], heads: Any, qlen: Any) -> Any:
+    """What is said of a call that is neither native nor a fold: a query widened on the way, say."""
+    gets = [entry, " gets ", heads, " heads at query length ", qlen]
+    where = [" where ", asked["heads"], " heads at query length ", asked["qlen"], " were asked"]
+    return joined([*gets, *where, ": that is no fold"])
+
+
+def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str, ir.Span]:
+    """Why the answer is unknown, and the place: what could not be followed comes first, then the
+    call that is made and cannot be judged, then what tells the paths apart."""
+    followed = all(o.kind != "unknown" for o in outcomes)
+    if followed and all(u.free is not None for o in outcomes for u, _ in o.decisions):
+        for answer in answers:
+            if answer.outcome.status == "unknown" and answer.outcome.message:
+                return answer.outcome.message, answer.obstacle
+    return why_unknown(outcomes)
+
+
+def _places(
+    trace: Trace, outcome: Outcome, heads: int, launched: int | None
+) -> tuple[ir.Span, ...]:
+    """The clause that accepted or folded, and the call of the entry point."""
+    entry = entry_of(outcome)
+    if outcome.kind == "failed" and entry is None:
+        last = trace.last_check()
+        constant = last is None or isinstance(last, ir.Const)
+        return (outcome.span if constant or last is None else last.span,)
+    clause = trace.branch(heads, entry) or trace.branch(launched or heads, entry)
+    spans = [clause.span] if clause is not None else []
+    return (*spans, *([entry.span] if entry is not None else ()))

@@ -1,0 +1,34 @@
+"""Arithmetic on what was read off a path: numbers, or symbols for them.
+
+What is asked of a symbol here is a condition of the answer, like what the code itself asks (see
+``World.solve``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.reading.ir import NOWHERE
+from mlaprobe.reading.operators import binary
+from mlaprobe.reading.symbols import Sym, same
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number that is known."""
+    return type(value) is int or (type(value) is Sym and type(value.value) is int)
+
+
+def calculate(op: str, left: Any, right: Any) -> Any:
+    """``left op right``; a comparison gives a plain bool."""
+    return binary(op, left, right, NOWHERE)
+
+
+def multiple(value: Any, unit: Any) -> Any:
+    """How often ``unit`` goes into ``value``; ``None`` where that is no whole number of times, or
+    not even once. ``unit`` is not 0."""
+    if same(value, unit):
+        return 1
+    if not same(calculate("%", value, unit), 0):
+        return None
+    times = calculate("//", value, unit)
+    return times if calculate(">=", times, 1) else None
