@@ -11,9 +11,12 @@ from mlaprobe.cli import options as o
 from mlaprobe.cli.outputs import FormatOption
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mlaprobe.check import Check
     from mlaprobe.compare import Kind
     from mlaprobe.finding import Finding
+    from mlaprobe.waivers import Waiver
 
 EPILOG = """\b
 Examples:
@@ -85,6 +88,7 @@ def _run(given: dict[str, Any]) -> int:
     fail_on = parse_kinds(given["fail_on"])
     served = load_served(given)
     waivers = () if given["waivers"] is None else load_waivers(given["waivers"])
+    _warn_strays(waivers, [serving.name for serving in served], given)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
     if given["accept"]:
         _pin_file(given["pin"])
@@ -99,6 +103,25 @@ def _run(given: dict[str, Any]) -> int:
         return done.code
     _accept(text, given)
     return 0
+
+
+def _warn_strays(waivers: Sequence[Waiver], names: Sequence[str], given: dict[str, Any]) -> None:
+    """Says which waivers are for deployments that are not there: they cover nothing."""
+    from difflib import get_close_matches
+
+    from mlaprobe.cli.emit import warn
+
+    for waiver in waivers:
+        if waiver.deployment in (None, *names):
+            continue
+        close = get_close_matches(waiver.deployment or "", names, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        named = given["deployments"] or "no deployments file"
+        warn(
+            f"{waiver.file}:{waiver.line}: the waiver for {waiver.deployment!r} covers nothing, "
+            f"{named} has no such deployment{hint}",
+            quiet=given["quiet"],
+        )
 
 
 def _judge(given: dict[str, Any], old: Any, new: Any, **rules: Any) -> Check:

@@ -15,7 +15,7 @@ from mlaprobe.snapshot.scope import Scope
 from tests.cli.conftest import Run
 from tests.trees import today
 from tests.trees.common import write
-from tests.trees.repository import AGAIN, CHANGE, FOLDED, NATIVE, SERVED
+from tests.trees.repository import AGAIN, CHANGE, FOLDED, KIMI, NATIVE, SERVED
 from tests.trees.repository import bumped as repository_of_releases
 
 
@@ -49,6 +49,24 @@ def test_fail_on_and_waivers(run: Run, bumped: Path, kimi: str, tmp_path: Path) 
     done = run(*asked, "--waivers", str(file))
     assert done.code == 10
     assert "error expired-waiver: a waiver does not hold any longer" in done.out
+
+
+def test_a_waiver_for_no_deployment_is_told(
+    run: Run, bumped: Path, kimi: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "waivers.yaml"
+    entry = "{change: slower, reason: we pad, until: v0.1.16.post2, deployment: %s}"
+    asked = (*words(bumped, NATIVE, FOLDED, kimi), "--waivers", str(file))
+    file.write_text(f"waivers:\n  - {entry % KIMI[:-1]}\n", encoding="utf-8")
+    done = run(*asked)
+    assert done.code == 10
+    assert f"warning: {file}:2: the waiver for {KIMI[:-1]!r} covers nothing" in done.err
+    assert f"(did you mean {KIMI!r}?)" in done.err
+    assert run(*asked, "--quiet").err == ""
+    file.write_text(f"waivers:\n  - {entry % KIMI}\n", encoding="utf-8")
+    done = run(*asked)
+    assert done.code == 0
+    assert "covers nothing" not in done.err
 
 
 @pytest.mark.parametrize(
