@@ -112,15 +112,15 @@ class Reader:
         kept = [n for n in kept if answers[n].entry is not None] or kept
         if not kept or not all(same(answers[n], answers[kept[0]]) for n in kept):
             return None, ()
-        like = answers[kept[0]]
-        others = [n for n, a in enumerate(answers) if n not in kept and not same(a, like)]
-        gates = [[u for u, _ in o.decisions if u.free == "batch"] for o in outcomes]
-        if not any(gates) or not all(gates[n] for n in others):
-            return None, ()
-        left = any(answers[n].outcome.persistent is not wanted for n in others)
-        first = next(g for g in gates if g)[0]
-        path = "non-persistent" if left else "another"
-        return kept[0], (f"{batch_condition(first)}: {path} path",)
+        notes: list[str] = []
+        for outcome, answer in zip(outcomes, answers, strict=True):
+            if same(answer, answers[kept[0]]):
+                continue
+            if all(u.free != "batch" for u, _ in outcome.decisions):
+                return None, ()
+            path = "another" if answer.outcome.persistent is wanted else "non-persistent"
+            notes.append(f"{batch_condition(outcome.decisions)}: {path} path")
+        return kept[0], tuple(dict.fromkeys(notes))
 
     def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> Dispatched:
         if outcome.kind == "unknown":
