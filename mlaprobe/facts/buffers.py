@@ -35,8 +35,8 @@ class DeviceWorld(World):
         super().__init__(source)
         self._device = device
 
-    def _device_functions(self) -> dict[str, Any]:
-        found = super()._device_functions()
+    def device_functions(self) -> dict[str, Any]:
+        found = super().device_functions()
         for name, value in self._device.items():
             found[name] = Builtin(name, _constant(value))
         return found

@@ -85,7 +85,7 @@ class Tree:
             condition = node[0]
             if condition is None:
                 return node[3]
-            node = node[1] if condition(*inputs) else node[2]
+            node = node[1] if condition(inputs) else node[2]
         return None
 
     def add(
@@ -99,12 +99,12 @@ class Tree:
         node = self._root
         for expr, result in conditions:
             while node[0] is not None and node[4] != expr:
-                node = self._side(node, 1 if node[0](*inputs) else 2)
+                node = self._side(node, 1 if node[0](inputs) else 2)
             if node[0] is None:
                 node[0], node[4] = compile_expr(expr, self.names), expr
             node = self._side(node, 1 if result else 2)
         while node[0] is not None:
-            node = self._side(node, 1 if node[0](*inputs) else 2)
+            node = self._side(node, 1 if node[0](inputs) else 2)
         node[3] = answer
 
     @staticmethod
@@ -115,20 +115,23 @@ class Tree:
         return found
 
 
-def compile_expr(expr: Expr, names: tuple[str, ...]) -> Callable[..., Any]:
-    """An expression as a function of the inputs, in the order of their names."""
+Formula = Callable[[tuple[int, ...]], Any]
+"""A function of the inputs, in the order of their names."""
+
+
+def compile_expr(expr: Expr, names: tuple[str, ...]) -> Formula:
+    """An expression as a function."""
     key = (expr, names)
     found = _COMPILED.get(key)
     if found is None:
-        code = f"lambda {', '.join(names)}: {_source(expr)}"
-        found = _COMPILED[key] = eval(code, _HELPERS)
+        found = _COMPILED[key] = eval(f"lambda i: {_source(expr, names)}", _HELPERS)
     return found
 
 
-def compile_all(parts: Iterable[Expr | Text], names: tuple[str, ...]) -> Callable[..., Any]:
-    """Several expressions as one function of the inputs, which gives a tuple."""
-    sources = (repr(p.text) if type(p) is Text else _source(p) for p in parts)
-    code = f"lambda {', '.join(names)}: ({''.join(f'{source}, ' for source in sources)})"
+def compile_all(parts: Iterable[Expr | Text], names: tuple[str, ...]) -> Formula:
+    """Several expressions as one function, which gives a tuple."""
+    sources = (repr(p.text) if type(p) is Text else _source(p, names) for p in parts)
+    code = f"lambda i: ({''.join(f'{source}, ' for source in sources)})"
     return eval(code, _HELPERS)  # type: ignore[no-any-return]
 
 
@@ -146,15 +149,15 @@ _HELPERS: dict[str, Any] = {
     "_floor": math.floor,
     "__builtins__": {},
 }
-_COMPILED: dict[tuple[Expr, tuple[str, ...]], Callable[..., Any]] = {}
+_COMPILED: dict[tuple[Expr, tuple[str, ...]], Formula] = {}
 
 
-def _source(expr: Expr) -> str:
+def _source(expr: Expr, names: tuple[str, ...]) -> str:
     if type(expr) is str:
-        return expr
+        return f"i[{names.index(expr)}]"
     if type(expr) is not tuple:
         return repr(expr)
-    op, left = expr[0], _source(expr[1])
+    op, left = expr[0], _source(expr[1], names)
     if op == "fits":
         return f"({expr[2][0]} <= {left} <= {expr[2][1]})"
     if op in ("ceil", "floor"):
@@ -163,7 +166,7 @@ def _source(expr: Expr) -> str:
         return f"(not {left})"
     if op == "in":
         return f"({left} in {expr[2]!r})"
-    right = _source(expr[2])
+    right = _source(expr[2], names)
     if op == "c/":
         return f"_quotient({left}, {right})"
     if op == "c%":

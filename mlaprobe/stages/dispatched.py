@@ -18,8 +18,9 @@ from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
+from mlaprobe.stages.outside import assumptions
 from mlaprobe.stages.tensors import Tensor
-from mlaprobe.stages.world import World, assumptions
+from mlaprobe.stages.world import World
 
 STAGE = "dispatcher"
 REQUESTS = 2

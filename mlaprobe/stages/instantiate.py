@@ -99,7 +99,7 @@ class Template:
 
     def reason(self, inputs: tuple[int, ...]) -> tuple[bool, ...]:
         """What inputs have to share for the same clauses to decide."""
-        return tuple(bool(compile_expr(e, self._names)(*inputs)) for e in self._reasons)
+        return tuple(bool(compile_expr(e, self._names)(inputs)) for e in self._reasons)
 
     def outcomes(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
         """The paths for certain inputs."""
@@ -164,7 +164,7 @@ class _Filled:
             [
                 item
                 if type(item[1]) is not Sym
-                else (item[0], compile_expr(item[1].expr, names)(*inputs))
+                else (item[0], compile_expr(item[1].expr, names)(inputs))
                 for item in self._items
             ]
         )
@@ -231,8 +231,7 @@ class _Maker:
         """A function that makes a value for inputs, ``None`` for one that holds no symbol."""
         kind = type(value)
         if kind is Sym:
-            compiled = compile_expr(value.expr, self._names)
-            return lambda inputs: compiled(*inputs)
+            return compile_expr(value.expr, self._names)
         if kind is SymText:
             parts = self._formulas(value.parts)
             return lambda inputs: "".join(map(str, parts(inputs)))
@@ -263,8 +262,7 @@ class _Maker:
         parts = (
             v.expr if type(v) is Sym else v if type(v) is int else Text(str(v)) for v in values
         )
-        compiled = compile_all(parts, self._names)
-        return lambda inputs: compiled(*inputs)
+        return compile_all(parts, self._names)
 
     def _sequence(self, value: Any) -> Fill | None:
         kinds = set(map(type, value))

@@ -9,7 +9,7 @@ shape is *native* or merely *accepted* is the flag that guards the fold.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading import ir
@@ -95,30 +95,21 @@ class Planner:
 
     def _solve(self, question: PlannerQuestion) -> StageOutcome:
         """The answer, through what is known of other head counts and query lengths."""
-        function = self._function
-        fixed = self._values(question)
         inputs = {
             "heads": question.num_heads,
             "qlen": question.qlen,
             "page_size": question.page_size,
-            "granularity": fixed["granularity"],
+            "granularity": max(16, question.page_size),
         }
         if question.uniform_qlen != question.qlen:
             inputs["uniform"] = question.uniform_qlen
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
-            values = {
-                **fixed,
-                "num_heads": symbols["heads"],
-                "qlen": symbols["qlen"],
-                "page_size": symbols["page_size"],
-                "granularity": symbols["granularity"],
-                "uniform_qlen": symbols.get("uniform", symbols["qlen"]),
-            }
-            return run.machine.call(run, function, self._arguments(values), {}, ir.NOWHERE)
+            args = self._arguments(self._values(question, symbols))
+            return run.machine.call(run, self._function, args, {}, ir.NOWHERE)
 
-        plain = replace(question, num_heads=1, qlen=1, uniform_qlen=1, page_size=1, env=())
-        key = (STAGE, len(inputs), plain)
+        flags = (question.causal, question.cp_round_robin)
+        key = (STAGE, len(inputs), question.q_dtype, question.kv_dtype, flags)
         return self.world.solve(key, inputs, start, (question.arch, question.env), self._read)
 
     def _arguments(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -127,20 +118,20 @@ class Planner:
         given = {**values, "options": options(roles, values)}
         return arguments(self._function.function, roles, given)
 
-    def _values(self, question: PlannerQuestion) -> Mapping[str, Any]:
+    def _values(self, question: PlannerQuestion, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         indptr = Tensor("indptr", (BATCH + 1,), DtypeToken("i32"))
 
         def dtype(name: Dtype | None) -> DtypeToken | None:
             return None if name is None else dtype_for(name.value, question.arch)
 
         return {
-            "num_heads": question.num_heads,
+            "num_heads": inputs["heads"],
             "kv_heads": 1,
             "causal": question.causal,
-            "page_size": question.page_size,
-            "granularity": max(16, question.page_size),
-            "qlen": question.qlen,
-            "uniform_qlen": question.uniform_qlen,
+            "page_size": inputs["page_size"],
+            "granularity": inputs["granularity"],
+            "qlen": inputs["qlen"],
+            "uniform_qlen": inputs.get("uniform", inputs["qlen"]),
             "fast": True,
             "topk": -1,
             "split_limit": -1,

@@ -13,18 +13,18 @@ from typing import Any, TypeVar
 
 from mlaprobe.errors import SourceError
 from mlaprobe.layouts import layouts
-from mlaprobe.reading.cppbuiltins import builtins, check, message_of
 from mlaprobe.reading.cppunit import CppModule
-from mlaprobe.reading.formulas import Tree
-from mlaprobe.reading.ir import Node, Span
-from mlaprobe.reading.machine import Failed, Machine, Outcome, Run, memo_key
+from mlaprobe.reading.formulas import Expr, Tree
+from mlaprobe.reading.ir import Node
+from mlaprobe.reading.machine import Machine, Outcome, Run
 from mlaprobe.reading.preprocess import TranslationUnit
 from mlaprobe.reading.pymodule import INSTALLED, Later, PyProject
 from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse
-from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Unknown
+from mlaprobe.reading.values import Closure
 from mlaprobe.sources import Source
 from mlaprobe.stages.bindings import Bindings, enum_ids
 from mlaprobe.stages.instantiate import Template
+from mlaprobe.stages.outside import cpp_externals, device_functions, foreign
 from mlaprobe.stages.pybuiltins import python_externals
 from mlaprobe.stages.settings import settings_externals
 from mlaprobe.stages.tensors import named_dtypes
@@ -32,45 +32,6 @@ from mlaprobe.stages.tensors import named_dtypes
 T = TypeVar("T")
 Context = tuple[str, tuple[tuple[str, str], ...]]
 _CPP = (".cu", ".cpp", ".hip", ".cuh", ".h", ".hpp")
-COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
-"""Names of what computes from its arguments alone: open where these are, not otherwise."""
-SUCCESS = EnumMember("hipError_t", "hipSuccess", 0, scoped=False)
-
-
-class Foreign(Model):
-    """Something of the GPU runtime or a library, by name; calls to it return."""
-
-    __slots__ = ("name", "succeeds")
-
-    def __init__(self, name: str, *, succeeds: bool) -> None:
-        self.name = name
-        self.succeeds = succeeds
-
-    @property
-    def identity(self) -> Hashable:
-        return ("foreign", self.name)
-
-    def get(self, name: str, span: Span) -> Any:
-        return self._at_run_time(f"{self.name}.{name}", span, ("foreign", self.name, name))
-
-    def call(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        from mlaprobe.reading.calls import spoil
-
-        for value in args:
-            spoil(value, f"{self.name} may have written it", span)
-        if self.succeeds and not self.name.endswith("_t"):
-            return SUCCESS
-        same = memo_key(args, kwargs)
-        key = None if same is None else ("foreign", self.name, same)
-        if not self.name.startswith(COMPUTING):
-            return self._at_run_time(f"{self.name}()", span, key)
-        open_inputs = [a.free for a in (*args, *kwargs.values()) if isinstance(a, Unknown)]
-        free = open_inputs[0] if open_inputs and None not in open_inputs else None
-        return Unknown(f"{self.name}() is not followed", span, key=key, free=free, foreign=True)
-
-    def _at_run_time(self, what: str, span: Span, key: Hashable | None) -> Unknown:
-        reason = f"{what} is known at run time only"
-        return Unknown(reason, span, key=key, free="device", foreign=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +129,7 @@ class World:
             module = CppModule(
                 unit,
                 externals=self.cpp_externals,
-                foreign=self._foreign,
+                foreign=partial(foreign, self.names.data["foreign"]),
                 generated=self.generated,
             )
             self._modules[path] = module
@@ -191,34 +152,11 @@ class World:
     @cached_property
     def cpp_externals(self) -> dict[str, Any]:
         """What C++ code finds outside the source; a stage may add to it."""
-        values = builtins()
-        values.update({n: t for n, t in named_dtypes().items() if "::" in n})
-        values["torch_check_failed"] = Builtin(
-            "torch_check_failed", _torch_check_failed, symbolic=True
-        )
-        values["AT_ASSERT"] = check("RuntimeError", "exception")
-        values["TORCH_WARN"] = Builtin("TORCH_WARN", lambda run, a, k, span: None)
-        values["hipSuccess"] = SUCCESS
-        values.update(self._device_functions())
-        return values
+        return {**cpp_externals(), **self.device_functions()}
 
-    def _device_functions(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name in self.names.data["arch_functions"]:
-            found[name] = Builtin(name, _arch, constant=True)
-        for name in self.names.data["unknown_device_functions"]:
-            found[name] = Builtin(name, _device_property(name))
-        for name, rule in self.names.data["assumed_device_functions"].items():
-            found[name] = Builtin(name, _assumed(rule["value"], rule["note"]))
-        return found
-
-    def _foreign(self, name: str) -> Any:
-        foreign = self.names.data["foreign"]
-        if name.startswith(tuple(foreign["succeeding"])):
-            return Foreign(name, succeeds=True)
-        if name.startswith(tuple(foreign["prefixes"])):
-            return Foreign(name, succeeds=False)
-        return None
+    def device_functions(self) -> dict[str, Any]:
+        """Functions that ask for properties of the device, in either language."""
+        return device_functions(self.names.data)
 
     # --- Python ----------------------------------------------------------------------------------
 
@@ -228,7 +166,7 @@ class World:
         externals: dict[str, Any] = python_externals()
         externals.update({n: t for n, t in named_dtypes().items() if n.startswith("torch.")})
         externals.update(settings_externals(self.names.data["settings"]))
-        overrides = self._device_functions()
+        overrides = self.device_functions()
         for dotted, rule in self.names.data["bindings"]["enums"].items():
             overrides[dotted] = Later(partial(enum_ids, self, rule))
         return PyProject(
@@ -294,39 +232,51 @@ class World:
         the question is answered with plain ones, for itself alone. ``options`` are those of
         ``explore``.
         """
-        names = tuple(inputs)
+        tree = self._tree(key, tuple(inputs), context)
+        numbers = tuple(inputs.values())
+        found = tree.find(numbers)
+        if found is None:
 
-        def explore(given: Mapping[str, Any], trace: bool) -> tuple[Outcome, ...]:
-            return self.explore(
-                lambda run: start(run, given), context, trace=trace, on_entry=on_entry, **options
-            )
+            def explore(given: Mapping[str, Any], trace: bool) -> tuple[Outcome, ...]:
+                return self.explore(
+                    lambda run: start(run, given),
+                    context,
+                    trace=trace,
+                    on_entry=on_entry,
+                    **options,
+                )
+
+            found, conditions = self._run(tree.names, inputs, explore, read)
+            if conditions is None:
+                self.solved = None
+                return found.answer(numbers)  # type: ignore[no-any-return]
+            tree.add(conditions, numbers, found)
+        self.solved = Solved(tree, numbers, found)
+        return found.answer(numbers)  # type: ignore[no-any-return]
+
+    def _run(
+        self,
+        names: tuple[str, ...],
+        inputs: Mapping[str, int],
+        explore: Callable[[Mapping[str, Any], bool], tuple[Outcome, ...]],
+        read: Callable[[tuple[Outcome, ...], Mapping[str, Any]], Any],
+    ) -> tuple[Template, list[tuple[Expr, bool]] | None]:
+        """A run over symbols and the conditions that it holds under, or one over plain inputs."""
 
         def retrace(numbers: tuple[int, ...]) -> tuple[Outcome, ...]:
             return explore(dict(zip(names, numbers, strict=True)), True)
 
-        tree = self._tree(key, names, context)
-        numbers = tuple(inputs.values())
-        found = tree.find(numbers)
-        if found is None:
-            recorder = Recorder()
-            symbols = {n: _symbol(n, v, recorder) for n, v in inputs.items()}
-            try:
-                paths = explore(symbols, self.tracing)
-                found = Template(
-                    paths,
-                    names,
-                    recorder.parts,
-                    answer=read(paths, symbols),
-                    retrace=None if self.tracing else retrace,
-                )
-            except SymbolMisuse:
-                self.solved = None
-                paths = explore(inputs, False)
-                alone = Template(paths, names, answer=read(paths, inputs), retrace=retrace)
-                return alone.answer(numbers)  # type: ignore[no-any-return]
-            tree.add(recorder.conditions, numbers, found)
-        self.solved = Solved(tree, numbers, found)
-        return found.answer(numbers)  # type: ignore[no-any-return]
+        recorder = Recorder()
+        symbols = {n: _symbol(n, v, recorder) for n, v in inputs.items()}
+        try:
+            paths = explore(symbols, self.tracing)
+            answer = read(paths, symbols)
+        except SymbolMisuse:
+            paths = explore(inputs, False)
+            return Template(paths, names, answer=read(paths, inputs), retrace=retrace), None
+        again = None if self.tracing else retrace
+        found = Template(paths, names, recorder.parts, answer=answer, retrace=again)
+        return found, recorder.conditions
 
     def covering(
         self, key: Hashable, names: tuple[str, ...], context: Context
@@ -357,41 +307,3 @@ class World:
 
 def _symbol(name: str, value: int, recorder: Recorder) -> Sym:
     return Sym(value, name if type(value) is int else ("!=", name, 0), recorder)
-
-
-def _torch_check_failed(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-    raise Failed("exception", "RuntimeError", message_of(args), span)
-
-
-def _arch(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-    """The GPU that the question is about."""
-    return run.facts["arch"]
-
-
-def _assumed(value: Any, note: str) -> Callable[..., Any]:
-    """A property of the device that is taken for granted, and noted."""
-
-    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        run.observations.append(("assumed", note))
-        return value
-
-    return call
-
-
-def assumptions(outcome: Outcome) -> tuple[str, ...]:
-    """What a path took for granted of the device."""
-    found = (note for kind, note in outcome.observations if kind == "assumed")
-    return tuple(dict.fromkeys(found))
-
-
-def _device_property(name: str) -> Callable[..., Any]:
-    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        return Unknown(
-            f"{name}() is a property of the device",
-            span,
-            key=("device", name),
-            free="device",
-            foreign=True,
-        )
-
-    return call

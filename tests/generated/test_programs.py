@@ -23,7 +23,7 @@ from mlaprobe.reading.preprocess import TranslationUnit
 from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse
 from mlaprobe.reading.values import Unknown
 from mlaprobe.stages.instantiate import Template
-from mlaprobe.stages.world import Foreign
+from mlaprobe.stages.outside import Foreign
 from tests.generated.cpp_programs import HELPERS, Writer
 from tests.generated.deep import examples
 from tests.reading.test_cpp_machine import result

@@ -13,8 +13,8 @@ from mlaprobe.reading.ir import NOWHERE
 from mlaprobe.reading.machine import Machine, Outcome, Run
 from mlaprobe.reading.preprocess import TranslationUnit
 from mlaprobe.reading.values import Unknown
+from mlaprobe.stages.outside import Foreign
 from mlaprobe.stages.pybuiltins import python_externals
-from mlaprobe.stages.world import Foreign
 from tests.reading.test_cpp_machine import result
 from tests.reading.world import World
 
@@ -233,7 +233,7 @@ def test_nested_remainders_are_formulas_of_their_own_size() -> None:
     expr: Any = "a"
     for by in range(2, 40):
         expr = ("c%", ("+", expr, by), by)
-    assert compile_expr(expr, ("a",))(-77) == _computed(-77)
+    assert compile_expr(expr, ("a",))((-77,)) == _computed(-77)
 
 
 def _computed(value: int) -> int:
