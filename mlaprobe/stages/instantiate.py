@@ -7,7 +7,7 @@ shared by all answers, the rest is filled in by functions that are compiled once
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -56,10 +56,28 @@ class Deferred:
         return value if fill is None else fill(self._inputs)
 
 
+@dataclass(frozen=True, slots=True)
+class _Paths:
+    """The paths of one run over symbols: apart from what is made of them, so that evidence can
+    refer to them and nothing refers to itself in a circle, which would be freed late."""
+
+    outcomes: tuple[Outcome, ...]
+    names: tuple[str, ...]
+    retrace: Callable[[tuple[int, ...]], tuple[Outcome, ...]] | None
+    """Makes traced paths for inputs; ``None`` where ``outcomes`` are traced."""
+
+    def traced(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
+        """The paths with what their runs computed, for certain inputs. Their events are left as
+        they are, as the trace refers to them."""
+        if self.retrace is not None:
+            return self.retrace(inputs)
+        return tuple(replace(o, trace=_Filled(o.trace, self.names, inputs)) for o in self.outcomes)
+
+
 class Template:
     """The paths of one run over symbols, and what was read off them."""
 
-    __slots__ = ("_answer", "_fill", "_names", "_outcomes", "_parts", "_reasons", "_retrace")
+    __slots__ = ("_answer", "_fill", "_parts", "_paths", "_reasons")
 
     def __init__(
         self,
@@ -78,12 +96,10 @@ class Template:
             answer: what was read off the paths.
             retrace: makes traced paths for inputs; ``None`` where ``outcomes`` are traced.
         """
-        self._outcomes = outcomes
-        self._names = names
+        self._paths = _Paths(outcomes, names, retrace)
         self._reasons = tuple(reasons)
-        self._retrace = retrace
         self._answer = answer
-        self._fill = _Maker(names, self.traced).fill(answer)
+        self._fill = _Maker(self._paths).fill(answer)
         self._parts: tuple[tuple[tuple[str, Fill], ...], ...] | None = None
 
     def answer(self, inputs: tuple[int, ...]) -> Any:
@@ -93,17 +109,17 @@ class Template:
     def _changes(self) -> tuple[tuple[tuple[str, Fill], ...], ...]:
         """What of each path depends on the inputs; few are ever asked for it."""
         if self._parts is None:
-            maker = _Maker(self._names, self.traced)
-            self._parts = tuple(maker.changes(o) for o in self._outcomes)
+            maker = _Maker(self._paths)
+            self._parts = tuple(maker.changes(o) for o in self._paths.outcomes)
         return self._parts
 
     def reason(self, inputs: tuple[int, ...]) -> tuple[bool, ...]:
         """What inputs have to share for the same clauses to decide."""
-        return tuple(bool(compile_expr(e, self._names)(inputs)) for e in self._reasons)
+        return tuple(bool(compile_expr(e, self._paths.names)(inputs)) for e in self._reasons)
 
     def outcomes(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
         """The paths for certain inputs."""
-        pairs = zip(self._outcomes, self._changes(), strict=True)
+        pairs = zip(self._paths.outcomes, self._changes(), strict=True)
         return tuple(_filled(o, parts, inputs) if parts else o for o, parts in pairs)
 
     @property
@@ -114,23 +130,14 @@ class Template:
     @property
     def paths(self) -> int:
         """How many paths there are."""
-        return len(self._outcomes)
+        return len(self._paths.outcomes)
 
     def ending(self, inputs: tuple[int, ...]) -> Outcome:
         """The first path for certain inputs, with the failure and the observations filled in, and
         nothing else."""
         changes = self._changes()[0]
         parts = {n: fill(inputs) for n, fill in changes if n in ("failure", "observations")}
-        return replace(self._outcomes[0], **parts)
-
-    def traced(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
-        """The paths with what their runs computed, for certain inputs. Their events are left as
-        they are, as the trace refers to them."""
-        if self._retrace is not None:
-            return self._retrace(inputs)
-        return tuple(
-            replace(o, trace=_Filled(o.trace, self._names, inputs)) for o in self._outcomes
-        )
+        return replace(self._paths.outcomes[0], **parts)
 
 
 _fields = attrgetter(*(field.name for field in fields(Outcome)))
@@ -173,11 +180,9 @@ class _Filled:
 class _Maker:
     """Makes the functions that fill in what depends on the inputs."""
 
-    def __init__(
-        self, names: tuple[str, ...], traced: Callable[[tuple[int, ...]], tuple[Outcome, ...]]
-    ) -> None:
-        self._names = names
-        self._traced = traced
+    def __init__(self, paths: _Paths) -> None:
+        self._names = paths.names
+        self._traced = paths.traced
 
     def changes(self, outcome: Outcome) -> tuple[tuple[str, Fill], ...]:
         """The fields of an outcome that depend on the inputs."""
