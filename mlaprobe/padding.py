@@ -28,6 +28,8 @@ class Strategy(str, Enum):
     ZERO = "zero"
     """The heads after the real ones are zero."""
 
+    __hash__ = str.__hash__  # repeated plans are looked up by it
+
     def __str__(self) -> str:
         return self.value
 

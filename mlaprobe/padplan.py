@@ -21,6 +21,8 @@ class Mode(str, Enum):
     FORCE = "force"
     """To a native count wherever there is one."""
 
+    __hash__ = str.__hash__  # repeated plans are looked up by it
+
     def __str__(self) -> str:
         return self.value
 
