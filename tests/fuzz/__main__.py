@@ -27,6 +27,8 @@ from tests.fuzz.targets import REFUSED, TARGETS, Target
 SECONDS = 1.0
 HANG = 10.0
 MEGABYTES = 500
+TOLD = 5000
+"""After so many inputs a long run says where it is."""
 
 
 class Hang(BaseException):
@@ -82,6 +84,8 @@ def fuzz(numbers: Sequence[int], seed: int, until: float | None = None) -> dict[
         counts[f"{name}: {came if good else 'wrong'}"] += 1
         if not good:
             wrong.setdefault(f"{name}: {came}", []).append(number)
+        if sum(counts.values()) % TOLD == 0:
+            print(f"{sum(counts.values())} read, {len(wrong)} findings", file=sys.stderr)
         if until is not None and time.monotonic() > until:
             break
     for label, count in sorted(counts.items()):
