@@ -40,7 +40,7 @@ class Dispatched:
     """Whether the package does not define the entry point."""
     merged: Deferred | None = field(default=None, compare=False)
     """Arguments of the reducer's entry point, as ``reduce_args`` has them."""
-    partial_heads: int | None = None
+    partial_heads: int | None = field(default=None, compare=False)
     """The head count of the partial results that the reducer gets, where it is called."""
     fails_after: str | None = None
     """What fails after the entry point was called."""
