@@ -18,6 +18,7 @@ from mlaprobe.reading.values import (
     Record,
     StructType,
     Unknown,
+    rest_of,
 )
 
 _OPTIONAL = frozenset(("has_value", "value", "value_or"))
@@ -69,7 +70,7 @@ def attribute(
         return _member_attribute(obj, name, span)
     if obj is None:
         return Unknown(f"attribute {name} of nothing", span)
-    return method(obj, name, span)
+    return method(obj, name, span, python=python)
 
 
 def _member_attribute(member: EnumMember, name: str, span: Span) -> Any:
@@ -90,6 +91,9 @@ def subscript(obj: Any, key: Any, span: Span, *, python: bool) -> Any:
         return obj.derive("[]", key)
     if isinstance(obj, Model):
         return obj.index(key, span)
+    rest = rest_of(obj) if isinstance(obj, list) or isinstance(key, Unknown) else None
+    if rest is not None:
+        return rest.another()
     if isinstance(key, Unknown):
         return _at_unknown(obj, key)
     if type(key) is Sym and not isinstance(obj, dict):

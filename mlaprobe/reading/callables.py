@@ -13,7 +13,7 @@ from mlaprobe.reading.machine import Failed, Halted
 from mlaprobe.reading.places import compile_place
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import plain
-from mlaprobe.reading.values import Builtin, Closure, Record, Unknown
+from mlaprobe.reading.values import Builtin, Closure, Model, Record, Unknown, rest_of
 
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
@@ -74,7 +74,7 @@ def _compile_kwargs(unit: Unit, node: ir.Call, scope: Scope) -> Callable[[Frame]
             v = value(e)
             if key is not None:
                 result[key] = v
-            elif isinstance(v, dict):
+            elif isinstance(v, dict) and rest_of(v) is None:
                 result.update(v)
             else:
                 return Unknown("keyword arguments are not known", span)
@@ -156,6 +156,8 @@ def _caller(
             return result_of_unknown(
                 machine.run, function, name, tuple(values), named, span, returns=returns
             )
+        if isinstance(function, Model) and function.by_reference and writable:
+            values = [v if p is None else p(e) for p, v in zip(locals_, values, strict=False)]
         return compiler.call(function, tuple(values), named, span)
 
     return run

@@ -8,7 +8,7 @@ from typing import Any
 from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.ir import Function, Param, Span
 from mlaprobe.reading.machine import Failed, Run
-from mlaprobe.reading.values import Closure, Pointer, Record, Ref, Unknown
+from mlaprobe.reading.values import Closure, Pointer, Record, Ref, Rest, Unknown
 
 Frame = dict[str, Any]
 Eval = Callable[[Frame], Any]
@@ -122,10 +122,10 @@ def spoil(value: Any, reason: str, span: Span) -> None:
         for name in value.fields:
             value.fields[name] = Unknown(reason, span)
     elif isinstance(value, list):
-        value[:] = [Unknown(reason, span) for _ in value]
+        value[:] = [Rest(reason, span)]
     elif isinstance(value, dict):
-        for key in value:
-            value[key] = Unknown(reason, span)
+        value.clear()
+        value[Rest(reason, span)] = Unknown(reason, span)
     elif isinstance(value, Closure) and value.frame is not None:
         frame = value.frame
         for slot in list(frame):

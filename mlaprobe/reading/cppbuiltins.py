@@ -12,7 +12,7 @@ from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed, truth
 from mlaprobe.reading.operators import compare
 from mlaprobe.reading.symbols import Sym, SymText, joined
-from mlaprobe.reading.values import Builtin, EnumMember, Unknown
+from mlaprobe.reading.values import Builtin, EnumMember, Unknown, rest_of
 
 _LEADING_INTEGER = re.compile(r"\s*([+-]?\d+)")
 
@@ -125,7 +125,7 @@ def _tuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) 
 
 
 def _size(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-    if len(args) == 1 and isinstance(args[0], (tuple, list, str)):
+    if len(args) == 1 and isinstance(args[0], (tuple, list, str)) and rest_of(args[0]) is None:
         return len(args[0])
     return Unknown("a size", span)
 

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Abandon, Failed, truth
+from mlaprobe.reading.operators import equals
 from mlaprobe.reading.places import compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import Sym, SymText, joined
-from mlaprobe.reading.values import EnumMember, Model, Unknown
+from mlaprobe.reading.values import (
+    EnumMember,
+    LooseSet,
+    Model,
+    SomeText,
+    Unknown,
+    rest_of,
+    unknown_in,
+)
 
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
@@ -27,7 +36,8 @@ def elements(value: Any, span: ir.Span) -> list[Any] | Unknown:
     if isinstance(value, (tuple, list, dict, str, set, frozenset, range)):
         if len(value) > MAX_ELEMENTS:
             raise Abandon("a sequence is too long to follow", span)
-        return list(value)
+        rest = rest_of(value)
+        return list(value) if rest is None else rest.another()
     if isinstance(value, Model):
         found = value.iterate()
         if found is not None:
@@ -84,16 +94,23 @@ def compile_sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
         values = items(e)
         if isinstance(values, Unknown) or kind == "list":
             return values
-        return _as_set(values)
+        return as_set(values, node.span)
 
     return make
 
 
-def _as_set(values: list[Any]) -> Any:
-    """A set that keeps unknown elements (a tuple serves for membership)."""
+def as_set(values: list[Any], span: ir.Span) -> Any:
+    """A set; of what cannot be hashed, a tuple without repetitions."""
     if all(isinstance(v, (int, str, float, EnumMember, type(None))) for v in values):
         return frozenset(values)
-    return tuple(values)
+    kept: list[Any] = []
+    for value in values:
+        same = [equals(value, other, span) for other in kept]
+        if any(isinstance(s, Unknown) for s in same):
+            return LooseSet(tuple(values))
+        if True not in same:
+            kept.append(value)
+    return tuple(kept)
 
 
 def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
@@ -114,13 +131,14 @@ def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
         for key, value in pairs:
             v = value(e)
             if key is None:
-                if not isinstance(v, dict):
+                if not isinstance(v, dict) or rest_of(v) is not None:
                     return Unknown("a mapping is not known", span)
                 result.update(v)
                 continue
             k = key(e)
-            if isinstance(k, Unknown):
-                return k
+            unknown = unknown_in(k)
+            if unknown is not None:
+                return unknown.another()
             try:
                 result[k] = v
             except TypeError:
@@ -195,11 +213,23 @@ def _collect(kind: str, values: list[Any], span: ir.Span) -> Any:
     if kind == "tuple":
         return tuple(values)
     if kind == "set":
-        return _as_set(values)
-    try:
-        return dict(values)
-    except (TypeError, ValueError):
-        return Unknown("a mapping is not known", span)
+        return as_set(values, span)
+    return as_mapping(values, span)
+
+
+def as_mapping(pairs: list[Any], span: ir.Span) -> Any:
+    """A dict of pairs."""
+    result: dict[Any, Any] = {}
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or rest_of(pair) is not None:
+            return Unknown("a mapping is not known", span)
+        if unknown_in(pair[0]) is not None:
+            return unknown_in(pair[0])
+        try:
+            result[pair[0]] = pair[1]
+        except TypeError:
+            return Unknown("a key that cannot be hashed", span)
+    return result
 
 
 def _target_names(target: ir.Node) -> list[str]:
@@ -217,18 +247,34 @@ def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
     from mlaprobe.reading.expressions import compile_expression
 
     parts = tuple(compile_expression(unit, p, scope) for p in node.parts)
-    labels = node.labels
+    labels, span = node.labels, node.span
 
     def run(e: Frame) -> Any:
-        return joined([text_of(part(e), label) for part, label in zip(parts, labels, strict=True)])
+        values = [part(e) for part in parts]
+        shown = joined([text_of(v, label) for v, label in zip(values, labels, strict=True)])
+        for value, label in zip(values, labels, strict=True):
+            if isinstance(value, Unknown):
+                return SomeText(shown, value.derive("text", *values))
+            if not _has_text(value):
+                return SomeText(shown, Unknown(f"the text of {label}", span, foreign=True))
+        return shown
 
     return run
 
 
+def _has_text(value: Any) -> bool:
+    """Whether the text that Python makes of a value is known."""
+    if isinstance(value, (tuple, list)):
+        return all(isinstance(v, (str, int, float, bool)) for v in value)
+    return isinstance(value, (str, int, float, bool, Sym, SymText)) or value is None
+
+
 def text_of(value: Any, label: str) -> Any:
-    """A value as text, or its expression in angle brackets; a symbol stays one."""
+    """A value as text for people, or its expression in angle brackets; a symbol stays one."""
     if type(value) in (Sym, SymText):
         return value
+    if isinstance(value, SomeText):
+        return value.shown
     if isinstance(value, (str, int, float, bool)) or value is None:
         return str(value)
     if isinstance(value, EnumMember):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.reading import ir
 from mlaprobe.reading.displays import elements
 from mlaprobe.reading.machine import MAX_STEPS, Abandon, Failed, truth
-from mlaprobe.reading.places import compile_store
+from mlaprobe.reading.places import compile_loss, compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
 from mlaprobe.reading.values import IMMUTABLE, Unknown, Unordered
@@ -35,11 +35,11 @@ def _spoiler(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) 
     """Makes everything unknown that the nodes may write outside themselves."""
     names = [name for name, _, _ in _writable(unit, nodes, scope)]
     span = nodes[0].span if nodes else ir.NOWHERE
-    stores = [(compile_store(unit, ir.Name(span, n), scope)) for n in names]
+    losses = [compile_loss(unit, (name,), scope, span) for name in names]
 
     def run(e: Frame) -> Any:
-        for store in stores:
-            store(e, Unknown(reason, span))
+        for lose in losses:
+            lose(e, Unknown(reason, span))
         return None
 
     return run

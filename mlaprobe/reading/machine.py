@@ -15,7 +15,16 @@ from typing import Any
 
 from mlaprobe.reading.ir import NOWHERE, Function, Launch, Node, Span
 from mlaprobe.reading.symbols import Sym, SymbolMisuse, SymText
-from mlaprobe.reading.values import Builtin, Closure, EnumMember, Model, Record, Unknown, identity
+from mlaprobe.reading.values import (
+    Builtin,
+    Closure,
+    EnumMember,
+    Model,
+    Record,
+    Unknown,
+    identity,
+    rest_of,
+)
 
 MAX_PATHS = 64
 MAX_STEPS = 10_000
@@ -176,7 +185,10 @@ def truth(value: Any) -> Any:
         return value.compare("!=", value, 0)
     if kind is SymText:
         return True
-    if kind in (int, float, str, tuple, list, dict, set, frozenset, range):
+    if kind in (list, dict):
+        rest = rest_of(value)
+        return bool(value) if rest is None or len(value) > 1 else rest.another()
+    if kind in (int, float, str, tuple, set, frozenset, range):
         return bool(value)
     if value is None:
         return False

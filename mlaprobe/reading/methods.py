@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.operators import entry_of
-from mlaprobe.reading.values import Builtin, Unknown
+from mlaprobe.reading.machine import Abandon, truth
+from mlaprobe.reading.operators import entry_of, negate
+from mlaprobe.reading.values import Builtin, Unknown, rest_of, unknown_in
 
 NPOS = 2**64 - 1
 """``std::string::npos``."""
@@ -55,9 +56,11 @@ _TEXT: dict[str, Callable[..., Any]] = {
 }
 
 
-def method(obj: Any, name: str, span: Span) -> Any:
+def method(obj: Any, name: str, span: Span, *, python: bool) -> Any:
     """A method of a plain value, as something that can be called."""
     if isinstance(obj, str):
+        if name == "find" and python:
+            return _safe(name, obj, str.find, span)
         if name == "find":
             return Builtin("find", lambda run, a, k, s: _text_find(obj, a, s))
         function = _TEXT.get(name)
@@ -66,8 +69,10 @@ def method(obj: Any, name: str, span: Span) -> Any:
         return _dict_method(obj, name, span)
     if isinstance(obj, (list, tuple)):
         return _sequence_method(obj, name, span)
-    if isinstance(obj, (set, frozenset)) and name in ("union", "issubset", "intersection"):
-        return _safe(name, obj, getattr(frozenset, name), span)
+    if isinstance(obj, (set, frozenset)):
+        if name in ("union", "issubset", "intersection"):
+            return _safe(name, obj, getattr(frozenset, name), span)
+        return _mutation(obj, name, span)
     if isinstance(obj, int) and name == "bit_length":
         return _safe(name, obj, int.bit_length, span)
     return _missing(obj, name, span)
@@ -90,8 +95,9 @@ def _first_unknown(args: tuple[Any, ...], name: str, span: Span) -> Unknown:
 
 def _safe(name: str, obj: Any, function: Callable[..., Any], span: Span) -> Builtin:
     def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
-        if any(isinstance(a, Unknown) for a in args) or kwargs:
-            return _first_unknown(args, name, where)
+        unknown = unknown_in((obj, args))
+        if unknown is not None or kwargs:
+            return _first_unknown((unknown, *args), name, where)
         try:
             return function(obj, *args)
         except Exception as error:
@@ -112,6 +118,9 @@ def _dict_method(obj: dict[Any, Any], name: str, span: Span) -> Any:
             return found if isinstance(found, Unknown) else (args[1] if len(args) > 1 else None)
 
         return Builtin("get", get)
+    rest = rest_of(obj)
+    if name in ("keys", "values", "items") and rest is not None:
+        return Builtin(name, lambda run, a, k, s: rest.another())
     if name in ("keys", "values", "items"):
         parts = {"keys": tuple(obj), "values": tuple(obj.values()), "items": tuple(obj.items())}
         return Builtin(name, lambda run, a, k, s: parts[name])
@@ -119,10 +128,11 @@ def _dict_method(obj: dict[Any, Any], name: str, span: Span) -> Any:
 
 
 def _sequence_method(obj: Any, name: str, span: Span) -> Any:
+    rest = rest_of(obj)
     if name in ("size", "length"):
-        return Builtin(name, lambda run, a, k, s: len(obj))
+        return Builtin(name, lambda run, a, k, s: len(obj) if rest is None else rest.another())
     if name == "empty":
-        return Builtin(name, lambda run, a, k, s: not obj)
+        return Builtin(name, lambda run, a, k, s: negate(truth(obj)))
     if name in ("append", "push_back", "emplace_back") and isinstance(obj, list):
 
         def append(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
@@ -136,6 +146,14 @@ def _sequence_method(obj: Any, name: str, span: Span) -> Any:
     return _mutation(obj, name, span)
 
 
+_KEEPS_LENGTH = {"data", "begin", "end", "cbegin", "cend", "rbegin", "rend", "front", "back", "at"}
+_KEEPS_LENGTH |= {"reserve", "capacity", "shrink_to_fit", "sort", "reverse", "copy"}
+"""Methods of a list or vector that may change its elements and not how many there are."""
+_ASKS = {"cbegin", "cend", "at", "front", "back", "max_size"}
+_ASKS |= {"difference", "symmetric_difference", "issuperset", "isdisjoint", "copy"}
+"""Methods that do not change what cannot be made unknown in place: a tuple or a set."""
+
+
 def _mutation(obj: Any, name: str, span: Span) -> Any:
     """A method that is not modelled may change the container: its contents become unknown."""
 
@@ -144,7 +162,12 @@ def _mutation(obj: Any, name: str, span: Span) -> Any:
 
         run.effects += 1
         reason = f"{type(obj).__name__}.{name} is not modelled"
-        spoil(obj, reason, where)
+        if isinstance(obj, list) and name in _KEEPS_LENGTH and rest_of(obj) is None:
+            obj[:] = [Unknown(reason, where) for _ in obj]
+        elif isinstance(obj, (list, dict)):
+            spoil(obj, reason, where)
+        elif name not in _ASKS:
+            raise Abandon(reason, where)
         return Unknown(reason, where)
 
     return Builtin(name, call)

@@ -9,7 +9,7 @@ from typing import Any
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.symbols import Condition, Sym, plain
-from mlaprobe.reading.values import EnumMember, Model, Unknown
+from mlaprobe.reading.values import EnumMember, Model, Unknown, rest_of, unknown_in
 
 INT_MAX = 2**31 - 1
 LONGEST = 100_000
@@ -120,13 +120,17 @@ def _arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> An
     left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return _compute(op, left, right, span, unsigned)
+    rest = next((r for r in (rest_of(left), rest_of(right)) if r is not None), None)
+    if rest is not None:
+        return rest.another()
     if op == "+" and type(left) is type(right) and isinstance(left, (str, tuple, list)):
         return left + right if len(left) + len(right) <= LONGEST else _too_long(span)
     if op == "*" and isinstance(left, (str, tuple, list)) and type(right) is int:
         return left * right if len(left) * right <= LONGEST else _too_long(span)
     if op == "%" and isinstance(left, str):
         return Unknown("text formatted with %", span)
-    if op in ("|", "&", "-") and isinstance(left, (set, frozenset)):
+    sets = (set, frozenset)
+    if op in ("|", "&", "-") and isinstance(left, sets) and isinstance(right, sets):
         return ARITHMETIC[op](left, right)
     return Unknown(f"{op} of {_kind(left)} and {_kind(right)}", span)
 
@@ -158,6 +162,8 @@ def _compute(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
         return Unknown("a power too large to compute", span)
     try:
         result = ARITHMETIC[op](left, right)
+    except ZeroDivisionError as error:  # zero to a negative power
+        raise Failed("exception", "ZeroDivisionError", str(error), span) from None
     except (TypeError, ValueError, OverflowError) as error:
         return Unknown(str(error), span)
     if unsigned and isinstance(result, int) and not 0 <= result < 1 << unsigned:
@@ -192,6 +198,9 @@ def compare(op: str, left: Any, right: Any, span: Span) -> Any:
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return COMPARE[op](left, right)
     if type(left) is type(right) and isinstance(left, (str, tuple, list, set, frozenset)):
+        unknown = unknown_in((left, right))
+        if unknown is not None:
+            return unknown.another()
         try:
             return COMPARE[op](left, right)
         except TypeError:
@@ -256,9 +265,14 @@ def equals(left: Any, right: Any, span: Span) -> Any:
     left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return left == right
+    rest = next((r for r in (rest_of(left), rest_of(right)) if r is not None), None)
+    if rest is not None:
+        return rest.another()
     if isinstance(left, SEQUENCES) and type(left) is type(right):
         return _equal_sequences(left, right, span)
-    if type(left) is type(right) and isinstance(left, (str, dict, set, frozenset, range)):
+    if isinstance(left, dict) and isinstance(right, dict):
+        return _equal_mappings(left, right, span)
+    if type(left) is type(right) and isinstance(left, (str, set, frozenset, range)):
         return left == right
     return Unknown(f"{_kind(left)} == {_kind(right)}", span)
 
@@ -299,6 +313,15 @@ def _equal_sequences(left: Any, right: Any, span: Span) -> Any:
     return True if unknown is None else unknown
 
 
+def _equal_mappings(left: dict[Any, Any], right: dict[Any, Any], span: Span) -> Any:
+    keys = unknown_in((*left, *right))
+    if keys is not None:
+        return keys.another()
+    if left.keys() != right.keys():
+        return False
+    return _equal_sequences(tuple(left.values()), tuple(right[k] for k in left), span)
+
+
 def _same(left: Any, right: Any, span: Span) -> Any:
     """Python's ``is``: only for singletons and models, where it is what ``==`` says."""
     if isinstance(left, Unknown) or isinstance(right, Unknown):
@@ -329,10 +352,12 @@ def contains(container: Any, item: Any, span: Span) -> Any:
         stated = membership(container, item)
         if stated is not None:
             return stated.ask() if type(stated) is Condition else stated
+    if isinstance(container, (dict, set, frozenset)) and isinstance(item, (list, dict)):
+        return Unknown(f"a {_kind(item)} is nothing that can be looked up", span)
     if isinstance(container, dict):
         container = tuple(container)
     elif isinstance(container, Model):
-        elements = container.iterate()
+        elements = container.members()
         if elements is None:
             return Unknown("the elements of a container are not known", span)
         container = tuple(elements)

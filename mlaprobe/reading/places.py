@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.calls import Braced
+from mlaprobe.reading.calls import Braced, spoil
 from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.ir import CType, Node
 from mlaprobe.reading.machine import Abandon, Failed
@@ -22,8 +22,11 @@ from mlaprobe.reading.values import (
     Pointer,
     Record,
     Ref,
+    Rest,
     StructType,
     Unknown,
+    rest_of,
+    unknown_in,
 )
 
 if TYPE_CHECKING:
@@ -73,6 +76,29 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
             raise Abandon("a pointer that is written through is not known", span)
 
     return through
+
+
+def compile_loss(
+    unit: Unit, names: Iterable[str], scope: Scope, span: ir.Span
+) -> Callable[[Frame, Unknown], None]:
+    """Makes variables unknown, and what others see of the objects that they hold."""
+    losses = []
+    for name in names:
+        found = scope.find(name)
+        if found is not None:
+            losses.append((found[0], found[1], compile_store(unit, ir.Name(span, name), scope)))
+
+    def lose(e: Frame, why: Unknown) -> None:
+        for depth, slot, store in losses:
+            frame = e
+            for _ in range(depth):
+                frame = frame["^"]
+            held = frame.get(slot)
+            if isinstance(held, (list, dict)):
+                spoil(held, why.reason, why.span)
+            store(e, why)
+
+    return lose
 
 
 def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
@@ -215,7 +241,9 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     def store(e: Frame, v: Any) -> None:
         owner, at = obj(e), plain(key(e))
         machine.run.effects += 1
-        if (isinstance(owner, dict) and not isinstance(at, Unknown)) or (
+        if isinstance(owner, list) and rest_of(owner) is not None:
+            return
+        if (isinstance(owner, dict) and unknown_in(at) is None) or (
             isinstance(owner, list) and type(at) is int and -len(owner) <= at < len(owner)
         ):
             owner[at] = v
@@ -228,13 +256,23 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
                     v if known and i == at else o if known else lost for i, o in enumerate(owner)
                 ),
             )
+        elif isinstance(owner, str) and whole is not None:
+            whole(e, Unknown("a character was written", span))
         elif isinstance(owner, list):
             owner[:] = [Unknown("an element at an unknown place was written", span) for _ in owner]
         elif isinstance(owner, dict):
-            for known in owner:
-                owner[known] = Unknown("an element at an unknown place was written", span)
+            _written_somewhere(owner, span)
 
     return store
+
+
+def _written_somewhere(mapping: dict[Any, Any], span: ir.Span) -> None:
+    """A dict was written under a key that is not known: an old one, or a new one."""
+    lost = Unknown("an element at an unknown place was written", span)
+    keys = [key for key in mapping if type(key) is not Rest]
+    mapping.clear()
+    mapping[Rest(lost.reason, span)] = lost
+    mapping.update(dict.fromkeys(keys, lost))
 
 
 def _store_sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
@@ -264,7 +302,7 @@ def _store_sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
 
 def _elements(value: Any) -> tuple[Any, ...] | None:
     if isinstance(value, (tuple, list, range)):
-        return tuple(value)
+        return tuple(value) if rest_of(value) is None else None
     if isinstance(value, Record):
         return tuple(value.fields.values())
     if isinstance(value, Model):
@@ -293,7 +331,8 @@ def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref
 
         def element(e: Frame) -> Ref | None:
             owner, at = obj(e), key(e)
-            inside = type(at) is int and isinstance(owner, list) and 0 <= at < len(owner)
+            known = isinstance(owner, list) and rest_of(owner) is None
+            inside = known and type(at) is int and 0 <= at < len(owner)
             return Ref(owner, at) if inside else None
 
         return element

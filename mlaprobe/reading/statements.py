@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import boolean, declarations, ir, loops
+from mlaprobe.reading.calls import spoil
 from mlaprobe.reading.displays import text_of
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.operators import binary, equals
-from mlaprobe.reading.places import compile_store
+from mlaprobe.reading.places import compile_loss, compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
 from mlaprobe.reading.symbols import joined
@@ -84,7 +85,17 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Exec:
     old, op, store = compile_expression(unit, node.targets[0], scope), node.op, stores[0]
 
     def update(e: Frame) -> Any:
-        store(e, binary(op, old(e), value(e), span))
+        before, after = old(e), value(e)
+        result = binary(op, before, after, span)
+        if isinstance(before, list) and unit.lang == "py":
+            # a list is changed where it is, under all its names
+            machine.run.effects += 1
+            if isinstance(result, list):
+                before[:] = result
+                result = before
+            else:
+                spoil(before, "added to a list", span)
+        store(e, result)
         return None
 
     return update
@@ -334,17 +345,11 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
 
 
 def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Exec:
-    stores = [
-        compile_store(unit, ir.Name(node.span, n), scope)
-        for n in node.writes
-        if scope.find(n) is not None
-    ]
+    lose = compile_loss(unit, node.writes, scope, node.span)
     reason, span, exits, machine = node.reason, node.span, node.exits, unit.machine
 
     def run(e: Frame) -> Any:
-        unknown = Unknown(reason, span)
-        for store in stores:
-            store(e, unknown)
+        lose(e, Unknown(reason, span))
         if exits and machine.run.decide(Unknown(reason, span, key=("exits", span))):
             raise Abandon(reason, span)
         return None

@@ -68,6 +68,10 @@ class Unknown:
             reason, span, key=(op, *keys), free=free, depth=depth + 1, foreign=self.foreign
         )
 
+    def another(self) -> Unknown:
+        """An unknown for the same reason, and equal to no other."""
+        return Unknown(self.reason, self.span, free=self.free, foreign=self.foreign)
+
     def __bool__(self) -> bool:
         raise TypeError(f"an unknown value was used as a truth value: {self.reason}")
 
@@ -93,6 +97,49 @@ class Something(Unknown):
     __slots__ = ()
 
     present = True
+
+
+class SomeText(Something):
+    """A text of which parts are not known; for people it is ``shown`` (a text or a ``SymText``)."""
+
+    __slots__ = ("shown",)
+
+    def __init__(self, shown: Any, why: Unknown) -> None:
+        super().__init__(
+            why.reason,
+            why.span,
+            key=("text", why.key),
+            free=why.free,
+            depth=why.depth,
+            foreign=why.foreign,
+        )
+        self.shown = shown
+
+
+class Rest(Unknown):
+    """Stands first in a list or a dict for elements that nobody knows: none, one or many."""
+
+    __slots__ = ()
+
+
+def rest_of(value: Any) -> Rest | None:
+    """Why it is not known what a list or a dict holds besides, where that is so."""
+    if isinstance(value, (list, dict)) and value:
+        first = value[0] if isinstance(value, list) else next(iter(value))
+        return first if type(first) is Rest else None
+    return None
+
+
+def unknown_in(value: Any) -> Unknown | None:
+    """The first unknown in a value, at any depth."""
+    if isinstance(value, Unknown):
+        return value
+    parts: Any = ()
+    if isinstance(value, (tuple, list, set, frozenset)):
+        parts = value
+    elif isinstance(value, dict):
+        parts = (*value.keys(), *value.values())
+    return next((u for u in map(unknown_in, parts) if u is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +281,9 @@ class Model:
 
     __slots__ = ()
 
+    by_reference = False
+    """Whether a call of it may write the variables that are its arguments."""
+
     def get(self, name: str, span: Span) -> Any:
         """The value of an attribute."""
         return Unknown(f"attribute {name} is not modelled", span)
@@ -250,6 +300,10 @@ class Model:
         """The elements, or ``None`` where they are not known."""
         return None
 
+    def members(self) -> Iterator[Any] | None:
+        """What membership is asked of; by default the elements."""
+        return self.iterate()
+
     def equals(self, other: Any) -> bool | None:
         """Whether this equals another value; ``None`` where that is not known."""
         return True if other is self else None
@@ -258,6 +312,18 @@ class Model:
     def identity(self) -> Hashable | None:
         """A hashable that stands for this value, or ``None`` where it has no fixed one."""
         return None
+
+
+class LooseSet(Model):
+    """A set of which it is not known whether some of its elements are the same."""
+
+    __slots__ = ("elements",)
+
+    def __init__(self, elements: tuple[Any, ...]) -> None:
+        self.elements = elements
+
+    def members(self) -> Iterator[Any] | None:
+        return iter(self.elements)
 
 
 class SettingsBase(Model):

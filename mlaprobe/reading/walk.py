@@ -108,11 +108,13 @@ _WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
 
 def _library(callee: Node) -> bool:
     """Whether a function takes what it is given by value or as a constant."""
-    return isinstance(callee, ir.Name) and callee.id in _READING
+    return isinstance(callee, ir.Name) and callee.id in READING
 
 
-_READING = {f"std::{n}" for n in ("min", "max", "abs", "size", "to_string", "move", "get", "ceil")}
-_READING |= {"min", "max", "abs", "strcmp", "std::strcmp", "getenv", "std::getenv", "std::atoi"}
+_BY_VALUE = """min max abs size to_string move get ceil floor round pow sqrt log log2 exp gcd lcm
+strlen isnan stoi string string_view vector optional make_pair make_tuple forward"""
+READING = {f"std::{name}" for name in _BY_VALUE.split()}
+READING |= {"min", "max", "abs", "strcmp", "std::strcmp", "getenv", "std::getenv", "std::atoi"}
 
 
 def _arguments(node: ir.Call) -> Iterator[str]:

@@ -10,7 +10,8 @@ from typing import Any
 from mlaprobe.reading.cppbuiltins import builtins, check, message_of
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed, Outcome, Run, memo_key
-from mlaprobe.reading.values import Builtin, EnumMember, Model, Unknown
+from mlaprobe.reading.values import Builtin, EnumMember, Model, Ref, Unknown
+from mlaprobe.reading.walk import READING
 from mlaprobe.stages.tensors import named_dtypes
 
 COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
@@ -31,13 +32,19 @@ class Foreign(Model):
     def identity(self) -> Hashable:
         return ("foreign", self.name)
 
+    @property
+    def by_reference(self) -> bool:  # type: ignore[override]
+        """Functions of the C++ library may write what they are given."""
+        return self.name.startswith("std::") and self.name not in READING
+
     def get(self, name: str, span: Span) -> Any:
         return self._at_run_time(f"{self.name}.{name}", span, ("foreign", self.name, name))
 
     def call(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         from mlaprobe.reading.calls import spoil
 
-        for value in args:
+        given, args = args, tuple(a.load() if type(a) is Ref else a for a in args)
+        for value in given:
             spoil(value, f"{self.name} may have written it", span)
         if self.succeeds and not self.name.endswith("_t"):
             return SUCCESS

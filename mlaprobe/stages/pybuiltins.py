@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from mlaprobe.reading.displays import elements
+from mlaprobe.reading import symbols
+from mlaprobe.reading.displays import as_mapping, as_set, elements
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed, truth
 from mlaprobe.reading.operators import binary, compare
 from mlaprobe.reading.pystdlib import plain
 from mlaprobe.reading.symbols import Sym, SymText
-from mlaprobe.reading.values import Builtin, Model, Something, Unknown
+from mlaprobe.reading.values import Builtin, Model, SomeText, Something, Unknown
 from mlaprobe.stages.tensors import DtypeToken, Tensor
 
 Call = Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
@@ -56,9 +57,31 @@ def _str(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) ->
     value = args[0] if args else ""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return str(value)
+    if isinstance(value, SomeText):
+        return value
     if type(value) in (Sym, SymText):
         return SymText((value,)) if type(value) is Sym else value
     return Unknown("the text of this value", span)
+
+
+def _format(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if len(args) < 2 or args[1] == "":
+        return _str(run, args[:1], {}, span)
+    value, spec = symbols.plain(args[0]), args[1]
+    if not isinstance(value, (str, int, float)) or not isinstance(spec, str):
+        return Unknown("the text of this value", span, foreign=True)
+    try:
+        return format(value, spec)
+    except ValueError as error:
+        raise Failed("exception", "ValueError", str(error), span) from None
+
+
+def _dict(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    values = elements(args[0], span) if args else []
+    if isinstance(values, Unknown):
+        return values
+    given = args[0] if args and isinstance(args[0], dict) else as_mapping(values, span)
+    return given if isinstance(given, Unknown) else {**given, **kwargs}
 
 
 def _repr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
@@ -111,10 +134,7 @@ def _sequence(kind: type) -> Call:
         values = elements(args[0], span) if args else []
         if isinstance(values, Unknown):
             return values
-        try:
-            return kind(values)
-        except TypeError:
-            return tuple(values)
+        return as_set(values, span) if kind is frozenset else kind(values)
 
     return call
 
@@ -269,7 +289,7 @@ def python_externals() -> dict[str, Any]:
         "int": _int,
         "bool": _bool,
         "str": _str,
-        "format": _str,
+        "format": _format,
         "repr": _repr,
         "ascii": _repr,
         "min": _extreme("min", "<"),
@@ -294,8 +314,7 @@ def python_externals() -> dict[str, Any]:
         values[f"builtins.{name}"] = replace(values[f"builtins.{name}"], symbolic=True)
     for function in (abs, round, float, divmod, bin, hex, oct, ord, chr):
         values[f"builtins.{function.__name__}"] = plain(function.__name__, function)
-    for name in ("dict",):
-        values[f"builtins.{name}"] = Builtin(name, lambda run, a, k, s: dict(k))
+    values["builtins.dict"] = Builtin("dict", _dict, symbolic=True)
     for name in ("empty", "zeros", "ones", "full"):
         values[f"torch.{name}"] = Builtin(f"torch.{name}", _new_tensor(name), symbolic=True)
     for name in ("empty_like", "zeros_like", "ones_like", "full_like"):
