@@ -6,8 +6,8 @@ planner folded is what the dispatcher must have folded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from mlaprobe import errata
@@ -25,6 +25,7 @@ from mlaprobe.shape import (
 )
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.stages.base import Absent
+from mlaprobe.stages.calls import PathCall
 from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.dispatcher import Dispatcher
 from mlaprobe.stages.gluon import Gluon, GluonQuestion
@@ -226,7 +227,13 @@ class Capability:
         if self.host is None:
             return absent("host", self._missing["host"])
         assert isinstance(launch.call, Dispatched)
-        return self.host.called(shape.arch, shape.env, launch.call.given, launch.entry)
+        called = partial(self.host.called, shape.arch, shape.env, entry=launch.entry)
+
+        def ask(call: PathCall, decided: Mapping[Hashable, int]) -> StageOutcome:
+            self.world.forget_leaf()
+            return called(call.given, decided=decided)
+
+        return launch.call.calls.settled(ask)
 
     def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""

@@ -92,6 +92,8 @@ class Outcome:
     observations: tuple[tuple[str, Any], ...] = ()
     frame: Mapping[str, Any] = field(default_factory=dict)
     decisions: tuple[tuple[Unknown, int], ...] = ()
+    decided: Mapping[Hashable, int] = field(default_factory=dict)
+    """The side that was taken of each branch on an unknown, by the unknown's key."""
     trace: Iterable[tuple[Node, Any]] = ()
 
     @property
@@ -112,6 +114,7 @@ class Run:
         cache: dict[Any, Any] | None = None,
         script: tuple[int, ...] = (),
         facts: Mapping[str, Any] | None = None,
+        decided: Mapping[Hashable, int] | None = None,
         trace: bool = False,
     ) -> None:
         self.machine = machine
@@ -121,7 +124,7 @@ class Run:
         self.facts = facts if facts is not None else {}
         self.script = script
         self.taken: list[tuple[int, int, Unknown]] = []
-        self.decisions: dict[Hashable, int] = {}
+        self.decisions: dict[Hashable, int] = dict(decided or {})
         self.events: list[Event] = []
         self.observations: list[tuple[str, Any]] = []
         """What models noticed, such as a looked-up key; remembered with a memoised call."""
@@ -313,6 +316,7 @@ class Machine:
         outcome.observations = tuple(run.observations)
         outcome.frame = run.frame
         outcome.decisions = tuple((u, c) for c, _, u in run.taken)
+        outcome.decided = run.decisions
         if run.trace is not None:
             outcome.trace = tuple(run.trace)
         return outcome

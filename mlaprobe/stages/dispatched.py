@@ -15,6 +15,7 @@ from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import DecodeShape, Failure, StageOutcome, altered
 from mlaprobe.stages.base import how_failed, place_evidence, why_unknown
 from mlaprobe.stages.batches import batch_condition
+from mlaprobe.stages.calls import Calls, path_call
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
@@ -33,7 +34,9 @@ class Dispatched:
 
     outcome: StageOutcome
     given: Deferred = field(default=Deferred(()), compare=False)
-    """Arguments of the entry point, as ``args`` has them."""
+    """Arguments of the entry point, as ``args`` has them, on the first path to this answer."""
+    calls: Calls = field(default=Calls(), compare=False)
+    """The calls of the entry point on all paths to this answer."""
     entry: str | None = None
     """The entry point's own name."""
     missing: bool = False
@@ -62,7 +65,10 @@ class Dispatched:
         """The arguments as far as two calls can be compared by them: plain values, and of what
         else there is its kind. What a tensor holds is not known, and in no two calls the same."""
         plain = (bool, int, float, str, type(None))
-        return tuple(arg if isinstance(arg, plain) else type(arg) for arg in self.args)
+        return tuple(
+            tuple(arg if isinstance(arg, plain) else type(arg) for arg in call.given.get())
+            for call in self.calls.apart
+        )
 
 
 class Reader:
@@ -88,7 +94,9 @@ class Reader:
             notes=(*note, *assumptions(path)),
             evidence=self._proof(path, asked["heads"], answer.outcome.final_heads),
         )
-        return altered(answer, outcome=outcome)
+        pairs = zip(outcomes, answers, strict=True)
+        calls = [path_call(o, a.given) for o, a in pairs if a is answer or same(a, answer)]
+        return altered(answer, outcome=outcome, calls=Calls.of(calls))
 
     def _proof(self, picked: Outcome, heads: Any, launched: Any) -> Proof:
         choices = _choices(picked)

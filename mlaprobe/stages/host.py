@@ -28,8 +28,10 @@ from mlaprobe.stages.evidence import Proof, Trace, evidence
 from mlaprobe.stages.hostcall import STAGE, HostQuestion, family, inputs_of, values_of
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.kernels import AsmKernel, Tables, kernel_externals
-from mlaprobe.stages.lifting import Lifted, lifted
+from mlaprobe.stages.lifting import Lifted, Sides, lifted
 from mlaprobe.stages.world import World
+
+_NO_SIDES = Sides({}, None)
 
 
 class Host:
@@ -91,9 +93,11 @@ class Host:
         env: tuple[tuple[str, str], ...],
         given: Deferred,
         entry: str | None = None,
+        decided: Mapping[Hashable, int] | None = None,
     ) -> StageOutcome:
         """What the host answers to the dispatcher's own call: its arguments by position. ``entry``
-        is the function that is called, by default the one of this stage."""
+        is the function that is called, by default the one of this stage; ``decided`` what the
+        dispatcher's path knows of unknown values."""
         function = None if self.problem is not None else self._function
         if entry is not None and (function is None or function.function.name != entry):
             function = self.world.cpp_function(entry, self.world.names.places(STAGE))
@@ -106,10 +110,12 @@ class Host:
         params = function.function.params
         name = function.function.name
         call, numbers = lifted(given, name, lambda args: _complete(args, params))
-        key = (arch, env, name, call.key, numbers)
+        sides = call.sides(decided) if decided else _NO_SIDES
+        key = (arch, env, name, call.key, sides.key, numbers)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._decide((arch, env), call, numbers, function)
+            known = self._decide((arch, env), call, sides, numbers, function)
+            self._known[key] = known
         return known
 
     def _unreadable(self, problem: Unreadable) -> StageOutcome:
@@ -127,6 +133,7 @@ class Host:
         self,
         context: tuple[str, tuple[tuple[str, str], ...]],
         call: Lifted,
+        sides: Sides,
         numbers: tuple[int, ...],
         function: Closure,
     ) -> StageOutcome:
@@ -136,8 +143,9 @@ class Host:
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return run.machine.call(run, function, call.args(symbols), {}, ir.NOWHERE)
 
-        key = (STAGE, function.function.name, call.key)
-        return self._solve(key, dict(zip(call.names, numbers, strict=True)), start, context)
+        key = (STAGE, function.function.name, call.key, sides.key)
+        inputs = dict(zip(call.names, numbers, strict=True))
+        return self._solve(key, inputs, start, context, sides.known)
 
     def _solve(
         self,
@@ -145,12 +153,14 @@ class Host:
         inputs: Mapping[str, int],
         start: Callable[[Run, Mapping[str, Any]], Any],
         context: tuple[str, tuple[tuple[str, str], ...]],
+        decided: Mapping[Hashable, int] | None = None,
     ) -> StageOutcome:
         """The answer, through what is known of other numbers."""
-        arch = context[0]
-        return self.world.solve(
-            key, inputs, start, context, lambda outcomes, asked: self._judge(arch, outcomes)
-        )
+
+        def read(outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
+            return self._judge(context[0], outcomes)
+
+        return self.world.solve(key, inputs, start, context, read, decided=decided)
 
     def _judge(self, arch: str, outcomes: tuple[Outcome, ...]) -> StageOutcome:
         answers = [self._read(arch, o) for o in outcomes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import Record, Unknown, identity
@@ -56,10 +56,11 @@ class Lifted:
 
     __slots__ = ("_numbers", "_shapes", "_unknowns", "key", "names")
 
-    def __init__(self, args: tuple[Any, ...]) -> None:
+    def __init__(self, args: tuple[Any, ...], *, told: bool = True) -> None:
+        """Without ``told`` it makes no difference why a value is unknown."""
         self._numbers: list[Any] = []
         self._shapes = tuple(self._lift(a) for a in args)
-        self._unknowns = Unknowns()
+        self._unknowns = Unknowns(told=told)
         self.key: Hashable = Hashed(tuple(self._key(s) for s in self._shapes))
         """What two calls share that differ in numbers only."""
         self.names = tuple(f"n{number}" for number in range(len(self._numbers)))
@@ -69,6 +70,13 @@ class Lifted:
     def numbers(self) -> tuple[Any, ...]:
         """Every number, or a symbol for it."""
         return tuple(self._numbers)
+
+    def sides(self, decided: Mapping[Hashable, int]) -> Sides:
+        """What is known of the unknown arguments where these sides were taken of branches on
+        unknown values."""
+        known = {key: side for key, side in decided.items() if self._unknowns.about(key)}
+        told = ((self._unknowns.placed(key), side) for key, side in known.items())
+        return Sides(known, frozenset(told))
 
     def _lift(self, value: Any) -> Any:
         if is_whole(value):
@@ -107,27 +115,57 @@ class Lifted:
         return tuple(fill(s) for s in self._shapes)
 
 
+class Sides(NamedTuple):
+    """Sides that were taken of branches on unknown values."""
+
+    known: Mapping[Hashable, int]
+    """By the keys of the values."""
+    key: Hashable
+    """What two calls share that know the same of their arguments."""
+
+
 class Unknowns:
     """Tells unknown values apart by where they first occur: two calls whose unknowns are equal in
     the same places, for the same reasons, are one question."""
 
-    __slots__ = ("_places",)
+    __slots__ = ("_places", "_seen", "_told")
 
-    def __init__(self) -> None:
+    def __init__(self, *, told: bool = True) -> None:
+        self._told = told
         self._places: dict[Hashable, int] = {}
+        self._seen: set[Hashable] = set()
 
     def key(self, value: Unknown) -> Hashable:
         """What stands for an unknown value in this call."""
         kind = type(value).__name__
-        told = (value.reason, value.span, value.free, value.foreign)
-        return ("unknown", kind, self._placed(value.key), told)
+        why = (value.reason, value.span) if self._told else ()
+        self._seen.add(value.key)
+        return ("unknown", kind, self.placed(value.key), (*why, value.free, value.foreign))
 
-    def _placed(self, key: Hashable) -> Hashable:
+    def about(self, key: Hashable) -> bool:
+        """Whether a formula speaks of an unknown value that was seen, and of none that is like no
+        other and was not."""
+        if key in self._seen:
+            return True
+        if type(key) is not tuple or (len(key) == 2 and key[0] == "?"):
+            return False
+        parts = [part for part in key if type(part) is tuple]
+        return not any(map(self._strange, parts)) and any(map(self.about, parts))
+
+    def _strange(self, key: Hashable) -> bool:
+        if type(key) is not tuple:
+            return False
+        if len(key) == 2 and key[0] == "?":
+            return key[1] not in self._places
+        return any(map(self._strange, key))
+
+    def placed(self, key: Hashable) -> Hashable:
+        """A formula with the places of unknown values for themselves."""
         if type(key) is not tuple:
             return key
         if len(key) == 2 and key[0] == "?":  # one that is like no other
             return ("?", self._places.setdefault(key[1], len(self._places)))
-        return tuple(self._placed(part) for part in key)
+        return tuple(self.placed(part) for part in key)
 
 
 class Hashed:

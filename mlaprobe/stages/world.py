@@ -187,10 +187,12 @@ class World:
         trace: bool = False,
         limit: int = 64,
         facts: dict[str, Any] | None = None,
+        decided: Mapping[Hashable, int] | None = None,
         on_entry: Callable[..., Any] | None = None,
         enough: Callable[[Outcome], bool] = lambda outcome: False,
     ) -> tuple[Outcome, ...]:
-        """Every path of ``start`` on an arch, with an environment."""
+        """Every path of ``start`` on an arch, with an environment. ``decided`` is what is known of
+        branches on unknown values before (see ``Outcome``)."""
         arch, env = context
         cache = self._caches.setdefault(context, {})
         known = {"arch": arch, **(facts or {})}
@@ -204,6 +206,7 @@ class World:
                 cache=cache,
                 script=script,
                 facts=known,
+                decided=decided,
                 trace=trace,
             )
             run.on_entry = on_entry or self.bindings.called

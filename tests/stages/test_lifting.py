@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from mlaprobe.reading.values import Something, Unknown
 from mlaprobe.stages.lifting import Lifted
 from mlaprobe.stages.tensors import DtypeToken, Tensor
@@ -50,3 +52,32 @@ def test_a_value_that_nothing_stands_for_is_like_itself_only() -> None:
     value = {"a": [1]}
     assert Lifted((value,)).key == Lifted((value,)).key
     assert Lifted((value,)).key != Lifted(({"a": [1]},)).key
+
+
+def _decided(value: Unknown, number: int, side: int) -> dict[Hashable, int]:
+    return {value.derive("==", value, number).key: side}
+
+
+def test_what_is_known_of_an_argument_tells_calls_apart() -> None:
+    same, other = _unknown(), _unknown()
+    one, two = Lifted((same,)), Lifted((other,))
+    sides = one.sides(_decided(same, 1, 0))
+    assert sides.known == _decided(same, 1, 0)
+    assert sides.key == two.sides(_decided(other, 1, 0)).key
+    assert sides.key != two.sides(_decided(other, 1, 1)).key
+    assert sides.key != two.sides(_decided(other, 2, 0)).key
+    assert sides.key != two.sides({}).key
+
+
+def test_what_is_known_of_other_values_is_left_out() -> None:
+    same, other = _unknown(), _unknown()
+    assert Lifted((same,)).sides(_decided(other, 1, 0)).known == {}
+    both = {same.derive("<", same, other).key: 0}
+    assert Lifted((same,)).sides(both).known == {}
+    assert Lifted((same, other)).sides(both).known == both
+
+
+def test_the_same_arguments_may_be_unknown_for_other_reasons() -> None:
+    one, two = (Lifted((_unknown(why),), told=False) for why in ("a value", "another"))
+    assert one.key == two.key
+    assert one.key != Lifted((_unknown(free="batch"),), told=False).key

@@ -1,0 +1,109 @@
+"""The calls that one question leads to, by path, and what is answered to all of them.
+
+A caller may hand over different arguments on different paths (a buffer of another dtype where there
+is one split only, say) and still do the same with the shape. What is called is then asked about
+each of them, with what the path knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.reading.machine import Outcome
+from mlaprobe.reading.symbols import Sym
+from mlaprobe.reading.values import Unknown
+from mlaprobe.shape import StageOutcome, altered
+from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.stages.lifting import Lifted
+
+NOTHING: Mapping[Hashable, int] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathCall:
+    """The call that one path makes."""
+
+    given: Deferred
+    """The arguments, by position."""
+    decided: Mapping[Hashable, int]
+    """Which side the path took of branches on unknown values, by their keys."""
+    why: Unknown | None = None
+    """An unknown value that tells this path from others."""
+
+
+def path_call(path: Outcome, given: Deferred) -> PathCall:
+    """The call of a path."""
+    why = path.decisions[-1][0] if path.decisions else None
+    return PathCall(given=given, decided=path.decided, why=why)
+
+
+Ask = Callable[[PathCall, Mapping[Hashable, int]], StageOutcome]
+"""Asks what is called about a call, with some of what its path knows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """The calls of all paths that come to one answer."""
+
+    all: tuple[PathCall, ...] = ()
+    apart: tuple[PathCall, ...] = ()
+    """Those that differ in their arguments, as far as these are known."""
+
+    @classmethod
+    def of(cls, calls: Iterable[PathCall]) -> Calls:
+        """The calls, and which of them differ."""
+        found: list[tuple[Lifted, PathCall]] = []
+        every = tuple(calls)
+        for call in every:
+            lifted = Lifted(call.given.value, told=False)
+            if not any(_alike(lifted, other) for other, _ in found):
+                found.append((lifted, call))
+        return cls(all=every, apart=tuple(call for _, call in found))
+
+    def settled(self, ask: Ask) -> StageOutcome:
+        """What is answered to every call, if that is one answer.
+
+        What the paths know is left out as long as it is not needed. The first call is asked about
+        last, so that what stands for the last question (``World.leaf``) stands for the answer.
+        """
+        answers = [ask(call, NOTHING) for call in reversed(self.apart)]
+        if not _one(answers):
+            answers = [ask(call, call.decided) for call in reversed(self.all)]
+        if _one(answers):
+            return answers[-1]
+        unknown = next((a for a in reversed(answers) if a.status == "unknown"), None)
+        message = _depends(self.all)
+        return unknown or altered(
+            answers[-1], status="unknown", kernels=(), failure=None, message=message
+        )
+
+
+def _alike(one: Lifted, other: Lifted) -> bool:
+    """Whether the arguments are the same for any inputs."""
+    if one.key != other.key:
+        return False
+    return all(map(_same_formula, one.numbers, other.numbers))
+
+
+def _same_formula(one: Any, other: Any) -> bool:
+    if type(one) is Sym and type(other) is Sym:
+        return bool(one.expr == other.expr)
+    return type(one) is type(other) and bool(one == other)
+
+
+def _one(answers: list[StageOutcome]) -> bool:
+    last = _what(answers[-1])
+    return answers[-1].status != "unknown" and all(_what(a) == last for a in answers)
+
+
+def _what(answer: StageOutcome) -> tuple[object, ...]:
+    """An answer without where it was found."""
+    return (answer.status, answer.key, answer.kernels, answer.failure, answer.message)
+
+
+def _depends(calls: tuple[PathCall, ...]) -> str:
+    why = next((call.why for call in calls if call.why is not None), None)
+    what = "something unknown" if why is None else why.reason
+    return f"what is passed depends on {what}, and the answer on what is passed"
