@@ -66,13 +66,9 @@ class Apart:
         self._arrived: SimpleQueue[Any] = SimpleQueue()
         # Always taken at once, so that neither process waits for the other to read.
         threading.Thread(target=self._receive, daemon=True).start()
-        self.ahead([("facts",)])
+        self.ahead([("source",), ("archs",)])
 
     # --- the source ------------------------------------------------------------------------------
-
-    @property
-    def _facts(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", self.ask("facts"))
 
     @property
     def source(self) -> SourceInfo:
@@ -81,17 +77,17 @@ class Apart:
         Raises:
             SourceError: it cannot be read.
         """
-        return cast("SourceInfo", self._facts["source"])
+        return cast("SourceInfo", self.ask("source"))
 
     @property
     def archs(self) -> tuple[str, ...]:
         """The archs that the source names."""
-        return cast("tuple[str, ...]", self._facts["archs"])
+        return cast("tuple[str, ...]", self.ask("archs"))
 
     @property
     def stage_status(self) -> tuple[tuple[str, str, str], ...]:
         """Stage, ``present`` or ``absent``, and what there is to say about it."""
-        return cast("tuple[tuple[str, str, str], ...]", self._facts["stage_status"])
+        return cast("tuple[tuple[str, str, str], ...]", self.ask("stage_status"))
 
     @property
     def knobs(self) -> tuple[str, ...]:
@@ -237,10 +233,10 @@ class _Server:
 
     def _one(self, name: Any, *args: Any) -> Any:
         here, answers = self._here, self._answers
-        if name == "facts":
-            return self._facts()
-        if name == "knobs":
-            return answers.knobs
+        if name == "source":
+            return self._told()
+        if name in ("archs", "knobs", "stage_status"):
+            return getattr(answers, name)
         if name == "signatures":
             from mlaprobe.facts.calls import signatures
 
@@ -252,13 +248,8 @@ class _Server:
             return here.book.replies, rows
         return getattr(here, name)(*args)
 
-    def _facts(self) -> dict[str, Any]:
-        answers, source = self._answers, self._answers.source
-        told = Told(
+    def _told(self) -> Told:
+        source = self._answers.source
+        return Told(
             label=source.label, kind=source.kind, release=source.release, commit=source.commit
         )
-        return {
-            "source": told,
-            "archs": answers.archs,
-            "stage_status": answers.stage_status,
-        }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mlaprobe.axes import OMITTED, cell_of
@@ -85,14 +85,19 @@ def compare_served(
     )
 
 
-def _begin(comparing: Comparing, served: Iterable[Serving]) -> None:
-    """Has either source asked at the same time, where they are asked in processes of their own:
-    what the resolver says first, as the rest depends on it."""
+def asked_of_served(served: Iterable[Serving]) -> list[Asked]:
+    """What a source is asked for deployments whatever it answers: what the resolver says first, as
+    the rest depends on it."""
     asked: list[Asked] = []
     for each in served:
         asked += (("pad", shape, each.grid.qlens) for shape in _padding(each))
         asked += (("reply", shape) for shape in each.shapes)
-    comparing.new.ahead(asked)
+    return asked
+
+
+def _begin(comparing: Comparing, served: Sequence[Serving]) -> None:
+    """Has either source asked at the same time, where they are asked in processes of their own."""
+    comparing.new.ahead(asked_of_served(served))
     for each in served:
         for shape in _padding(each):
             if shape.arch in comparing.old.answers.archs:

@@ -13,6 +13,7 @@ from mlaprobe.shape import Dtype, PlannerCall, Route
 if TYPE_CHECKING:
     from mlaprobe.apart import Apart
     from mlaprobe.interface import LiveAnswers
+    from mlaprobe.sides import Asked
 
 T = TypeVar("T")
 
@@ -46,11 +47,12 @@ def reading(spec: str, *, quiet: bool = False, quick: bool = False) -> LiveAnswe
 
 
 def both(
-    old: str, new: str, *, quiet: bool = False, apart: bool = False
+    old: str, new: str, *, quiet: bool = False, apart: bool = False, ahead: Iterable[Asked] = ()
 ) -> tuple[LiveAnswers, Any]:
     """Two sources that are to be compared. ``apart``: the new one may be asked in a process of
-    its own, where both have to be read."""
+    its own, where both have to be read; it begins at once with what is asked of it ``ahead``."""
     from functools import partial
+    from importlib import import_module
 
     from mlaprobe.shortcut import at_hand, quickest
 
@@ -59,11 +61,17 @@ def both(
         from mlaprobe.apart import Apart, can_be_apart
 
         if can_be_apart():
+            for name in _NEEDED_BY_BOTH:  # before there are two processes to do it
+                import_module(name)
             elsewhere = Apart(partial(quickest, new))
+            elsewhere.ahead(ahead)
             return reading(old, quiet=quiet), _awaited(elsewhere, quiet=quiet)
     return tuple(
         found or reading(spec, quiet=quiet) for found, spec in zip(kept, (old, new), strict=True)
     )  # type: ignore[return-value]
+
+
+_NEEDED_BY_BOTH = ("mlaprobe.capability", "mlaprobe.compare", "mlaprobe.resolve")
 
 
 def _awaited(elsewhere: Apart, *, quiet: bool) -> Apart:

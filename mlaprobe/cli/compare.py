@@ -49,6 +49,7 @@ def compare(
 
 def _run(given: dict[str, Any]) -> None:
     from mlaprobe.cli import common, outputs
+    from mlaprobe.comparisons import asked_of_served
     from mlaprobe.results import compared
     from mlaprobe.signatures import changed_signatures
 
@@ -56,7 +57,10 @@ def _run(given: dict[str, Any]) -> None:
     wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
     served = load_served(given)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
-    old, new = common.both(given["old"], given["new"], quiet=given["quiet"], apart=True)
+    ahead = asked_of_served(served)
+    old, new = common.both(
+        given["old"], given["new"], quiet=given["quiet"], apart=True, ahead=ahead
+    )
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     comparison = run_comparison(given, old, new, served)
     results = compared(comparison, changed_signatures(old, new))

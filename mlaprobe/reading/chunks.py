@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 _TEXT = (
@@ -104,9 +104,17 @@ class ChunkIndex:
 
     def __init__(self, code: str) -> None:
         self.code = code
-        self.chunks = split(code)
-        self._starts = [c.start for c in self.chunks]
         self._names: dict[int, set[str]] = {}
+        self._mentioning: dict[str, list[Chunk]] = {}
+
+    @cached_property
+    def chunks(self) -> list[Chunk]:
+        """Every piece, in order."""
+        return split(self.code)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [chunk.start for chunk in self.chunks]
 
     def at(self, offset: int) -> Chunk | None:
         """The piece that a position is in."""
@@ -117,8 +125,15 @@ class ChunkIndex:
         return chunk if offset < chunk.end else None
 
     def mentioning(self, name: str) -> list[Chunk]:
-        """Pieces that may define a name: of those whose text holds it, as a header of which a few
-        names are wanted defines thousands."""
+        """Pieces that may define a name."""
+        known = self._mentioning.get(name)
+        if known is None:
+            known = self._mentioning[name] = self._search(name)
+        return known
+
+    def _search(self, name: str) -> list[Chunk]:
+        """Looks at the pieces whose text holds a name, as a header of which a few names are wanted
+        defines thousands."""
         found: list[Chunk] = []
         at = self.code.find(name)
         while at >= 0:
@@ -145,6 +160,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _DEFINED = re.compile(r"([A-Za-z_]\w*)\s*(?=[(=;\[{]|:(?!:)|\Z)")
 _AFTER_KEYWORD = re.compile(r"\b(?:struct|class|union|enum|using|typedef)\s+([A-Za-z_]\w*)")
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=,)")
+_BASES = re.compile(r"(?<!:):(?!:)")
 _MACRO_CALL = re.compile(r"\b[A-Z_][A-Z0-9_]{2,}\s*\(")
 
 
@@ -155,6 +171,8 @@ def _defined(code: str, chunk: Chunk) -> set[str]:
     head = code[chunk.start : chunk.brace]
     if _MACRO_CALL.search(head):
         return set(_NAME.findall(head))
+    if chunk.brace < chunk.end and "(" not in head and _TYPE_HEAD.search(head):
+        head = _BASES.split(head, maxsplit=1)[0]  # what a class is derived from it does not define
     names = set(_DEFINED.findall(head)) | set(_AFTER_KEYWORD.findall(head))
     if "(" not in head:
         names.update(_DECLARED.findall(head))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from mlaprobe.reading.ir import Node
@@ -18,16 +19,20 @@ Fact = tuple[str, str]
 """A kind of knowledge, and the name that it is about."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Made:
     """A translated statement."""
 
     node: Any
-    """Its syntax: how tokens are parsed may depend on what stands around them."""
     asked: dict[Fact, Any]
     """What it was told about names that it does not declare itself before."""
     declared: dict[Fact, Any]
     result: Node
+
+    @cached_property
+    def shape(self) -> str:
+        """Its syntax: how tokens are parsed may depend on what stands around them."""
+        return str(self.node)
 
 
 class Memo:
@@ -72,7 +77,7 @@ class Memo:
         candidates = self._made.setdefault(key, [])
         for made in candidates:
             still = all(self._known(*fact) == value for fact, value in made.asked.items())
-            if still and str(made.node) == str(node):
+            if still and made.shape == str(node):
                 self._log += [(False, fact, value) for fact, value in made.asked.items()]
                 for (kind, name), value in made.declared.items():
                     self._declare(kind, name, value)

@@ -32,20 +32,21 @@ _MISLEADING = frozenset(("-", "+", "*", "&", "&&"))
 def without_idle_parentheses(tokens: list[Token], is_type: Callable[[str], bool]) -> list[Token]:
     """``(name) - x`` as ``name - x``: the parser would take it for a cast. Macros write so."""
     out: list[Token] = []
-    at = 0
-    while at < len(tokens):
-        end = _lone_name(tokens, at) if tokens[at].text == "(" else 0
-        opens = not out or out[-1].text in _OPENS
-        if end and opens and tokens[end + 1].text in _MISLEADING:
-            name = "".join(t.text for t in tokens[at + 1 : end])
-            if not is_type(name):
-                out.extend(t._replace(spaced=True) for t in tokens[at + 1 : at + 2])
-                out.extend(tokens[at + 2 : end])
-                at = end + 1
-                continue
-        out.append(tokens[at])
-        at += 1
-    return out
+    done = 0
+    for at in [at for at, token in enumerate(tokens) if token.text == "("]:
+        end = _lone_name(tokens, at)
+        if not end or tokens[end + 1].text not in _MISLEADING:
+            continue
+        before = tokens[at - 1] if at > done else out[-1] if out else None
+        if before is not None and before.text not in _OPENS:
+            continue
+        name = "".join(t.text for t in tokens[at + 1 : end])
+        if not is_type(name):
+            out += tokens[done:at]
+            out.append(tokens[at + 1]._replace(spaced=True))
+            out += tokens[at + 2 : end]
+            done = end + 1
+    return out + tokens[done:]
 
 
 def _lone_name(tokens: list[Token], at: int) -> int:
@@ -60,20 +61,21 @@ def _lone_name(tokens: list[Token], at: int) -> int:
 def _joined(tokens: list[Token]) -> tuple[bytes, list[int]]:
     """The text of tokens, and where each starts in it. Two that stood side by side still do:
     ``[[`` is one thing, ``[ [`` is not."""
-    parts: list[bytes] = []
+    parts: list[str] = []
     starts: list[int] = []
-    at = 0
-    file, end = "", 0
-    for token in tokens:
-        text = token.text.encode("utf-8", "replace")
-        if starts and (token.spaced or token.offset != end or token.file != file):
-            parts.append(b" ")
+    at = end = 0
+    last = ""
+    for _, text, file, offset, _, spaced in tokens:
+        if (spaced or offset != end or file != last) and parts:
+            parts.append(" ")
             at += 1
-        starts.append(at)
         parts.append(text)
-        at += len(text)
-        file, end = token.file, token.offset + len(token.text)
-    return b"".join(parts), starts
+        starts.append(at)
+        length = len(text)
+        end = offset + length
+        at += length if text.isascii() else len(text.encode("utf-8", "replace"))
+        last = file
+    return "".join(parts).encode("utf-8", "replace"), starts
 
 
 class Tree:

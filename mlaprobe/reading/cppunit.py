@@ -52,6 +52,7 @@ class CppModule:
         self._parsed: dict[tuple[int, int], list[Definition]] = {}
         self._found: dict[str, list[Definition]] = {}
         self._lines: dict[str, list[int]] = {}
+        self._places: dict[tuple[str, int], tuple[int, int]] = {}
         self.problems: list[tuple[str, Span]] = []
         """Pieces of code that were wanted and could not be read."""
 
@@ -161,9 +162,8 @@ class CppModule:
             for file in self.unit.files:
                 chunks: dict[int, Chunk] = {}
                 for spelling in spellings:
-                    if spelling in file.code:
-                        mentioning = index_of(file.code).mentioning(spelling)
-                        chunks.update((c.start, c) for c in mentioning)
+                    mentioning = index_of(file.code).mentioning(spelling)
+                    chunks.update((c.start, c) for c in mentioning)
                 for start in sorted(chunks):
                     found.extend(d for d in self._chunk(file, chunks[start]) if d.name == name)
         return found
@@ -187,6 +187,12 @@ class CppModule:
 
     def place(self, file: str, offset: int) -> tuple[int, int]:
         """Line and column of an offset, 1-based."""
+        known = self._places.get((file, offset))
+        if known is None:
+            known = self._places[file, offset] = self._place(file, offset)
+        return known
+
+    def _place(self, file: str, offset: int) -> tuple[int, int]:
         starts = self._lines.get(file)
         if starts is None:
             text = self.unit.text(file)

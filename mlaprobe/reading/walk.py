@@ -39,10 +39,15 @@ def _collect(value: object, found: list[Node]) -> None:
 
 
 def walk(nodes: Iterable[Node], *, into_functions: bool = True) -> Iterator[Node]:
-    """Every node at or below the given ones."""
+    """Every node at or below the given ones, once: what macros repeat is one node in several
+    places (see ``cppmemo``)."""
     stack = list(nodes)[::-1]
+    seen: set[int] = set()
     while stack:
         node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         yield node
         if into_functions or not isinstance(node, (ir.Function, ir.Define)):
             stack.extend(children(node))
