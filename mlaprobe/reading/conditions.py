@@ -8,6 +8,7 @@ from collections.abc import Callable
 from mlaprobe.reading.cpptokens import Token
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9']+)[uUlLzZ]*")
+_UNSIGNED = re.compile(r"[0-9a-fA-F'][lLzZ]*[uU]")
 _LEVELS: tuple[tuple[str, ...], ...] = (
     ("||",),
     ("&&",),
@@ -46,6 +47,7 @@ class Condition:
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
         self._at = 0
+        self._unsigned = any(t.kind == "number" and _UNSIGNED.search(t.text) for t in tokens)
 
     def value(self) -> int:
         """The value.
@@ -83,17 +85,22 @@ class Condition:
         while self._peek() in _LEVELS[level]:
             op = self._peek()
             self._at += 1
-            left = _apply(op, left, self._level(level + 1))
+            left = self._signed(_apply(op, left, self._level(level + 1)))
         return left
+
+    def _signed(self, value: int) -> int:
+        """A result, as long as it is the same for signed and unsigned numbers."""
+        if value < 0 and self._unsigned:
+            raise ConditionError("an unsigned number below 0")
+        return value
 
     def _unary(self) -> int:
         op = self._peek()
         if op in ("!", "-", "+", "~", "not"):
             self._at += 1
             value = self._unary()
-            return {"!": int(not value), "not": int(not value), "-": -value, "+": value}.get(
-                op, ~value
-            )
+            results = {"!": int(not value), "not": int(not value), "-": -value, "+": value}
+            return self._signed(results.get(op, ~value))
         return self._primary()
 
     def _primary(self) -> int:

@@ -21,6 +21,11 @@ def convert(value: Any, ctype: CType, span: Span) -> Any:
         return value
     if type(value) is Sym:
         return _convert_symbol(value, ctype, span)
+    if isinstance(value, tuple):
+        return tuple(convert(element, ctype, span) for element in value)
+    if isinstance(value, list):
+        value[:] = [convert(element, ctype, span) for element in value]
+        return value
     if ctype.kind == "bool":
         return truth(value)
     value = plain_number(value)
@@ -41,7 +46,8 @@ def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Any:
     if ctype.kind == "bool":
         return truth(value)
     if ctype.kind == "float":
-        return value
+        whole = type(value.value) is int
+        return value.combine("*", value, 1.0, float(value.value)) if whole else value
     if type(value.value) is not int:
         return convert(value.pin(), ctype, span)
     bits = ctype.bits

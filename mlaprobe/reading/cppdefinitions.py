@@ -169,6 +169,14 @@ class DefinitionReader:
         node = inner if ctype.kind == "other" else ir.Cast(inner.span, ctype, inner)
         return [(name_of(declarator, self.tr.tree)[0], node)]
 
+    def _narrowed(self, field: Any, ctype: CType) -> CType:
+        """The type of a bit field: of as many bits as it has."""
+        clause = next((c for c in field.children if c.type == "bitfield_clause"), None)
+        if clause is None:
+            return ctype
+        bits = self.tr.tree.source(clause).removeprefix(":").strip()
+        return replace(ctype, bits=int(bits) if bits.isdigit() else 1)
+
     def _fields(self, field: Any) -> list[tuple[str, CType, ir.Node | None]]:
         result: list[tuple[str, CType, ir.Node | None]] = []
         default = field.child_by_field_name("default_value")
@@ -181,7 +189,8 @@ class DefinitionReader:
             head = self.tr.tree.text[field.start_byte : child.start_byte].decode("utf-8", "replace")
             if name and "static" not in head.split():
                 value = expression(self.tr, default) if default is not None else None
-                result.append((name, parse_type(head, ref=ref, pointer=pointer), value))
+                ctype = parse_type(head, ref=ref, pointer=pointer)
+                result.append((name, self._narrowed(field, ctype), value))
         return result
 
     def _enum(self, node: Any, name: str = "") -> None:

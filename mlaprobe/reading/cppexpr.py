@@ -120,9 +120,9 @@ def _binary(tr: Translator, node: Any) -> Node:
     span = tr.tree.span(node)
     if op in ("&&", "||", "and", "or"):
         word = "and" if op in ("&&", "and") else "or"
-        parts: tuple[Node, ...] = (left, right)
+        parts: tuple[Node, ...] = (tr.tested(left), tr.tested(right))
         if isinstance(left, ir.Bool) and left.op == word and not _parenthesised(node):
-            parts = (*left.parts, right)
+            parts = (*left.parts, tr.tested(right))
         return ir.Bool(span, word, parts, coerce=True)
     if op in _COMPARE:
         return _comparison(tr, node, op, left, right)
@@ -154,7 +154,11 @@ def _unary(tr: Translator, node: Any) -> Node:
     word = {"!": "not", "not": "not", "-": "-", "+": "+", "~": "~"}.get(op)
     if word is None:
         return opaque(tr, node, f"the operator {op} is not followed")
-    return ir.Unary(tr.tree.span(node), word, value)
+    span, bits = tr.tree.span(node), tr.is_unsigned(value)
+    if bits and word in ("-", "~"):
+        whole = ir.Const(span, 0 if word == "-" else (1 << bits) - 1)
+        return ir.Binary(span, "-", whole, value, bits)
+    return ir.Unary(span, word, tr.tested(value) if word == "not" else value)
 
 
 def _pointer(tr: Translator, node: Any) -> Node:
@@ -193,9 +197,11 @@ def _conditional(tr: Translator, node: Any) -> Node:
     test, then, orelse = (_field(node, n) for n in ("condition", "consequence", "alternative"))
     if then is None:
         return opaque(tr, node, "a conditional without a middle")
-    return ir.Cond(
-        tr.tree.span(node), expression(tr, test), expression(tr, then), expression(tr, orelse)
-    )
+    sides = [expression(tr, then), expression(tr, orelse)]
+    if any(tr.is_float(side) for side in sides):
+        wide = CType("float", "double", 64)
+        sides = [s if tr.is_float(s) else ir.Cast(s.span, wide, s) for s in sides]
+    return ir.Cond(tr.tree.span(node), tr.tested(expression(tr, test)), sides[0], sides[1])
 
 
 def _member(tr: Translator, node: Any) -> Node:

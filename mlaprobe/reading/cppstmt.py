@@ -102,11 +102,11 @@ def _if(tr: Translator, node: Any) -> Node:
         if declared is None:
             return tr.opaque(node, "a condition that declares something")
         prefix.append(declared)
-        test: Node = ir.Name(declared.span, declared.name)
+        test: Node = tr.tested(ir.Name(declared.span, declared.name))
     elif value is not None:
-        test = expression(tr, value)
+        test = tr.tested(expression(tr, value))
     else:
-        test = expression(tr, condition)
+        test = tr.tested(expression(tr, condition))
     then = tr.body(node.child_by_field_name("consequence"))
     alternative = node.child_by_field_name("alternative")
     orelse: tuple[Node, ...] = ()
@@ -148,7 +148,7 @@ def _for(tr: Translator, node: Any) -> Node:
             parts.append(ir.ExprStmt(span, expression(tr, initial)))
     condition = node.child_by_field_name("condition")
     update = node.child_by_field_name("update")
-    test = expression(tr, condition) if condition is not None else ir.Const(span, True)
+    test = tr.tested(expression(tr, condition)) if condition is not None else ir.Const(span, True)
     step = expression(tr, update) if update is not None else None
     loop = ir.While(span, test, tr.body(node.child_by_field_name("body")), step)
     return ir.Block(span, (*parts, loop), scoped=True)
@@ -215,7 +215,7 @@ def _while(tr: Translator, node: Any) -> Node:
     value = condition.child_by_field_name("value")
     if value is not None and value.type == "declaration":
         return tr.opaque(node, "a loop condition that declares something")
-    test = expression(tr, value if value is not None else condition)
+    test = tr.tested(expression(tr, value if value is not None else condition))
     return ir.While(tr.tree.span(node), test, tr.body(node.child_by_field_name("body")))
 
 

@@ -89,6 +89,8 @@ class Translator:
             return self._unsigned(node.value)
         if isinstance(node, ir.Cond):
             return self.is_unsigned(node.then, node.orelse)
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and not node.args:
+            return 64 if node.func.name in ("size", "length", "capacity") else 0
         return self._unsigned(node.target) if isinstance(node, ir.AssignExpr) else 0
 
     def type_of(self, text: str, *, ref: bool = False, pointer: bool = False) -> CType:
@@ -107,6 +109,30 @@ class Translator:
     def declare_alias(self, name: str, text: str) -> None:
         """Remember what a type is called inside a function."""
         self._apply("alias", name, text)
+
+    def is_float(self, node: Node) -> bool:
+        """Whether an expression is certainly of a floating type."""
+        if isinstance(node, ir.Const):
+            return isinstance(node.value, float)
+        if isinstance(node, ir.Name):
+            ctype = self._asked("type", node.id)
+            return ctype is not None and ctype.kind == "float" and not ctype.pointer
+        if isinstance(node, (ir.Cast, ir.Construct)):
+            return node.type.kind == "float" and not node.type.pointer
+        if isinstance(node, ir.Binary) and node.op in ("+", "-", "*", "c/"):
+            return self.is_float(node.left) or self.is_float(node.right)
+        return isinstance(node, ir.Unary) and node.op in ("+", "-") and self.is_float(node.value)
+
+    def tested(self, node: Node) -> Node:
+        """A condition: of an optional or a C string, whether there is one."""
+        found = self._asked("type", node.id) if isinstance(node, ir.Name) else None
+        if found is None:
+            return node
+        if found.name.startswith("std::optional") and not found.pointer:
+            return ir.Call(node.span, ir.Attr(node.span, node, "has_value"), ())
+        if found.kind == "string" and found.name == "char":
+            return ir.Binary(node.span, "!=", node, ir.Const(node.span, None))
+        return node
 
     def is_text(self, node: Node) -> bool:
         """Whether a variable of the current function is a string."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced
 from mlaprobe.reading.cpptypes import zero_of
 from mlaprobe.reading.ir import Node
-from mlaprobe.reading.places import adapter, compile_place, compile_store
+from mlaprobe.reading.places import SCALARS, adapter, compile_place, compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Builtin, Closure, Record, SettingsBase, Unknown
 
@@ -30,7 +31,8 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
         place = compile_place(unit, node.init, scope)
     init = compile_expression(unit, node.init, scope) if node.init is not None else None
     slot = scope.declare(node.name, ctype)
-    adapt = adapter(unit, ctype, span)
+    array = ctype.pointer and ctype.kind in SCALARS and isinstance(node.init, ir.Sequence)
+    adapt = adapter(unit, replace(ctype, pointer=False) if array else ctype, span)
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
     if node.static and not ctype.const and node.name in changed:
         return _kept(node, slot)

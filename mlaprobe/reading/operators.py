@@ -93,6 +93,8 @@ def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
         return _compute(op, sides[0], sides[1], span, unsigned)
     if op in ("<<", ">>", "**"):
         return _compute(op, plain(left), plain(right), span, unsigned)
+    if op == "c/" and any(isinstance(side, float) for side in sides):
+        op = "/"  # only whole numbers are divided towards zero
     value = _compute(op, sides[0], sides[1], span, 0)
     if isinstance(value, Unknown):
         return _compute(op, plain(left), plain(right), span, unsigned)

@@ -10,9 +10,9 @@ from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced, spoil
 from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.ir import CType, Node
-from mlaprobe.reading.machine import Abandon, Failed
+from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.scope import Scope
-from mlaprobe.reading.symbols import plain
+from mlaprobe.reading.symbols import Sym, plain
 from mlaprobe.reading.values import (
     Builtin,
     Closure,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 Frame = dict[str, Any]
 Store = Callable[[Frame, Any], None]
+SCALARS = ("int", "unsigned", "bool", "float")
 
 
 def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
@@ -62,9 +63,12 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
     from mlaprobe.reading.expressions import compile_expression
 
     value, span, machine = compile_expression(unit, target.value, scope), target.span, unit.machine
+    ctype = _type_of(target.value, scope)
+    adapt = adapter(unit, None if ctype is None else replace(ctype, pointer=False), span)
 
     def through(e: Frame, v: Any) -> None:
         pointer = value(e)
+        v = v if adapt is None else adapt(v)
         machine.run.effects += 1
         if isinstance(pointer, Pointer):
             pointer.store(v.copy() if isinstance(v, Record) else v)
@@ -210,6 +214,8 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
                 v = unit.compiler.construct_named(
                     member_type(machine, module, owner, name), v.items, module, span
                 )
+            if unit.lang == "cpp" and type(v) in (int, bool, float, Sym):
+                v = convert(v, member_type(machine, module, owner, name), span)
             owner.fields[name] = v.copy() if unit.lang == "cpp" and isinstance(v, Record) else v
             machine.run.effects += 1
         elif isinstance(owner, Model):
@@ -219,6 +225,12 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
                 put(name, v)
 
     return store
+
+
+def _type_of(node: Node, scope: Scope) -> CType | None:
+    """The declared type of a variable; of an array, that of its elements."""
+    found = scope.find(node.id) if isinstance(node, ir.Name) else None
+    return None if found is None else found[2]
 
 
 def member_type(machine: Any, module: Any, owner: Record, name: str) -> CType:
@@ -237,10 +249,15 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else None
     key = compile_expression(unit, target.key, scope)
     machine, span = unit.machine, target.span
+    ctype = _type_of(target.obj, scope)
+    adapt = None
+    if ctype is not None and ctype.kind in SCALARS and ctype.pointer:
+        adapt = adapter(unit, replace(ctype, pointer=False), span)
 
     def store(e: Frame, v: Any) -> None:
         owner, at = obj(e), plain(key(e))
         machine.run.effects += 1
+        v = adapt(v) if adapt is not None and isinstance(owner, list) else v
         if isinstance(owner, list) and rest_of(owner) is not None:
             return
         if (isinstance(owner, dict) and unknown_in(at) is None) or (
@@ -336,6 +353,8 @@ def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref
             return Ref(owner, at) if inside else None
 
         return element
+    if isinstance(node, ir.Cond):
+        return _place_of_conditional(unit, node, scope)
     if isinstance(node, ir.Deref):
         value = compile_expression(unit, node.value, scope)
 
@@ -345,6 +364,26 @@ def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref
 
         return pointed
     return None
+
+
+def _place_of_conditional(
+    unit: Unit, node: ir.Cond, scope: Scope
+) -> Callable[[Frame], Ref | None] | None:
+    """``test ? one : other``, where both can be written."""
+    from mlaprobe.reading.expressions import compile_expression
+
+    test, machine = compile_expression(unit, node.test, scope), unit.machine
+    then, orelse = compile_place(unit, node.then, scope), compile_place(unit, node.orelse, scope)
+    if then is None or orelse is None:
+        return None
+
+    def chosen(e: Frame) -> Ref | None:
+        known = truth(test(e))
+        if isinstance(known, Unknown):
+            known = machine.run.decide(known)
+        return then(e) if known else orelse(e)
+
+    return chosen
 
 
 def _place_of_name(unit: Unit, node: ir.Name, scope: Scope) -> Callable[[Frame], Ref | None] | None:
