@@ -25,12 +25,12 @@ from mlaprobe.shape import (
 )
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.stages.base import Absent
-from mlaprobe.stages.calls import PathCall
 from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.dispatcher import Dispatcher
 from mlaprobe.stages.gluon import Gluon, GluonQuestion
 from mlaprobe.stages.host import Host
 from mlaprobe.stages.hostcall import HostQuestion
+from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.kernels import Tables
 from mlaprobe.stages.planner import Planner, PlannerQuestion
 from mlaprobe.stages.reducer import Reducer
@@ -229,11 +229,11 @@ class Capability:
         assert isinstance(launch.call, Dispatched)
         called = partial(self.host.called, shape.arch, shape.env, entry=launch.entry)
 
-        def ask(call: PathCall, decided: Mapping[Hashable, int]) -> StageOutcome:
+        def ask(given: Deferred, decided: Mapping[Hashable, int]) -> StageOutcome:
             self.world.forget_leaf()
-            return called(call.given, decided=decided)
+            return called(given, decided=decided)
 
-        return launch.call.calls.settled(ask)
+        return launch.call.calls.settled(launch.call.given, ask)
 
     def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""

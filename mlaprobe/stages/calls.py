@@ -39,42 +39,44 @@ def path_call(path: Outcome, given: Deferred) -> PathCall:
     return PathCall(given=given, decided=path.decided, why=why)
 
 
-Ask = Callable[[PathCall, Mapping[Hashable, int]], StageOutcome]
-"""Asks what is called about a call, with some of what its path knows."""
+Ask = Callable[[Deferred, Mapping[Hashable, int]], StageOutcome]
+"""Asks what is called about the arguments of a call, with some of what its path knows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """The calls of all paths that come to one answer."""
+    """The calls of all paths that come to one answer. As the run over symbols left them, for all
+    questions that share it: most are asked about the first call only."""
 
-    all: tuple[PathCall, ...] = ()
-    apart: tuple[PathCall, ...] = ()
-    """Those that differ in their arguments, as far as these are known."""
+    __slots__ = ("_all", "_apart")
 
-    @classmethod
-    def of(cls, calls: Iterable[PathCall]) -> Calls:
-        """The calls, and which of them differ."""
+    def __init__(self, calls: Iterable[PathCall] = ()) -> None:
+        self._all = tuple(calls)
         found: list[tuple[Lifted, PathCall]] = []
-        every = tuple(calls)
-        for call in every:
+        for call in self._all:
             lifted = Lifted(call.given.value, told=False)
             if not any(_alike(lifted, other) for other, _ in found):
                 found.append((lifted, call))
-        return cls(all=every, apart=tuple(call for _, call in found))
+        self._apart = tuple(call for _, call in found)
 
-    def settled(self, ask: Ask) -> StageOutcome:
+    def apart(self, question: Deferred) -> tuple[Deferred, ...]:
+        """The arguments of calls that differ in them, as far as these are known, for the question
+        that the arguments ``question`` are of."""
+        return tuple(call.given.beside(question) for call in self._apart)
+
+    def settled(self, question: Deferred, ask: Ask) -> StageOutcome:
         """What is answered to every call, if that is one answer.
 
         What the paths know is left out as long as it is not needed. The first call is asked about
         last, so that what stands for the last question (``World.leaf``) stands for the answer.
         """
-        answers = [ask(call, NOTHING) for call in reversed(self.apart)]
+        answers = [ask(given, NOTHING) for given in reversed(self.apart(question))]
         if not _one(answers):
-            answers = [ask(call, call.decided) for call in reversed(self.all)]
+            every = reversed(self._all)
+            answers = [ask(call.given.beside(question), call.decided) for call in every]
         if _one(answers):
             return answers[-1]
         unknown = next((a for a in reversed(answers) if a.status == "unknown"), None)
-        message = _depends(self.all)
+        message = _depends(self._all)
         return unknown or altered(
             answers[-1], status="unknown", kernels=(), failure=None, message=message
         )

@@ -66,8 +66,8 @@ class Dispatched:
         else there is its kind. What a tensor holds is not known, and in no two calls the same."""
         plain = (bool, int, float, str, type(None))
         return tuple(
-            tuple(arg if isinstance(arg, plain) else type(arg) for arg in call.given.get())
-            for call in self.calls.apart
+            tuple(arg if isinstance(arg, plain) else type(arg) for arg in given.get())
+            for given in self.calls.apart(self.given)
         )
 
 
@@ -96,7 +96,7 @@ class Reader:
         )
         pairs = zip(outcomes, answers, strict=True)
         calls = [path_call(o, a.given) for o, a in pairs if a is answer or same(a, answer)]
-        return altered(answer, outcome=outcome, calls=Calls.of(calls))
+        return altered(answer, outcome=outcome, calls=Calls(calls))
 
     def _proof(self, picked: Outcome, heads: Any, launched: Any) -> Proof:
         choices = _choices(picked)

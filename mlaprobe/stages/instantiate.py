@@ -41,6 +41,10 @@ class Deferred:
         found._maker, found._inputs, found._made = maker, inputs, self._made
         return found
 
+    def beside(self, other: Deferred) -> Deferred:
+        """The same for the inputs of another value, which the same run left."""
+        return self if other._maker is None else self.filled(other._maker, other._inputs)
+
     def get(self) -> Any:
         """The value for the inputs of the question."""
         return self.derived("", lambda value: value)
@@ -289,9 +293,7 @@ class _Maker:
             value.type, {**fields, **{n: f(inputs) for n, f in changed.items()}}
         )
 
-    def _deferred(self, value: Deferred) -> Fill | None:
-        if self.fill(value.value) is None:
-            return None
+    def _deferred(self, value: Deferred) -> Fill:
         return lambda inputs: value.filled(self, inputs)
 
     def _proof(self, proof: Proof) -> Fill:
