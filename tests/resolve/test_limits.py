@@ -14,7 +14,7 @@ from mlaprobe.cost import fit
 from mlaprobe.errors import RuleError
 from mlaprobe.padplan import PadPlan
 from mlaprobe.policy import SCHEMA, Policy, policy
-from mlaprobe.resolve import plan
+from mlaprobe.resolve import padded_num_heads, plan
 from mlaprobe.rulebook import load_yaml
 from mlaprobe.shape import DecodeShape, Dtype, Route, Verdict
 from tests.resolve.fake import Fake, later
@@ -54,6 +54,11 @@ def test_a_plan_asks_for_what_nobody_named() -> None:
     asked = source.asked[-1]
     assert (asked.cp_round_robin, asked.lse, asked.qlen) == (False, False, 1)
     assert (asked.causal, asked.page_size, asked.persistent) == (True, 1, True)
+    again = Fake(native=lambda s: s.num_heads == 64)
+    assert (
+        padded_num_heads(64, capability=again, arch="gfx950", q_dtype="fp8", kv_dtype="fp8") == 64
+    )
+    assert again.asked[-1] == asked
 
 
 def test_every_batch_that_must_work_is_asked_where_none_is_named() -> None:
