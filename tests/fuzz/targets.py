@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -152,7 +153,8 @@ def _waiver_seeds() -> tuple[bytes, ...]:
 
 
 def _read_waivers(data: bytes, random: Random) -> object:
-    file = Path("/dev/shm" if Path("/dev/shm").is_dir() else "/tmp") / "mlaprobe-fuzz-waivers.yaml"
+    where = Path("/dev/shm" if Path("/dev/shm").is_dir() else "/tmp")
+    file = where / f"mlaprobe-fuzz-{os.getpid()}.yaml"
     file.write_bytes(data)
     try:
         return load_waivers(file)
