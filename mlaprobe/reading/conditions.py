@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from mlaprobe.reading.cpptokens import Token
+from mlaprobe.reading.formulas import c_divide, c_remainder
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9']+)[uUlLzZ]*")
 _UNSIGNED = re.compile(r"[0-9a-fA-F'][lLzZ]*[uU]")
@@ -85,13 +86,15 @@ class Condition:
         while self._peek() in _LEVELS[level]:
             op = self._peek()
             self._at += 1
-            left = self._signed(_apply(op, left, self._level(level + 1)))
+            left = self._exact(_apply(op, left, self._level(level + 1)))
         return left
 
-    def _signed(self, value: int) -> int:
-        """A result, as long as it is the same for signed and unsigned numbers."""
+    def _exact(self, value: int) -> int:
+        """A number, as long as it is the same for signed and unsigned ones of 64 bits."""
         if value < 0 and self._unsigned:
             raise ConditionError("an unsigned number below 0")
+        if not -(2**63) <= value < 2 ** (64 if self._unsigned else 63):
+            raise ConditionError("a number of more than 64 bits")
         return value
 
     def _unary(self) -> int:
@@ -100,7 +103,7 @@ class Condition:
             self._at += 1
             value = self._unary()
             results = {"!": int(not value), "not": int(not value), "-": -value, "+": value}
-            return self._signed(results.get(op, ~value))
+            return self._exact(results.get(op, ~value))
         return self._primary()
 
     def _primary(self) -> int:
@@ -116,7 +119,7 @@ class Condition:
             number = parse_integer(token.text)
             if number is None:
                 raise ConditionError(f"{token.text} is no integer")
-            return number
+            return self._exact(number)
         if token.kind == "name":
             if self._peek() == "(":
                 raise ConditionError(f"{token.text} is not defined")
@@ -146,7 +149,7 @@ def _apply(op: str, a: int, b: int) -> int:
         "+": lambda: a + b,
         "-": lambda: a - b,
         "*": lambda: a * b,
-        "/": lambda: int(a / b),
-        "%": lambda: a - b * int(a / b),
+        "/": lambda: c_divide(a, b),
+        "%": lambda: c_remainder(a, b),
     }
     return operations[op]()

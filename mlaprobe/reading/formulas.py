@@ -14,13 +14,15 @@ Expr = Any
 """An input's name, a number, or ``(op, left, right)``."""
 
 
-def _quotient(a: int, b: int) -> int:
+def c_divide(a: int, b: int) -> int:
+    """C++ integer division: towards zero."""
     q = abs(a) // abs(b)
     return q if (a < 0) == (b < 0) else -q
 
 
-def _remainder(a: int, b: int) -> int:
-    return a - b * _quotient(a, b)
+def c_remainder(a: int, b: int) -> int:
+    """C++ remainder: the sign of the dividend."""
+    return a - b * c_divide(a, b)
 
 
 def _fits(value: int, bounds: tuple[int, int]) -> bool:
@@ -40,8 +42,8 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<<": operator.lshift,
     ">>": operator.rshift,
     "**": operator.pow,
-    "c/": _quotient,
-    "c%": _remainder,
+    "c/": c_divide,
+    "c%": c_remainder,
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -143,8 +145,8 @@ class Text:
 
 
 _HELPERS: dict[str, Any] = {
-    "_quotient": _quotient,
-    "_remainder": _remainder,
+    "c_divide": c_divide,
+    "c_remainder": c_remainder,
     "_ceil": math.ceil,
     "_floor": math.floor,
     "__builtins__": {},
@@ -168,7 +170,7 @@ def _source(expr: Expr, names: tuple[str, ...]) -> str:
         return f"({left} in {expr[2]!r})"
     right = _source(expr[2], names)
     if op == "c/":
-        return f"_quotient({left}, {right})"
+        return f"c_divide({left}, {right})"
     if op == "c%":
-        return f"_remainder({left}, {right})"
+        return f"c_remainder({left}, {right})"
     return f"({left} {op} {right})"

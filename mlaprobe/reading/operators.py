@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from mlaprobe.reading.formulas import c_divide, c_remainder
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.symbols import Condition, Sym, plain
@@ -16,17 +17,6 @@ LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""
 WIDEST = 128
 """The most bits of a whole number that arithmetic makes."""
-
-
-def c_divide(a: int, b: int) -> int:
-    """C++ integer division: towards zero."""
-    q = abs(a) // abs(b)
-    return q if (a < 0) == (b < 0) else -q
-
-
-def c_remainder(a: int, b: int) -> int:
-    """C++ remainder: the sign of the dividend."""
-    return a - b * c_divide(a, b)
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {

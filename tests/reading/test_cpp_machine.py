@@ -102,9 +102,16 @@ def test_the_cases_are_many() -> None:
     assert sum(name.startswith("?") for name in CASES) < len(CASES) // 4
 
 
-@pytest.mark.parametrize("condition", ["-1 > 0u", "~0u == 0", "1 - 2u < 0", "7 / 0", "'", "f(1)"])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("-1 > 0u", "~0u == 0", "1 - 2u < 0", "7 / 0", "'", "f(1)"),
+        *(f"{10**400} % 5 == 0", "(1 << 62) * 2 < 0", f"{2**63} > 0"),
+    ],
+)
 def test_code_behind_a_condition_that_is_not_followed_is_not_followed(condition: str) -> None:
-    """Numbers below 0 that the preprocessor takes as unsigned, and what is no expression."""
+    """Numbers below 0 that the preprocessor takes as unsigned, or that are too large for it, and
+    what is no expression."""
     text = f"#if {condition}\nint f(int a,int b){{ return 1; }}\n#else\nint f(int a,int b)"
     unit = TranslationUnit({"f.cu": text + "{ return 2; }\n#endif\n"}.get, "f.cu")
     assert CppModule(unit, externals=builtins()).function("f") is None
