@@ -51,11 +51,12 @@ class Deferred:
 
     def derived(self, name: Hashable, make: Callable[[Any], Any]) -> Any:
         """Something that is made of the value once for all inputs, for those of the question."""
+        if self._maker is None:
+            return make(self.value)
         found = self._made.get(name)
         if found is None:
             value = make(self.value)
-            fill = None if self._maker is None else self._maker.fill(value)
-            found = self._made[name] = (value, fill)
+            found = self._made[name] = (value, self._maker.fill(value))
         value, fill = found
         return value if fill is None else fill(self._inputs)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from mlaprobe.reading.machine import Outcome
+from mlaprobe.reading.symbols import Recorder, Sym
 from mlaprobe.reading.values import Something, Unknown
+from mlaprobe.stages.instantiate import Deferred, Template
 from mlaprobe.stages.lifting import Lifted
 from mlaprobe.stages.tensors import DtypeToken, Tensor
 
@@ -15,6 +18,18 @@ def _unknown(reason: str = "a value", free: str | None = None) -> Unknown:
 
 def _tensor(*dims: object) -> Tensor:
     return Tensor("q", dims, DtypeToken("bf16"))
+
+
+def test_what_is_deferred_is_for_the_inputs_of_the_question() -> None:
+    heads = Sym(16, "heads", Recorder())
+    left = Deferred((heads, "a"))
+    assert left.get() is left.value  # by whoever looks before there are inputs
+    run = Template((Outcome("returned"),), ("heads",), answer=left)
+    for count in (32, 48):
+        found = run.answer((count,))
+        assert found.get() == (count, "a")
+        assert found.derived("first", lambda value: value[0]) == count
+        assert left.beside(found).get() == (count, "a")
 
 
 def test_numbers_are_inputs() -> None:
