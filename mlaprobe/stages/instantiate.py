@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from operator import attrgetter
 from typing import Any
 
 from mlaprobe.reading.formulas import Expr, Text, compile_all, compile_expr
 from mlaprobe.reading.ir import Node
-from mlaprobe.reading.machine import Event, Failed, Outcome
+from mlaprobe.reading.machine import Failed, Outcome
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import Record
 from mlaprobe.shape import Evidence, altered
@@ -122,11 +121,6 @@ class Template:
         """What inputs have to share for the same clauses to decide."""
         return tuple(bool(compile_expr(e, self._paths.names)(inputs)) for e in self._reasons)
 
-    def outcomes(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
-        """The paths for certain inputs."""
-        pairs = zip(self._paths.outcomes, self._changes(), strict=True)
-        return tuple(_filled(o, parts, inputs) if parts else o for o, parts in pairs)
-
     @property
     def constant(self) -> bool:
         """Whether nothing depends on the inputs."""
@@ -143,19 +137,6 @@ class Template:
         changes = self._changes()[0]
         parts = {n: fill(inputs) for n, fill in changes if n in ("failure", "observations")}
         return replace(self._paths.outcomes[0], **parts)
-
-
-_fields = attrgetter(*(field.name for field in fields(Outcome)))
-
-
-def _filled(
-    outcome: Outcome, parts: tuple[tuple[str, Fill], ...], inputs: tuple[int, ...]
-) -> Outcome:
-    """A copy with some fields filled in, made often: ``replace`` takes several times as long."""
-    found = Outcome(*_fields(outcome))
-    for name, fill in parts:
-        setattr(found, name, fill(inputs))
-    return found
 
 
 class _Filled:
@@ -191,51 +172,9 @@ class _Maker:
 
     def changes(self, outcome: Outcome) -> tuple[tuple[str, Fill], ...]:
         """The fields of an outcome that depend on the inputs."""
-        found: list[tuple[str, Fill]] = []
-        for name in ("value", "reason", "observations"):
-            fill = self.fill(getattr(outcome, name))
-            if fill is not None:
-                found.append((name, fill))
-        failure = self.fill(outcome.failure)
-        if failure is not None:
-            found.append(("failure", failure))
-        events = self._events(outcome.events)
-        if events is not None:
-            found.append(("events", events))
-        return tuple(found)
-
-    def _events(self, events: tuple[Event, ...]) -> Fill | None:
-        fills = [self._event(e) for e in events]
-        if not any(fills):
-            return None
-        pairs = tuple(zip(events, fills, strict=True))
-        return lambda inputs: tuple(e if f is None else f(inputs) for e, f in pairs)
-
-    def _event(self, event: Event) -> Fill | None:
-        args = self.fill(event.args)
-        names = tuple(n for n, _ in event.kwargs)
-        values = self.fill(tuple(v for _, v in event.kwargs))
-        if args is None and values is None:
-            return None
-        kind, name, span = event.kind, event.name, event.span
-        plain_args, plain_kwargs = event.args, event.kwargs
-        same = args is not None and [id(v) for _, v in event.kwargs] == [
-            id(v) for v in event.args[: len(names)]
-        ]
-
-        def fill(inputs: tuple[int, ...]) -> Event:
-            filled = plain_args if args is None else args(inputs)
-            if same:
-                named = tuple(zip(names, filled, strict=False))
-            else:
-                named = (
-                    plain_kwargs
-                    if values is None
-                    else tuple(zip(names, values(inputs), strict=True))
-                )
-            return Event(kind, name, filled, named, span)
-
-        return fill
+        names = ("value", "reason", "observations", "failure", "events")
+        fills = ((name, self.fill(getattr(outcome, name))) for name in names)
+        return tuple((name, fill) for name, fill in fills if fill is not None)
 
     def fill(self, value: Any) -> Fill | None:
         """A function that makes a value for inputs, ``None`` for one that holds no symbol."""

@@ -112,11 +112,12 @@ class Asked:
             recorder = Recorder()
             symbols = tuple(Sym(v, n, recorder) for n, v in zip("abc", args, strict=True))
             try:
-                found = Template(self.paths(symbols), ("a", "b", "c"))
+                paths = self.paths(symbols)
+                found = Template(paths, ("a", "b", "c"), answer=paths)
             except SymbolMisuse:
                 return self.paths(args)
             self.tree.add(recorder.conditions, args, found)
-        outcomes: tuple[Outcome, ...] = found.outcomes(args)
+        outcomes: tuple[Outcome, ...] = found.answer(args)
         return outcomes
 
 

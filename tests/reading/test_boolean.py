@@ -61,9 +61,9 @@ class Program:
                 lambda run: self.machine.call(run, self.function, args, {}, NOWHERE),
                 lambda script: Run(self.machine, script=script, cache=self.cache),
             )
-            found = Template(paths, ("a", "b"))
+            found = Template(paths, ("a", "b"), answer=paths)
             self.tree.add(recorder.conditions, (a, b), found)
-        outcomes: tuple[Outcome, ...] = found.outcomes((a, b))
+        outcomes: tuple[Outcome, ...] = found.answer((a, b))
         return outcomes
 
 

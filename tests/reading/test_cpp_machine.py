@@ -64,11 +64,12 @@ class Program:
             recorder = Recorder()
             symbols = tuple(Sym(v, n, recorder) for n, v in zip("ab", args, strict=True))
             try:
-                found = Template(self.paths(symbols), ("a", "b"))
+                paths = self.paths(symbols)
+                found = Template(paths, ("a", "b"), answer=paths)
             except SymbolMisuse:
                 return self.paths(args)
             self.tree.add(recorder.conditions, args, found)
-        outcomes: tuple[Outcome, ...] = found.outcomes(args)
+        outcomes: tuple[Outcome, ...] = found.answer(args)
         return outcomes
 
 
