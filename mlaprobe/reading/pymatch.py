@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.pyexpr import MAX_DEPTH, Expressions
@@ -15,16 +16,16 @@ class PatternError(ValueError):
     """A pattern that is not lowered."""
 
 
-class Patterns(Expressions):
+class Patterns(Expressions, ABC):
     """Lowers literals, values, alternatives, wildcards, captures and tuples of these."""
 
+    @abstractmethod
     def body(self, nodes: list[ast.stmt]) -> tuple[ir.Node, ...]:
         """A list of statements."""
-        raise NotImplementedError
 
+    @abstractmethod
     def opaque_stmt(self, node: ast.stmt, reason: str) -> ir.OpaqueStmt:
         """A statement that is not followed."""
-        raise NotImplementedError
 
     def _match(self, node: ast.Match) -> tuple[ir.Node, ...]:
         if len(node.cases) > MAX_DEPTH:

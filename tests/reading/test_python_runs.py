@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from textwrap import dedent
-from typing import Any
 
 import pytest
 
 from mlaprobe.reading.values import Unknown
 from mlaprobe.stages.pybuiltins import python_externals
-from tests.reading.world import World
+from tests.reading.world import World, in_python
 
 CODE = dedent(
     """
@@ -124,23 +123,13 @@ CODE = dedent(
 NAMES = [line.split()[1].partition("(")[0] for line in CODE.splitlines() if line[:3] == "def"]
 
 
-def in_python(name: str, n: int) -> tuple[str, object]:
-    """What Python does."""
-    scope: dict[str, Any] = {}
-    exec(CODE, scope)
-    try:
-        return "returned", scope[name](n)
-    except Exception as error:
-        return "failed", type(error).__name__
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_function_does_what_it_does_in_python(name: str) -> None:
     for n in range(-2, 12):
         (outcome,) = World(CODE, externals=python_externals()).paths(name, n)
         how = outcome.failure.how if outcome.failure is not None else None
         told = outcome.value if outcome.kind == "returned" else how
-        assert (outcome.kind, told) == in_python(name, n), n
+        assert (outcome.kind, told) == in_python(CODE, name, n), n
 
 
 LOST = {

@@ -75,3 +75,13 @@ def missing(world: World, path: str, module: str = "pkg.m") -> str:
         world.get(path, module)
     assert caught.value.kind == "exception"
     return caught.value.how
+
+
+def in_python(code: str, name: str, *args: Any) -> tuple[str, object]:
+    """What Python does with a function of some code: how it ends, and its result or its error."""
+    scope: dict[str, Any] = {}
+    exec(code, scope)
+    try:
+        return "returned", scope[name](*args)
+    except Exception as error:
+        return "failed", type(error).__name__

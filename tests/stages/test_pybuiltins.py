@@ -11,7 +11,7 @@ from mlaprobe.reading.ir import NOWHERE
 from mlaprobe.reading.values import Unknown
 from mlaprobe.stages.pybuiltins import Library, python_externals
 from mlaprobe.stages.tensors import DtypeToken, Tensor
-from tests.reading.world import World
+from tests.reading.world import World, in_python
 
 CODE = dedent(
     """
@@ -73,16 +73,6 @@ CODE = dedent(
 NAMES = [line.split()[1].partition("(")[0] for line in CODE.splitlines() if line[:3] == "def"]
 
 
-def in_python(name: str, n: int) -> tuple[str, object]:
-    """What Python does."""
-    scope: dict[str, Any] = {}
-    exec(CODE, scope)
-    try:
-        return "returned", scope[name](n)
-    except Exception as error:
-        return "failed", type(error).__name__
-
-
 def plain(value: Any) -> Any:
     """A result to compare; a list of the evaluator's may be a tuple of Python's."""
     return tuple(map(plain, value)) if isinstance(value, (list, tuple)) else value
@@ -92,7 +82,7 @@ def plain(value: Any) -> Any:
 def test_a_built_in_function_does_what_it_does_in_python(name: str) -> None:
     for n in range(6):
         (outcome,) = World(CODE, externals=python_externals()).paths(name, n)
-        kind, expected = in_python(name, n)
+        kind, expected = in_python(CODE, name, n)
         assert outcome.kind == kind
         if outcome.failure is not None:
             assert outcome.failure.how == expected
