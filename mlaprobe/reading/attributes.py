@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlaprobe.reading.comparing import entry_of, equals
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed
 from mlaprobe.reading.methods import method
-from mlaprobe.reading.operators import entry_of, equals
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import (
     Builtin,

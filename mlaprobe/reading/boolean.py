@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
+from mlaprobe.reading.comparing import condition, contains, membership
+from mlaprobe.reading.formulas import COMPARE
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Abandon, Failed, truth
-from mlaprobe.reading.operators import COMPARE, binary, condition, contains, membership
+from mlaprobe.reading.operators import binary
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import LARGEST, Condition, Sym
 from mlaprobe.reading.undecided import note_acting, undecided

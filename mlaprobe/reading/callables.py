@@ -10,7 +10,7 @@ from mlaprobe.reading.attributes import attribute
 from mlaprobe.reading.calls import Braced, result_of_unknown
 from mlaprobe.reading.displays import compile_items
 from mlaprobe.reading.machine import Failed, Halted
-from mlaprobe.reading.places import compile_place
+from mlaprobe.reading.references import compile_place
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import plain
 from mlaprobe.reading.values import Builtin, Closure, Model, Record, Unknown, rest_of

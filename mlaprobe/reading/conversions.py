@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlaprobe.reading.arithmetic import NUMBERS, plain_number
 from mlaprobe.reading.ir import CType, Span
 from mlaprobe.reading.machine import truth
-from mlaprobe.reading.operators import NUMBERS, plain_number
 from mlaprobe.reading.symbols import Sym
 from mlaprobe.reading.values import Record, Unknown
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from mlaprobe.reading.comparing import compare
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed, truth
-from mlaprobe.reading.operators import compare
 from mlaprobe.reading.symbols import Sym, SymText, joined
 from mlaprobe.reading.values import Builtin, EnumMember, Unknown, rest_of
 

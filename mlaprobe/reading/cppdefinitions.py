@@ -11,8 +11,8 @@ from mlaprobe.reading.cppexpr import expression
 from mlaprobe.reading.cpptranslate import Translator
 from mlaprobe.reading.cpptree import Tree
 from mlaprobe.reading.cpptypes import parse_type
+from mlaprobe.reading.formulas import ARITHMETIC
 from mlaprobe.reading.ir import CType
-from mlaprobe.reading.operators import ARITHMETIC
 from mlaprobe.reading.values import EnumMember, EnumType, StructType
 
 

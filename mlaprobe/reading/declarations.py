@@ -10,7 +10,8 @@ from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced
 from mlaprobe.reading.cpptypes import zero_of
 from mlaprobe.reading.ir import Node
-from mlaprobe.reading.places import SCALARS, adapter, compile_place, compile_store
+from mlaprobe.reading.places import SCALARS, adapter, compile_store
+from mlaprobe.reading.references import compile_place
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Builtin, Closure, Record, SettingsBase, Unknown
 

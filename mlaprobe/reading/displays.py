@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
+from mlaprobe.reading.comparing import equals
 from mlaprobe.reading.machine import Abandon, Failed, truth
-from mlaprobe.reading.operators import equals
 from mlaprobe.reading.places import compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import Sym, SymText, joined

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.reading import boolean, callables, displays, ir, places
+from mlaprobe.reading import boolean, callables, displays, ir, places, references
 from mlaprobe.reading.attributes import attribute, subscript
 from mlaprobe.reading.calls import Braced
+from mlaprobe.reading.comparing import negate
 from mlaprobe.reading.conversions import convert
+from mlaprobe.reading.formulas import ARITHMETIC, COMPARE
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import truth
-from mlaprobe.reading.operators import ARITHMETIC, COMPARE, binary, negate, unary
+from mlaprobe.reading.operators import binary, unary
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Closure, EnumType, Model, Pointer, Record, Ref, Unknown
 
@@ -236,7 +238,7 @@ def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
 
 def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
     value = compile_expression(unit, node.value, scope)
-    place = places.compile_place(unit, node.value, scope)
+    place = references.compile_place(unit, node.value, scope)
     if place is None:
         return value
     found = scope.find(node.value.id) if isinstance(node.value, ir.Name) else None

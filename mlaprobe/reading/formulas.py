@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,27 +29,33 @@ def _fits(value: int, bounds: tuple[int, int]) -> bool:
     return bounds[0] <= value <= bounds[1]
 
 
-FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
     "//": operator.floordiv,
     "%": operator.mod,
+    "**": operator.pow,
     "&": operator.and_,
     "|": operator.or_,
     "^": operator.xor,
     "<<": operator.lshift,
     ">>": operator.rshift,
-    "**": operator.pow,
     "c/": c_divide,
     "c%": c_remainder,
+}
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+}
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    **ARITHMETIC,
+    **COMPARE,
     "fits": _fits,
     "in": lambda a, b: a in b,
     "and": lambda a, b: a and b,
@@ -58,16 +64,6 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "ceil": lambda a, b: math.ceil(a),
     "floor": lambda a, b: math.floor(a),
 }
-
-
-def value_of(expr: Expr, inputs: Mapping[str, int]) -> Any:
-    """What an expression is for certain inputs."""
-    if type(expr) is str:
-        return inputs[expr]
-    if type(expr) is tuple and type(expr[0]) is str and expr[0] in FUNCTIONS:
-        right = expr[2] if expr[0] in ("fits", "in") else value_of(expr[2], inputs)
-        return FUNCTIONS[expr[0]](value_of(expr[1], inputs), right)
-    return expr
 
 
 class Tree:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mlaprobe.reading.comparing import entry_of, negate
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Abandon, truth
-from mlaprobe.reading.operators import entry_of, negate
 from mlaprobe.reading.values import Builtin, Unknown, rest_of, unknown_in
 
 NPOS = 2**64 - 1

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import boolean, declarations, ir, loops
 from mlaprobe.reading.calls import spoil
+from mlaprobe.reading.comparing import equals
 from mlaprobe.reading.displays import text_of
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Abandon, Failed, truth
-from mlaprobe.reading.operators import binary, equals
+from mlaprobe.reading.operators import binary
 from mlaprobe.reading.places import compile_loss, compile_store
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.signals import BREAK, CONTINUE, Returned

@@ -10,11 +10,11 @@ on a value without a trace.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from typing import Any, NoReturn
 
-from mlaprobe.reading.formulas import FUNCTIONS, Expr, value_of
+from mlaprobe.reading.formulas import FUNCTIONS, Expr
 
 LARGEST = 100
 """How many names, numbers and operations a formula may have."""
@@ -172,12 +172,6 @@ class SymText:
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
-
-    def for_inputs(self, inputs: Mapping[str, int]) -> str:
-        """The text for certain inputs."""
-        return "".join(
-            str(value_of(p.expr, inputs)) if type(p) is Sym else str(p) for p in self.parts
-        )
 
     def __str__(self) -> str:
         raise SymbolMisuse("a text with symbols in it was used as a plain one")

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from mlaprobe.reading import symbols
+from mlaprobe.reading.comparing import compare
 from mlaprobe.reading.displays import as_mapping, as_set, elements
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed, truth
-from mlaprobe.reading.operators import binary, compare
+from mlaprobe.reading.operators import binary
 from mlaprobe.reading.pystdlib import plain
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import Builtin, Model, SomeText, Something, Unknown

@@ -10,22 +10,14 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from mlaprobe.reading.formulas import value_of
+from mlaprobe.reading.arithmetic import LONGEST, WIDEST
+from mlaprobe.reading.comparing import compare, contains, entry_of, equals, negate
 from mlaprobe.reading.ir import NOWHERE
 from mlaprobe.reading.machine import Abandon, Failed
-from mlaprobe.reading.operators import (
-    LONGEST,
-    WIDEST,
-    binary,
-    compare,
-    contains,
-    entry_of,
-    equals,
-    negate,
-    unary,
-)
+from mlaprobe.reading.operators import binary, unary
 from mlaprobe.reading.symbols import Recorder, Sym
 from mlaprobe.reading.values import EnumMember, Model, Something, Unknown, Unordered
+from tests.formulas import value_of
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

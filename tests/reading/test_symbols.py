@@ -8,11 +8,13 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given
 
-from mlaprobe.reading.formulas import Tree, value_of
+from mlaprobe.reading.arithmetic import LONGEST, WIDEST
+from mlaprobe.reading.formulas import Tree
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.operators import LONGEST, WIDEST, binary
+from mlaprobe.reading.operators import binary
 from mlaprobe.reading.symbols import LARGEST, Recorder, Sym
 from mlaprobe.reading.values import Unknown
+from tests.formulas import value_of
 
 PYTHON = {
     "+": operator.add,

@@ -7,10 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlaprobe.reading.formulas import FUNCTIONS, value_of
+from mlaprobe.reading.formulas import FUNCTIONS
 from mlaprobe.reading.symbols import Recorder, Sym, joined, same
 from mlaprobe.shape import StageOutcome
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
+from tests.formulas import value_of
 
 NAMES = ("heads", "qlen")
 INPUTS = st.fixed_dictionaries({name: st.integers(1, 48) for name in NAMES})
