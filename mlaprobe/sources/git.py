@@ -56,7 +56,7 @@ class GitSource(Source):
     def location(self) -> str:
         return str(self.git_dir)
 
-    def close(self) -> None:
+    def _idle(self) -> None:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
@@ -65,13 +65,7 @@ class GitSource(Source):
         return release_at(self.git_dir, self._commit, self.revision)
 
     def _load(self, path: str) -> tuple[bytes, str | None] | None:
-        if self._reader is None:
-            self._reader = _BatchReader(self.git_dir)
-        try:
-            answer = self._reader.read(f"{self._commit}:{path}")
-        except OSError:
-            answer = None
-            self.close()
+        answer = self._read_object(path)
         if answer is None:
             # Nothing came: the tree says whether nothing is there.
             if self._entries().get(path, _LINK) == _LINK:
@@ -85,6 +79,22 @@ class GitSource(Source):
         if size > MAX_BYTES:
             raise too_large(path, size, self.label)
         return data, blob
+
+    def _read_object(self, path: str) -> tuple[bytes, str, int] | None:
+        """What ``cat-file`` says of a path; ``None`` also where it ends instead, as it does for
+        what a partial clone leaves out. One that has ended is started once more; one that was left
+        in the middle of an answer is never asked again."""
+        for _ in range(2):
+            try:
+                if self._reader is None:
+                    self._reader = _BatchReader(self.git_dir)
+                return self._reader.read(f"{self._commit}:{path}")
+            except OSError:
+                self._idle()
+            except BaseException:
+                self._idle()
+                raise
+        return None
 
     def _entries(self) -> dict[str, str]:
         """All paths of files, with their modes."""

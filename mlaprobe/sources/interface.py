@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
+import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -71,6 +74,9 @@ class SourceFile:
 class Source(ABC):
     """AITER's files by canonical path. Reading never changes what is read.
 
+    Threads may share one. A process that reads (git's) ends with the read; between ``hold`` and
+    ``rest`` it is kept, until the last who held it rests.
+
     A file that is not there is ``None``. A file that is there and cannot be had (too large,
     unreadable, missing from a partial clone) raises ``SourceError``: taking it for absent would
     be a claim about AITER that nobody checked.
@@ -84,13 +90,16 @@ class Source(ABC):
         """The source as the user named it, for display."""
         self._files: dict[str, SourceFile | None] = {}
         self._release: tuple[str | None, ...] = ()
+        self._lock = threading.RLock()
+        self._holders = 0
 
     @property
     def release(self) -> str | None:
         """The release as its tag or distribution version says it, where that is known."""
-        if not self._release:
-            self._release = (self._find_release(),)
-        return self._release[0]
+        with self._open():
+            if not self._release:
+                self._release = (self._find_release(),)
+            return self._release[0]
 
     @property
     def commit(self) -> str | None:
@@ -117,29 +126,36 @@ class Source(ABC):
         if not name:
             return None
         if name not in self._files:
-            loaded = self._load(name)
-            self._files[name] = (
-                None
-                if loaded is None
-                else SourceFile(path=name, data=loaded[0], blob=loaded[1] or blob_hash(loaded[0]))
-            )
+            with self._open():
+                if name not in self._files:
+                    self._files[name] = self._loaded(name)
         return self._files[name]
+
+    def _loaded(self, name: str) -> SourceFile | None:
+        loaded = self._load(name)
+        if loaded is None:
+            return None
+        data, blob = loaded
+        return SourceFile(path=name, data=data, blob=blob or blob_hash(data))
 
     @property
     def blobs_read(self) -> dict[str, str | None]:
         """The blob hash of every file that was asked for so far, ``None`` for one that is not
         there."""
-        return {path: None if f is None else f.blob for path, f in self._files.items()}
+        with self._lock:
+            return {path: None if f is None else f.blob for path, f in self._files.items()}
 
     def exists(self, path: str) -> bool:
         """Whether there is a file at this path, readable or not."""
         name = canonical(path)
-        return bool(name) and self._exists(str(name))
+        with self._open():
+            return bool(name) and self._exists(str(name))
 
     def list(self, prefix: str = "") -> tuple[str, ...]:
         """The canonical paths of all files under a folder, sorted."""
         name = canonical(prefix)
-        return () if name is None else tuple(sorted(self._list(name)))
+        with self._open():
+            return () if name is None else tuple(sorted(self._list(name)))
 
     def blob(self, path: str) -> str | None:
         """The git blob hash of a file, or ``None`` where there is none."""
@@ -149,10 +165,38 @@ class Source(ABC):
     def size(self, path: str) -> int | None:
         """The size of a file in bytes, or ``None`` where there is none."""
         name = canonical(path)
-        return self._size(name) if name else None
+        with self._open():
+            return self._size(name) if name else None
 
-    def close(self) -> None:  # noqa: B027 (most sources hold nothing open)
+    def close(self) -> None:
         """Lets go of what the source holds open; what was read stays at hand."""
+        with self._lock:
+            self._idle()
+
+    def hold(self) -> None:
+        """Many reads are to come: what they need is kept until ``rest`` is called as often."""
+        with self._lock:
+            self._holders += 1
+
+    def rest(self) -> None:
+        """The reads that ``hold`` was for are over."""
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._idle()
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """One read: one thread at a time, and no process is left that nobody holds."""
+        with self._lock:
+            self.hold()
+            try:
+                yield
+            finally:
+                self.rest()
+
+    def _idle(self) -> None:  # noqa: B027 (most sources have no process)
+        """Ends what is started again by the next read."""
 
     def __enter__(self) -> Source:
         return self

@@ -212,19 +212,51 @@ def test_a_partial_clone_fetches_nothing(repository: Path, tmp_path: Path) -> No
 def test_git_that_ends_early(repository: Path) -> None:
     others = _children()
     with open_source(f"{repository}@v0.1.20") as source:
+        source.hold()
         assert source.read("aiter/mla.py")
         (child,) = _children() - others
         os.kill(int(child), signal.SIGKILL)
-        with pytest.raises(SourceError, match="not in the repository"):
-            source.read("csrc/include/mla.h")
-        assert source.read("csrc/include/mla.h"), "and another git takes over"
+        assert source.read("csrc/include/mla.h"), "another git takes over"
+        source.rest()
+
+
+def test_a_read_that_is_interrupted_leaves_nothing_in_the_pipe(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stop(BaseException):
+        pass
+
+    def interrupted(reader: object, count: int) -> None:
+        raise Stop
+
+    with open_source(f"{repository}@v0.1.20") as source:
+        source.hold()
+        with monkeypatch.context() as patch, pytest.raises(Stop):
+            patch.setattr("mlaprobe.sources.git._BatchReader._skip", interrupted)
+            source.read("aiter/mla.py")
+        with open_source(f"{repository}@v0.1.20") as other:
+            for path in ("csrc/include/mla.h", "aiter/mla.py"):
+                read, expected = source.read(path), other.read(path)
+                assert read is not None
+                assert read == expected
+        source.rest()
 
 
 def test_no_process_is_left_behind(repository: Path) -> None:
     others = _children()
     source = open_source(f"{repository}@v0.1.20")
     assert source.read("aiter/mla.py")
+    assert not _children() - others, "a single read keeps none"
+    source.hold()
+    source.hold()
+    assert source.read("csrc/include/mla.h")
+    source.rest()
     assert _children() - others
+    source.rest()
+    assert not _children() - others
+    source.hold()
+    assert source.exists("aiter/mla.py")
+    assert source.read("README.md") is None
     del source
     gc.collect()
     assert not _children() - others
