@@ -6,39 +6,30 @@ planner folded is what the dispatcher must have folded.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from mlaprobe import errata
 from mlaprobe.chain import Launch, judge
 from mlaprobe.compose import absent
-from mlaprobe.errors import SourceError, UsageError
+from mlaprobe.errors import MlaprobeError, SourceError, UsageError
 from mlaprobe.refusals import Refusals
-from mlaprobe.shape import (
-    SAME,
-    Decision,
-    DecodeShape,
-    Dtype,
-    Route,
-    StageOutcome,
-)
+from mlaprobe.shape import Decision, DecodeShape, Route, StageOutcome, Verdict
 from mlaprobe.sources import Source, open_source, require_aiter
-from mlaprobe.stages.base import Absent
+from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
 from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.dispatcher import Dispatcher
-from mlaprobe.stages.gluon import Gluon, GluonQuestion
+from mlaprobe.stages.gluon import Gluon
 from mlaprobe.stages.host import Host
-from mlaprobe.stages.hostcall import HostQuestion
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.kernels import Tables
-from mlaprobe.stages.planner import Planner, PlannerQuestion
+from mlaprobe.stages.planner import Planner
 from mlaprobe.stages.reducer import Reducer
-from mlaprobe.stages.sizing import Sizing, SizingQuestion
-from mlaprobe.stages.world import World
+from mlaprobe.stages.sizing import Sizing
+from mlaprobe.stages.world import Solved, World
 
-DECODE_STAGES = ("sizing", "planner", "dispatcher", "host", "kernel table", "reducer")
-"""The stages of the asm route in call order."""
+T = TypeVar("T")
 
 
 def probe(source: str = "installed") -> Capability:
@@ -53,62 +44,44 @@ def probe(source: str = "installed") -> Capability:
 
 
 class Capability:
-    """What one AITER source does with MLA decode."""
+    """What one AITER source does with MLA decode. Threads may share one."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.world = World(source)
-        self.tables = Tables(self.world)
         self._decisions: dict[DecodeShape, Decision] = {}
         self._missing: dict[str, str] = {}
-        if len(self._absent_stages()) == 6:
+        with self.world.session:
+            self._open_stages()
+        if not self._stages():
             raise SourceError(
                 f"{source.label} has no stage of AITER's MLA decode",
                 hint="name a complete AITER checkout, wheel or REPO@REV",
             )
 
-    def _absent_stages(self) -> tuple[str, ...]:
-        stages = (self.planner, self.sizing, self.dispatcher, self.host, self.reducer, self.gluon)
-        return tuple(str(s) for s in stages if s is None) or ()
-
     # --- stages ----------------------------------------------------------------------------------
 
-    def _open(self, name: str, make: Any) -> Any:
+    def _open_stages(self) -> None:
+        world = self.world
+        self.tables = Tables(world)
+        self.planner = self._opened("planner", lambda: Planner(world))
+        self.sizing = self._opened("sizing", lambda: Sizing(world))
+        self.dispatcher = self._opened("dispatcher", lambda: Dispatcher(world))
+        self.host = self._opened("host", lambda: Host(world, self.tables))
+        self.reducer = self._opened("reducer", lambda: Reducer(world))
+        self.gluon = self._opened("gluon", lambda: Gluon(world))
+
+    def _opened(self, name: str, make: Callable[[], T]) -> T | None:
+        """A stage, ``None`` where the source has none."""
         try:
             return make()
         except Absent as why:
             self._missing[name] = str(why)
             return None
 
-    @cached_property
-    def planner(self) -> Planner | None:
-        """The planner, ``None`` where the source has none."""
-        return self._open("planner", lambda: Planner(self.world))  # type: ignore[no-any-return]
-
-    @cached_property
-    def sizing(self) -> Sizing | None:
-        """The sizing function."""
-        return self._open("sizing", lambda: Sizing(self.world))  # type: ignore[no-any-return]
-
-    @cached_property
-    def dispatcher(self) -> Dispatcher | None:
-        """The dispatcher."""
-        return self._open("dispatcher", lambda: Dispatcher(self.world))  # type: ignore[no-any-return]
-
-    @cached_property
-    def host(self) -> Host | None:
-        """The host dispatch."""
-        return self._open("host", lambda: Host(self.world, self.tables))  # type: ignore[no-any-return]
-
-    @cached_property
-    def reducer(self) -> Reducer | None:
-        """The reducer."""
-        return self._open("reducer", lambda: Reducer(self.world))  # type: ignore[no-any-return]
-
-    @cached_property
-    def gluon(self) -> Gluon | None:
-        """The gluon route."""
-        return self._open("gluon", lambda: Gluon(self.world))  # type: ignore[no-any-return]
+    def _stages(self) -> tuple[Stage[Any, Any], ...]:
+        stages = (self.planner, self.sizing, self.dispatcher, self.host, self.reducer, self.gluon)
+        return tuple(stage for stage in stages if stage is not None)
 
     # --- facts -----------------------------------------------------------------------------------
 
@@ -162,10 +135,8 @@ class Capability:
     def forget(self) -> None:
         """Lets go of remembered answers: whoever asks everything once needs none of them twice."""
         self._decisions.clear()
-        stages = (self.planner, self.sizing, self.dispatcher, self.host, self.gluon)
-        for stage in stages:
-            if stage is not None:
-                stage._known.clear()
+        for stage in self._stages():
+            stage.forget()
 
     def close(self) -> None:
         """Let go of the source."""
@@ -180,12 +151,29 @@ class Capability:
     # --- deciding --------------------------------------------------------------------------------
 
     def decide(self, shape: DecodeShape) -> Decision:
-        """What happens to a shape; errata applied."""
+        """What happens to a shape; errata applied. Threads may ask at the same time.
+
+        Raises:
+            SourceError: a file cannot be read.
+        """
         known = self._decisions.get(shape)
         if known is None:
-            known = errata.apply(self.judge(shape), release=self.erratum_release)
-            self._decisions[shape] = known
+            with self.world.session:
+                known = self._decisions.get(shape) or self._decided(shape)
         return known
+
+    def _decided(self, shape: DecodeShape) -> Decision:
+        """A new answer. One that cost a fault of mlaprobe's own is not kept."""
+        try:
+            found = errata.apply(self.judge(shape), release=self.erratum_release)
+        except MlaprobeError:
+            raise
+        except Exception as error:
+            why = faulted("decision", error)
+            return Decision(shape=shape, verdict=Verdict.UNKNOWN, message=why.message)
+        if not any(isinstance(outcome, Faulted) for _, outcome in found.stages):
+            self._decisions[shape] = found
+        return found
 
     @cached_property
     def erratum_release(self) -> str | None:
@@ -208,7 +196,7 @@ class Capability:
 
     def launch(self, shape: DecodeShape) -> Launch:
         """What the dispatcher does, with the call that it makes."""
-        found = self._dispatch(shape)
+        found = self._dispatch(shape).answer
         return Launch(
             outcome=found.outcome,
             entry=found.entry,
@@ -217,29 +205,34 @@ class Capability:
             call=found,
         )
 
-    def _dispatch(self, shape: DecodeShape) -> Dispatched:
+    def _dispatch(self, shape: DecodeShape) -> Solved[Dispatched]:
         if self.dispatcher is None:
-            return Dispatched(outcome=absent("dispatcher", self._missing["dispatcher"]))
-        return self.dispatcher.decide(shape)
+            return Solved(Dispatched(outcome=absent("dispatcher", self._missing["dispatcher"])))
+        return self.dispatcher.solve(shape)
 
     def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The host, with what the dispatcher passes it."""
-        if self.host is None:
-            return absent("host", self._missing["host"])
-        assert isinstance(launch.call, Dispatched)
-        called = partial(self.host.called, shape.arch, shape.env, entry=launch.entry)
+        return self.solve_called(shape, launch).answer
 
-        def ask(given: Deferred, decided: Mapping[Hashable, int]) -> StageOutcome:
-            self.world.forget_leaf()
+    def solve_called(self, shape: DecodeShape, launch: Launch) -> Solved[StageOutcome]:
+        """The same, with how it was come to."""
+        host, call = self.host, launch.call
+        if host is None:
+            return Solved(absent("host", self._missing["host"]))
+        assert isinstance(call, Dispatched)
+        called = partial(host.called, shape.arch, shape.env, entry=launch.entry)
+
+        def ask(given: Deferred, decided: Mapping[Hashable, int]) -> Solved[StageOutcome]:
             return called(given, decided=decided)
 
-        return launch.call.calls.settled(launch.call.given, ask)
+        with self.world.session:
+            return call.calls.settled(call.given, ask)
 
     def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
         if self.reducer is None:
             return absent("reducer", self._missing["reducer"])
-        return self.reducer.decide(reduced_heads(shape, launch))
+        return self.reducer.decide(self.reducer.pair(reduced_heads(shape, launch)))
 
     # --- one stage alone -------------------------------------------------------------------------
 
@@ -249,26 +242,36 @@ class Capability:
         Raises:
             UsageError: there is no stage of that name.
         """
-        asked = {
-            "planner": self._ask_planner,
-            "sizing": self._ask_sizing,
-            "dispatcher": lambda s: self._dispatch(s).outcome,
-            "host": self._ask_host,
-            "gluon": self._ask_gluon,
-        }
+        return self.solve(stage, shape, head_dim=head_dim).answer
+
+    def solve(
+        self, stage: str, shape: DecodeShape, *, head_dim: int | None = None
+    ) -> Solved[StageOutcome]:
+        """The same, with how the stage came to it."""
+        if stage == "dispatcher":
+            found = self._dispatch(shape)
+            return Solved(found.answer.outcome, found.leaf)
         if stage == "reducer":
             if self.reducer is None:
-                return absent("reducer", self._missing["reducer"])
-            return self.reducer.decide(shape.num_heads, head_dim)
-        if stage not in asked:
-            raise UsageError(
-                f"unknown stage {stage!r}", hint="use one of " + ", ".join((*asked, "reducer"))
-            )
-        return asked[stage](shape)
+                return Solved(absent(stage, self._missing[stage]))
+            return self.reducer.solve(self.reducer.pair(shape.num_heads, head_dim))
+        stages = {
+            "planner": self.planner,
+            "sizing": self.sizing,
+            "host": self.host,
+            "gluon": self.gluon,
+        }
+        if stage not in stages:
+            names = ("planner", "sizing", "dispatcher", "host", "gluon", "reducer")
+            raise UsageError(f"unknown stage {stage!r}", hint="use one of " + ", ".join(names))
+        asked: Any = stages[stage]
+        if asked is None:
+            return Solved(absent(stage, self._missing[stage]))
+        return asked.solve(asked.question(shape))  # type: ignore[no-any-return]
 
     def refusals(self, stage: str, setting: DecodeShape) -> Refusals:
         """Which head counts and query lengths a stage refuses: sizing, planner or dispatcher."""
-        return Refusals(self.world, self.ask, stage, setting)
+        return Refusals(self.solve, stage, setting)
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for every head count and every head_dim that its router names."""
@@ -276,84 +279,7 @@ class Capability:
             return
         for count in heads:
             for dim in self.reducer.head_dims:
-                yield count, dim, self.reducer.decide(count, dim)
-
-    def _ask_planner(self, shape: DecodeShape) -> StageOutcome:
-        if self.planner is None:
-            return absent("planner", self._missing["planner"])
-        told = shape.planner
-        qlen = _told(told.qlen, shape.qlen)
-        return self.planner.decide(
-            PlannerQuestion(
-                arch=shape.arch,
-                q_dtype=_told(told.q_dtype, shape.q_dtype),
-                kv_dtype=_told(told.kv_dtype, shape.kv_dtype),
-                num_heads=_told(told.num_heads, shape.num_heads),
-                qlen=qlen,
-                uniform_qlen=_told(told.uniform_qlen, qlen),
-                causal=shape.causal,
-                page_size=shape.page_size,
-                cp_round_robin=shape.cp_round_robin,
-                env=shape.env,
-            )
-        )
-
-    def _ask_sizing(self, shape: DecodeShape) -> StageOutcome:
-        if self.sizing is None:
-            return absent("sizing", self._missing["sizing"])
-        told = shape.planner
-        q_dtype: Dtype | None = _told(told.q_dtype, shape.q_dtype)
-        kv_dtype: Dtype | None = _told(told.kv_dtype, shape.kv_dtype)
-        return self.sizing.decide(
-            SizingQuestion(
-                arch=shape.arch,
-                q_dtype=q_dtype or shape.q_dtype,
-                kv_dtype=kv_dtype or shape.kv_dtype,
-                num_heads=_told(told.num_heads, shape.num_heads),
-                qlen=_told(told.qlen, shape.qlen),
-                batch=shape.batch,
-                env=shape.env,
-            )
-        )
-
-    def _ask_host(self, shape: DecodeShape) -> StageOutcome:
-        if self.host is None:
-            return absent("host", self._missing["host"])
-        return self.host.decide(
-            HostQuestion(
-                arch=shape.arch,
-                q_dtype=shape.q_dtype,
-                kv_dtype=shape.kv_dtype,
-                num_heads=shape.num_heads,
-                qlen=shape.qlen,
-                persistent=shape.persistent,
-                lse=shape.lse,
-                causal=shape.causal,
-                cp_round_robin=shape.cp_round_robin,
-                page_size=shape.page_size,
-                env=shape.env,
-            )
-        )
-
-    def _ask_gluon(self, shape: DecodeShape) -> StageOutcome:
-        if self.gluon is None:
-            return absent("gluon", self._missing.get("gluon", "there is no gluon file"))
-        return self.gluon.decide(
-            GluonQuestion(
-                arch=shape.arch,
-                q_dtype=shape.q_dtype,
-                kv_dtype=shape.kv_dtype,
-                num_heads=shape.num_heads,
-                qlen=shape.qlen,
-                lse=shape.lse,
-                batch=shape.batch,
-                env=shape.env,
-            )
-        )
-
-
-def _told(value: Any, otherwise: Any) -> Any:
-    return otherwise if value is SAME else value
+                yield count, dim, self.reducer.decide((count, dim))
 
 
 def reduced_heads(shape: DecodeShape, launch: Launch) -> int:

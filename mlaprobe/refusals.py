@@ -14,7 +14,7 @@ from mlaprobe.shape import DecodeShape, StageOutcome
 
 if TYPE_CHECKING:
     from mlaprobe.stages.instantiate import Template
-    from mlaprobe.stages.world import Solved, World
+    from mlaprobe.stages.world import Leaf, Solved
 
 STAGES = ("sizing", "planner", "dispatcher")
 """The stages that refuse a shape by its numbers, by a check that is read off the path."""
@@ -25,22 +25,20 @@ class Refusals:
 
     def __init__(
         self,
-        world: World,
-        ask: Callable[[str, DecodeShape], StageOutcome],
+        solve: Callable[[str, DecodeShape], Solved[StageOutcome]],
         stage: str,
         setting: DecodeShape,
     ) -> None:
         """
         Args:
-            ask: asks a stage for a shape.
+            solve: asks a stage for a shape.
             stage: one of ``STAGES``.
             setting: a shape with what is equal. Its planner is told no other numbers.
         """
-        self._world = world
-        self._ask = ask
+        self._solve = solve
         self._stage = stage
         self._setting = setting
-        self._last: Solved | None = None
+        self._last: Leaf | None = None
         self._known: dict[Template, StageOutcome | None] = {}
         """By path: the refusal; ``None``: it refuses nothing."""
 
@@ -52,17 +50,16 @@ class Refusals:
             SourceError: a file cannot be read.
         """
         found = None if self._last is None else self._last.other(heads=heads, qlen=qlen)
-        if found is not None and found.leaf in self._known:
-            return self._known[found.leaf]
-        self._world.forget_leaf()
+        if found is not None and found.run in self._known:
+            return self._known[found.run]
         shape = replace(self._setting, num_heads=heads, qlen=qlen)
-        refusal = _refusal(self._ask(self._stage, shape))
-        solved = self._world.solved
-        if solved is not None:
-            self._last = solved
+        solved = self._solve(self._stage, shape)
+        refusal, leaf = _refusal(solved.answer), solved.leaf
+        if leaf is not None:
+            self._last = leaf
             # Several paths may agree for one number and not for another.
-            if solved.leaf.constant or solved.leaf.paths == 1:
-                self._known[solved.leaf] = refusal
+            if leaf.run.constant or leaf.run.paths == 1:
+                self._known[leaf.run] = refusal
         return refusal
 
 

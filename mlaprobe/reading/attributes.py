@@ -6,7 +6,7 @@ from typing import Any
 
 from mlaprobe.reading.comparing import entry_of, equals
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Failed
+from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.methods import method
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import (
@@ -41,14 +41,14 @@ def optional_method(obj: Any, name: str) -> Builtin:
 
 
 def attribute(
-    machine: Any, module: Any, obj: Any, name: str, span: Span, *, python: bool = False
+    run: Run, module: Any, obj: Any, name: str, span: Span, *, python: bool = False
 ) -> Any:
     """``obj.name``."""
     if name in _OPTIONAL and not python and not isinstance(obj, (Unknown, Model, Record, Pointer)):
         return optional_method(obj, name)
     if isinstance(obj, Record):
-        found = obj.fields.get(name, machine)
-        if found is not machine:
+        found = obj.fields.get(name, run)
+        if found is not run:
             return found
         return Unknown(f"{obj.type} has no known member {name}", span)
     if isinstance(obj, Unknown):
@@ -56,13 +56,12 @@ def attribute(
     if isinstance(obj, Model):
         inside = getattr(obj, "get_in", None)
         if inside is not None:
-            value = inside(machine.run, name, span)
-            return value
+            return inside(run, name, span)
         return obj.get(name, span)
     if isinstance(obj, Pointer):
-        return attribute(machine, module, obj.load(), name, span)
+        return attribute(run, module, obj.load(), name, span)
     if isinstance(obj, StructType):
-        return module.static(machine.run, obj, name, span)
+        return module.static(run, obj, name, span)
     if isinstance(obj, EnumType):
         found = obj.member(name)
         return found if found is not None else Unknown(f"{obj.name} has no {name}", span)

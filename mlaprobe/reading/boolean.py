@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.reading import ir
 from mlaprobe.reading.comparing import condition, contains, membership
 from mlaprobe.reading.formulas import COMPARE
+from mlaprobe.reading.frames import RUN, Eval, Frame
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.operators import binary
@@ -24,7 +25,7 @@ from mlaprobe.reading.undecided import note_acting, undecided
 from mlaprobe.reading.values import Builtin, Closure, Unknown
 
 if TYPE_CHECKING:
-    from mlaprobe.reading.expressions import Eval, Frame, Unit
+    from mlaprobe.reading.expressions import Unit
 
 Term = Callable[[Any], Any]
 """An operand without being asked: ``True``, ``False``, a ``Condition``, or ``None`` for one that
@@ -148,13 +149,13 @@ def _known_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     from mlaprobe.reading.expressions import compile_expression
 
     callee = compile_expression(unit, node.func, scope)
-    machine, compiler, span = unit.machine, unit.compiler, node.span
+    compiler, span = unit.compiler, node.span
 
     def ask(e: Frame) -> Any:
         function = callee(e)
         if isinstance(function, Builtin) and function.constant:
-            return function.call(machine.run, (), {}, span)
-        found = compiler.remembered(function) if isinstance(function, Closure) else None
+            return function.call(e[RUN], (), {}, span)
+        found = compiler.remembered(e[RUN], function) if isinstance(function, Closure) else None
         if found is None:
             raise Abandon("a call that has not been made yet", span)
         return found[0]

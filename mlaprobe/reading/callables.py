@@ -9,6 +9,7 @@ from mlaprobe.reading import ir
 from mlaprobe.reading.attributes import attribute
 from mlaprobe.reading.calls import Braced, result_of_unknown
 from mlaprobe.reading.displays import compile_items
+from mlaprobe.reading.frames import RUN, Eval, Frame
 from mlaprobe.reading.machine import Failed, Halted
 from mlaprobe.reading.references import compile_place
 from mlaprobe.reading.scope import Scope
@@ -17,9 +18,6 @@ from mlaprobe.reading.values import Builtin, Closure, Model, Record, Unknown, re
 
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
-
-Frame = dict[str, Any]
-Eval = Callable[[Frame], Any]
 
 
 def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
@@ -34,10 +32,10 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     callee: Eval
     if isinstance(func, ir.Attr):
         owner, attr, where = compile_expression(unit, func.obj, scope), func.name, func.span
-        machine, module, python = unit.machine, unit.module, unit.lang == "py"
+        module, python = unit.module, unit.lang == "py"
 
         def method(e: Frame) -> Any:
-            return attribute(machine, module, owner(e), attr, where, python=python)
+            return attribute(e[RUN], module, owner(e), attr, where, python=python)
 
         callee = method
     elif isinstance(func, ir.Name) and scope.find(func.id) is None:
@@ -112,7 +110,7 @@ def _caller(
             named = {
                 a.id: v for a, v in zip(node.args, values, strict=False) if isinstance(a, ir.Name)
             }
-            machine.run.emit("missing", node.func.name, values, named, span)
+            e[RUN].emit("missing", node.func.name, values, named, span)
         raise failure
 
     def run(e: Frame) -> Any:
@@ -126,26 +124,26 @@ def _caller(
         named = kwargs(e) if kwargs is not None else {}
         if isinstance(values, Unknown) or isinstance(named, Unknown):
             reason: Any = values if isinstance(values, Unknown) else named
-            return result_of_unknown(machine.run, reason, name, (), {}, span)
+            return result_of_unknown(e[RUN], reason, name, (), {}, span)
         if isinstance(function, Closure):
             if braced:
-                values = compiler.unbraced(function, values, span)
+                values = compiler.unbraced(e[RUN], function, values, span)
             if writable:
                 values = _with_places(compiler, function, e, values, pointers)
             if not template:
-                return compiler.call_closure(function, tuple(values), named, span)
+                return compiler.call_closure(e[RUN], function, tuple(values), named, span)
             types = tuple(t(e) for t in template)
-            machine.run.emit("template", name, values, {"<>": types}, span)
-            if machine.run.facts.get("stop_at_template"):
+            e[RUN].emit("template", name, values, {"<>": types}, span)
+            if e[RUN].facts.get("stop_at_template"):
                 raise Halted
-            return compiler.call_closure(function, tuple(values), named, span, types)
+            return compiler.call_closure(e[RUN], function, tuple(values), named, span, types)
         if isinstance(function, Builtin):
             if function.takes_template:
                 named = {"<>": tuple(t(e) for t in template)}
             if not function.symbolic:
                 values = [plain(v) for v in values]
                 named = {k: plain(v) for k, v in named.items()}
-            return function.call(machine.run, tuple(values), named, span)
+            return function.call(e[RUN], tuple(values), named, span)
         if isinstance(function, Unknown):
             returns = machine.assume_returns(name)
             if writable and not (returns and "::" not in name):
@@ -154,11 +152,11 @@ def _caller(
                     for p, v in zip(locals_, values, strict=False)
                 ]
             return result_of_unknown(
-                machine.run, function, name, tuple(values), named, span, returns=returns
+                e[RUN], function, name, tuple(values), named, span, returns=returns
             )
         if isinstance(function, Model) and function.by_reference and writable:
             values = [v if p is None else p(e) for p, v in zip(locals_, values, strict=False)]
-        return compiler.call(function, tuple(values), named, span)
+        return compiler.call(e[RUN], function, tuple(values), named, span)
 
     return run
 
@@ -167,7 +165,7 @@ def _with_places(
     compiler: Any, function: Closure, e: Frame, values: list[Any], pointers: list[Any]
 ) -> list[Any]:
     """Arguments of non-const reference parameters as pointers to the caller's variables."""
-    refs = compiler.code(function).refs
+    refs = compiler.code(e[RUN], function).refs
     if not refs:
         return values
     values = list(values)
@@ -182,12 +180,12 @@ def _with_places(
 def compile_launch(unit: Unit, node: ir.Launch, scope: Scope) -> Eval:
     """A GPU kernel launch."""
     args = compile_items(unit, node.args, scope)
-    machine, name, span = unit.machine, node.name, node.span
+    name, span = node.name, node.span
 
     def run(e: Frame) -> Any:
         values = args(e)
         known = () if isinstance(values, Unknown) else values
-        machine.run.emit("launch", name, known, {}, span)
+        e[RUN].emit("launch", name, known, {}, span)
         return None
 
     return run

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from mlaprobe.reading.conversions import convert
+from mlaprobe.reading.frames import Eval, Frame
 from mlaprobe.reading.ir import Function, Param, Span
 from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.values import Closure, Pointer, Record, Ref, Rest, Unknown
-
-Frame = dict[str, Any]
-Eval = Callable[[Frame], Any]
 
 
 class Braced:
@@ -129,7 +126,7 @@ def spoil(value: Any, reason: str, span: Span) -> None:
     elif isinstance(value, Closure) and value.frame is not None:
         frame = value.frame
         for slot in list(frame):
-            if slot != "^" and slot in _written_by(value):
+            if slot in _written_by(value):
                 frame[slot] = Unknown(reason, span)
 
 

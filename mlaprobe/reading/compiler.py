@@ -7,15 +7,15 @@ frame around it. Compiling happens once per function, running many times.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from mlaprobe.reading import calls, expressions, statements
 from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.cppbuiltins import message_of
 from mlaprobe.reading.cpptypes import zero_of
+from mlaprobe.reading.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.reading.ir import CType, Function, Name, Node, Param, Span
-from mlaprobe.reading.machine import MAX_DEPTH, Abandon, Failed, Machine, memo_key
+from mlaprobe.reading.machine import MAX_DEPTH, Abandon, Failed, Machine, Run, memo_key
 from mlaprobe.reading.scope import FunctionScope, Scope
 from mlaprobe.reading.statements import Returned
 from mlaprobe.reading.values import (
@@ -28,9 +28,6 @@ from mlaprobe.reading.values import (
     StructType,
     Unknown,
 )
-
-Frame = dict[str, Any]
-Eval = Callable[[Frame], Any]
 
 
 class Code:
@@ -66,9 +63,9 @@ class Compiler:
         unit = expressions.Unit(self.machine, self, module, "py", traced=False)
         return expressions.compile_expression(unit, node, Scope(FunctionScope(None)))
 
-    def code(self, closure: Closure) -> Code:
+    def code(self, run: Run, closure: Closure) -> Code:
         """The compiled body of a function."""
-        traced = self.machine.run.trace is not None and not _reports(closure.function)
+        traced = run.trace is not None and not _reports(closure.function)
         key = (id(closure.function), traced)
         found = self._codes.get(key)
         if found is None:
@@ -107,17 +104,18 @@ class Compiler:
 
     # --- calling ---------------------------------------------------------------------------------
 
-    def call(self, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(
+        self, run: Run, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
+    ) -> Any:
         """Call a value."""
-        run = self.machine.run
         if isinstance(value, Closure):
-            return self.call_closure(value, args, kwargs, span)
+            return self.call_closure(run, value, args, kwargs, span)
         if isinstance(value, Builtin):
             return value.call(run, args, kwargs, span)
         if isinstance(value, Model):
             return value.call(run, args, kwargs, span)
         if isinstance(value, StructType):
-            return self.construct(value, args, span, None)
+            return self.construct(run, value, args, span, None)
         if isinstance(value, EnumType):
             found = value.of_value(args[0]) if len(args) == 1 else None
             return found if found is not None else Unknown(f"a member of {value.name}", span)
@@ -127,6 +125,7 @@ class Compiler:
 
     def call_closure(
         self,
+        run: Run,
         closure: Closure,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -135,8 +134,7 @@ class Compiler:
     ) -> Any:
         """Call a function of the source; a pure call with plain arguments is remembered.
         ``types`` are the template arguments."""
-        run = self.machine.run
-        code = self.code(closure)
+        code = self.code(run, closure)
         key = None
         plainly = closure.frame is None and not types and not run.globals
         if code.pure and plainly and run.trace is None:
@@ -147,11 +145,11 @@ class Compiler:
                 if known is not None:
                     run.observations.extend(known[2])
                     if known[0]:
-                        raise known[1]
+                        raise known[1].again()
                     return known[1]
         before, seen = (run.effects, run.asked), len(run.observations)
         try:
-            result = self._enter(code, closure, args, kwargs, span, types)
+            result = self._enter(run, code, closure, args, kwargs, span, types)
         except Failed as failure:
             if key is not None and (run.effects, run.asked) == before:
                 run.cache[key] = (True, failure, tuple(run.observations[seen:]))
@@ -160,10 +158,9 @@ class Compiler:
             run.cache[key] = (False, result, tuple(run.observations[seen:]))
         return result
 
-    def remembered(self, closure: Closure) -> tuple[Any] | None:
+    def remembered(self, run: Run, closure: Closure) -> tuple[Any] | None:
         """The result of a call without arguments that is known already, and of which nothing was
         noted."""
-        run = self.machine.run
         if closure.frame is not None or run.globals or run.trace is not None:
             return None
         known = run.cache.get(("call", id(closure.function), ()))
@@ -171,6 +168,7 @@ class Compiler:
 
     def _enter(
         self,
+        run: Run,
         code: Code,
         closure: Closure,
         args: tuple[Any, ...],
@@ -178,10 +176,9 @@ class Compiler:
         span: Span,
         types: tuple[Any, ...],
     ) -> Any:
-        run = self.machine.run
         if run.depth >= MAX_DEPTH:
             raise Abandon("calls are nested too deeply", span)
-        frame: Frame = {"^": closure.frame}
+        frame: Frame = {OUTER: closure.frame, RUN: run}
         for position, slot in enumerate(code.template):
             if position < len(types):
                 frame[slot] = types[position]
@@ -194,32 +191,36 @@ class Compiler:
             signal = code.body(frame)
         except Failed as failure:
             if code.reports and not failure.message:
-                failure.message = message_of(args)
+                raise failure.again(message_of(args)) from None
             raise
         finally:
             run.depth -= 1
         value = signal.value if isinstance(signal, Returned) else None
         if code.result is not None and isinstance(signal, Returned):
-            value = self._as_result(value, code.result, closure, span)
+            value = self._as_result(run, value, code.result, closure, span)
         return value
 
-    def unbraced(self, closure: Closure, args: list[Any], span: Span) -> list[Any]:
+    def unbraced(self, run: Run, closure: Closure, args: list[Any], span: Span) -> list[Any]:
         """Arguments of which a braced list takes the type of its parameter."""
         params = closure.function.params
         return [
-            self.construct_named(params[at].type or CType("auto"), a.items, closure.module, span)
+            self.construct_named(
+                run, params[at].type or CType("auto"), a.items, closure.module, span
+            )
             if isinstance(a, calls.Braced) and at < len(params)
             else a
             for at, a in enumerate(args)
         ]
 
-    def _as_result(self, value: Any, ctype: CType, closure: Closure, span: Span) -> Any:
+    def _as_result(self, run: Run, value: Any, ctype: CType, closure: Closure, span: Span) -> Any:
         """A braced list returned from a function takes the function's return type."""
         if isinstance(value, calls.Braced):
-            return self.construct_named(ctype, value.items, closure.module, span)
+            return self.construct_named(run, ctype, value.items, closure.module, span)
         return convert(value, ctype, span)
 
-    def construct_named(self, ctype: CType, items: tuple[Any, ...], module: Any, span: Span) -> Any:
+    def construct_named(
+        self, run: Run, ctype: CType, items: tuple[Any, ...], module: Any, span: Span
+    ) -> Any:
         """``Type{items}``."""
         if ctype.kind in ("int", "unsigned", "bool", "float", "string") and not ctype.pointer:
             empty: Any = {"string": "", "float": 0.0, "bool": False}.get(ctype.kind, 0)
@@ -228,16 +229,18 @@ class Compiler:
             return items
         if ctype.name.startswith("std::optional") and len(items) < 2:
             return items[0] if items else None
-        kind = module.lookup(self.machine.run, ctype.name.split("<", 1)[0], span)
+        kind = module.lookup(run, ctype.name.split("<", 1)[0], span)
         if isinstance(kind, StructType):
-            return self.construct(kind, items, span, module)
+            return self.construct(run, kind, items, span, module)
         if isinstance(kind, (Builtin, Model)):
-            return self.call(kind, items, {}, span)
+            return self.call(run, kind, items, {}, span)
         if isinstance(kind, EnumType) and len(items) == 1:
-            return self.call(kind, items, {}, span)
+            return self.call(run, kind, items, {}, span)
         return Unknown(f"type {ctype.name} is not known", span)
 
-    def construct(self, struct: StructType, items: tuple[Any, ...], span: Span, module: Any) -> Any:
+    def construct(
+        self, run: Run, struct: StructType, items: tuple[Any, ...], span: Span, module: Any
+    ) -> Any:
         """An aggregate from its members in declaration order."""
         if len(items) > len(struct.members) or (items and not struct.plain):
             return Unknown(f"how a {struct.name} is made is not followed", span)
@@ -246,14 +249,12 @@ class Compiler:
             if position < len(items):
                 value = items[position]
                 if isinstance(value, calls.Braced):
-                    value = self.construct_named(ctype, value.items, module, span)
+                    value = self.construct_named(run, ctype, value.items, module, span)
                 fields[name] = convert(value, ctype, span)
             elif default is not None and module is not None:
-                fields[name] = convert(
-                    self.machine.evaluate(self.machine.run, default, module), ctype, span
-                )
+                fields[name] = convert(self.machine.evaluate(run, default, module), ctype, span)
             elif struct.plain and ctype.kind == "other" and module is not None:
-                fields[name] = self.construct_named(ctype, (), module, span)
+                fields[name] = self.construct_named(run, ctype, (), module, span)
             elif struct.plain:
                 fields[name] = zero_of(ctype, span)
             else:

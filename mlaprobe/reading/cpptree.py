@@ -16,11 +16,18 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Any:
+def _language() -> Any:
     import tree_sitter_cuda
-    from tree_sitter import Language, Parser
+    from tree_sitter import Language
 
-    return Parser(Language(tree_sitter_cuda.language()))
+    return Language(tree_sitter_cuda.language())
+
+
+def _parser() -> Any:
+    """A parser of one's own: one that is parsing must not be given another text."""
+    from tree_sitter import Parser
+
+    return Parser(_language())
 
 
 _OPENS = {"(", ",", "=", "+", "-", "*", "/", "%", "<", "<=", ">=", "==", "!=", "&&", "||", "!", "&"}

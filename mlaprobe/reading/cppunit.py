@@ -51,6 +51,8 @@ class CppModule:
         """Names that a generated header would define, in whatever namespace it is included."""
         self._parsed: dict[tuple[int, int], list[Definition]] = {}
         self._found: dict[str, list[Definition]] = {}
+        self._finding: dict[str, list[Definition]] = {}
+        """What has been found so far of the names that are being looked for."""
         self._lines: dict[str, list[int]] = {}
         self._places: dict[tuple[str, int], tuple[int, int]] = {}
         self.problems: list[tuple[str, Span]] = []
@@ -155,18 +157,25 @@ class CppModule:
 
     def definitions(self, name: str) -> list[Definition]:
         """Everything in the unit that defines a name."""
-        found = self._found.get(name)
+        found = self._found.get(name, self._finding.get(name))
         if found is None:
-            self._found[name] = found = []
-            spellings = (name, *self.unit.spellings(name))
-            for file in self.unit.files:
-                chunks: dict[int, Chunk] = {}
-                for spelling in spellings:
-                    mentioning = index_of(file.code).mentioning(spelling)
-                    chunks.update((c.start, c) for c in mentioning)
-                for start in sorted(chunks):
-                    found.extend(d for d in self._chunk(file, chunks[start]) if d.name == name)
+            found = self._finding[name] = []
+            try:
+                self._find(name, found)
+            finally:
+                del self._finding[name]
+            self._found[name] = found
         return found
+
+    def _find(self, name: str, found: list[Definition]) -> None:
+        spellings = (name, *self.unit.spellings(name))
+        for file in self.unit.files:
+            chunks: dict[int, Chunk] = {}
+            for spelling in spellings:
+                mentioning = index_of(file.code).mentioning(spelling)
+                chunks.update((c.start, c) for c in mentioning)
+            for start in sorted(chunks):
+                found.extend(d for d in self._chunk(file, chunks[start]) if d.name == name)
 
     # --- parsing ---------------------------------------------------------------------------------
 
@@ -220,16 +229,12 @@ class CppModule:
             return []
         try:
             tokens = self.unit.expand(file, chunk.start, chunk.end)
-        except (ExpansionError, RecursionError) as error:
+        except ExpansionError as error:
             self.problems.append((f"macros could not be expanded: {error}", span))
             return []
         tree = Tree(without_idle_parentheses(tokens, self._is_type), self.place)
         reader = DefinitionReader(Translator(tree, self._alias), file.path, chunk.namespace)
-        try:
-            reader.read(tree.root)
-        except RecursionError:
-            self.problems.append(("the code is nested too deeply", span))
-            return []
+        reader.read(tree.root)
         return reader.found
 
 

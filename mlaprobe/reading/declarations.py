@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced
 from mlaprobe.reading.cpptypes import zero_of
+from mlaprobe.reading.frames import RUN, Eval, Frame
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.places import SCALARS, adapter, compile_store
 from mlaprobe.reading.references import compile_place
@@ -18,11 +18,8 @@ from mlaprobe.reading.values import Builtin, Closure, Record, SettingsBase, Unkn
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
 
-Frame = dict[str, Any]
-Exec = Callable[[Frame], Any]
 
-
-def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
+def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     """A variable, with or without a value."""
     from mlaprobe.reading.expressions import compile_expression
 
@@ -41,7 +38,7 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
         return _default_init(unit, node, slot)
     if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
         init = _by_value(node.init, init, scope)
-    machine, traced = unit.machine, unit.traced
+    traced = unit.traced
     compiler, module = unit.compiler, unit.module
 
     def run(e: Frame) -> Any:
@@ -49,23 +46,23 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Exec:
         if bound is not None:
             e[slot] = bound
             if traced:
-                machine.run.trace.append((node, bound.load()))
+                e[RUN].trace.append((node, bound.load()))
             return None
         value = init(e)
         if isinstance(value, Braced):
             if not value.items and ctype.kind != "other":
                 value = zero_of(ctype, span)
             else:
-                value = compiler.construct_named(ctype, value.items, module, span)
-        e[slot] = value if adapt is None else adapt(value)
+                value = compiler.construct_named(e[RUN], ctype, value.items, module, span)
+        e[slot] = value if adapt is None else adapt(e, value)
         if traced:
-            machine.run.trace.append((node, e[slot]))
+            e[RUN].trace.append((node, e[slot]))
         return None
 
     return run
 
 
-def _kept(node: ir.Decl, slot: str) -> Exec:
+def _kept(node: ir.Decl, slot: str) -> Eval:
     """A static variable that is written: what earlier calls have left in it is not known."""
     unknown = Unknown(f"{node.name} keeps its value between calls", node.span)
 
@@ -76,7 +73,7 @@ def _kept(node: ir.Decl, slot: str) -> Exec:
     return run
 
 
-def _by_value(node: Node | None, init: Exec, scope: Scope) -> Exec:
+def _by_value(node: Node | None, init: Eval, scope: Scope) -> Eval:
     """``auto x = object;`` copies; a variable that may be a pointer to an object is one."""
     copies = isinstance(node, (ir.Attr, ir.Deref, ir.Index))
     if isinstance(node, ir.Name):
@@ -93,7 +90,7 @@ def _by_value(node: Node | None, init: Exec, scope: Scope) -> Exec:
     return run
 
 
-def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Exec:
+def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
     ctype, span, module, compiler = node.type, node.span, unit.module, unit.compiler
     if ctype.kind != "other" or ctype.pointer:
         empty: Any = "" if ctype.kind == "string" else Unknown(f"{node.name} has no value", span)
@@ -107,13 +104,13 @@ def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Exec:
         return plain
 
     def run(e: Frame) -> Any:
-        e[slot] = compiler.construct_named(ctype, (), module, span)
+        e[slot] = compiler.construct_named(e[RUN], ctype, (), module, span)
         return None
 
     return run
 
 
-def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Exec:
+def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
     """Names for the parts of a value."""
     from mlaprobe.reading.expressions import compile_expression
 
@@ -131,7 +128,7 @@ def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Exec:
     return run
 
 
-def define(unit: Unit, node: ir.Define, scope: Scope) -> Exec:
+def define(unit: Unit, node: ir.Define, scope: Scope) -> Eval:
     """A function inside another."""
     name = ir.Name(node.span, node.function.name)
     store = compile_store(unit, name, scope)
@@ -144,7 +141,7 @@ def define(unit: Unit, node: ir.Define, scope: Scope) -> Exec:
     return run
 
 
-def local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Exec:
+def local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Eval:
     """A class whose objects are its attributes, as long as its bases add nothing else."""
     from mlaprobe.reading.expressions import compile_expression
 
@@ -164,13 +161,13 @@ def local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Exec:
     return run
 
 
-def imported(unit: Unit, node: ir.Import, scope: Scope) -> Exec:
+def imported(unit: Unit, node: ir.Import, scope: Scope) -> Eval:
     """A name from another module."""
     store = compile_store(unit, ir.Name(node.span, node.alias), scope)
-    machine, module = unit.machine, unit.module
+    module = unit.module
 
     def run(e: Frame) -> Any:
-        store(e, module.import_name(machine.run, node.module, node.name, node.span))
+        store(e, module.import_name(e[RUN], node.module, node.name, node.span))
         return None
 
     return run

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.comparing import equals
+from mlaprobe.reading.frames import Eval, Frame
 from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.places import compile_store
 from mlaprobe.reading.scope import Scope
@@ -24,8 +25,6 @@ from mlaprobe.reading.values import (
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
 
-Frame = dict[str, Any]
-Eval = Callable[[Frame], Any]
 MAX_ELEMENTS = 20_000
 
 

@@ -12,14 +12,12 @@ from mlaprobe.reading.calls import Braced
 from mlaprobe.reading.comparing import negate
 from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.formulas import ARITHMETIC, COMPARE
+from mlaprobe.reading.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import truth
 from mlaprobe.reading.operators import binary, unary
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Closure, EnumType, Model, Pointer, Record, Ref, Unknown
-
-Frame = dict[str, Any]
-Eval = Callable[[Frame], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,11 +43,10 @@ def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
 
 
 def _traced(unit: Unit, node: Node, compiled: Eval) -> Eval:
-    machine = unit.machine
 
     def run(e: Frame) -> Any:
         value = compiled(e)
-        machine.run.trace.append((node, value))
+        e[RUN].trace.append((node, value))
         return value
 
     return run
@@ -98,7 +95,7 @@ def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
     def above(e: Frame) -> Any:
         frame = e
         for _ in range(depth):
-            frame = frame["^"]
+            frame = frame[OUTER]
             if frame is None:
                 return Unknown(f"{name} is out of reach", span)
         return frame.get(slot, Unknown(f"{name} has no value yet", span))
@@ -108,18 +105,16 @@ def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
 
 def global_name(unit: Unit, name: str, span: Span) -> Eval:
     """A name of the module; written globals first."""
-    machine, module = unit.machine, unit.module
+    module = unit.module
     key, written = (id(module), name), (id(module), name.rpartition("::")[2])
 
     def load(e: Frame) -> Any:
-        run = machine.run
+        run = e[RUN]
         if run.globals and written in run.globals:
             return run.globals[written]
         value = run.cache.get(key, run)
         if value is run:
-            value = module.lookup(run, name, span)
-            machine.run = run
-            run.cache[key] = value
+            value = run.cache[key] = module.lookup(run, name, span)
         return value
 
     return load
@@ -170,12 +165,11 @@ def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
     test = boolean.compile_test(unit, node.test, scope)
     then = compile_expression(unit, node.then, scope)
     orelse = compile_expression(unit, node.orelse, scope)
-    machine = unit.machine
 
     def run(e: Frame) -> Any:
         known = truth(test(e))
         if isinstance(known, Unknown):
-            known = machine.run.decide(known)
+            known = e[RUN].decide(known)
         return then(e) if known else orelse(e)
 
     return run
@@ -183,10 +177,10 @@ def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
 
 def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
     obj, name, span = compile_expression(unit, node.obj, scope), node.name, node.span
-    machine, module, python = unit.machine, unit.module, unit.lang == "py"
+    module, python = unit.module, unit.lang == "py"
 
     def run(e: Frame) -> Any:
-        return attribute(machine, module, obj(e), name, span, python=python)
+        return attribute(e[RUN], module, obj(e), name, span, python=python)
 
     return run
 
@@ -214,12 +208,12 @@ def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
 
 def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
     value, ctype, span = compile_expression(unit, node.value, scope), node.type, node.span
-    machine, module = unit.machine, unit.module
+    module = unit.module
 
     def run(e: Frame) -> Any:
         v = value(e)
         if ctype.kind == "other" and not ctype.pointer and type(v) is int:
-            kind = module.lookup(machine.run, ctype.name, span)
+            kind = module.lookup(e[RUN], ctype.name, span)
             if isinstance(kind, EnumType):
                 found = kind.of_value(v)
                 return found if found is not None else Unknown(f"{v} in {ctype.name}", span)
@@ -233,7 +227,9 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
 def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
     args = tuple(compile_expression(unit, a, scope) for a in node.args)
     compiler, ctype, module, span = unit.compiler, node.type, unit.module, node.span
-    return lambda e: compiler.construct_named(ctype, tuple(a(e) for a in args), module, span)
+    return lambda e: compiler.construct_named(
+        e[RUN], ctype, tuple(a(e) for a in args), module, span
+    )
 
 
 def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
@@ -305,7 +301,10 @@ def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
 
 def _copied(e: Frame) -> Frame:
     """The variables as a lambda captures them by value."""
-    return {k: v if k == "^" else _copy(v.load() if type(v) is Ref else v) for k, v in e.items()}
+    return {
+        k: v if k in (OUTER, RUN) else _copy(v.load() if type(v) is Ref else v)
+        for k, v in e.items()
+    }
 
 
 def _copy(value: Any) -> Any:

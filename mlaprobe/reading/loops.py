@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.displays import elements
+from mlaprobe.reading.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.reading.machine import MAX_STEPS, Abandon, Failed, truth
 from mlaprobe.reading.places import compile_loss, compile_store
 from mlaprobe.reading.scope import Scope
@@ -27,11 +28,9 @@ if TYPE_CHECKING:
 
 LOOKUP = "a look-up in a hash map"
 """What a traced run calls the start of a loop over a hash map."""
-Frame = dict[str, Any]
-Exec = Callable[[Frame], Any]
 
 
-def _spoiler(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Exec:
+def _spoiler(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Eval:
     """Makes everything unknown that the nodes may write outside themselves."""
     names = [name for name, _, _ in _writable(unit, nodes, scope)]
     span = nodes[0].span if nodes else ir.NOWHERE
@@ -58,10 +57,10 @@ def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tupl
     return found
 
 
-def _some_round(unit: Unit, body: Exec, orelse: Exec, spoil: Exec, why: Unknown, e: Frame) -> Any:
+def _some_round(unit: Unit, body: Eval, orelse: Eval, spoil: Eval, why: Unknown, e: Frame) -> Any:
     """An arbitrary round of a loop whose rounds are not known; the signal that leaves the
     function, if this path takes one. What breaks out of the loop misses its ``else``."""
-    run = unit.machine.run
+    run = e[RUN]
     spoil(e)
     if run.decide(Unknown(why.reason, why.span, key=("round", why.key), free=why.free)):
         signal = body(e)
@@ -73,7 +72,7 @@ def _some_round(unit: Unit, body: Exec, orelse: Exec, spoil: Exec, why: Unknown,
     return orelse(e)
 
 
-def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Exec:
+def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
     """``while``, ``do`` and C++ ``for`` (whose variable is declared in a block around it)."""
     from mlaprobe.reading.expressions import compile_expression
     from mlaprobe.reading.statements import compile_block
@@ -85,7 +84,7 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Exec:
     orelse = compile_block(unit, node.orelse, scope)
     everything = (*node.body, *((node.step,) if node.step is not None else ()))
     spoil = _spoiler(unit, everything, scope, "written in a loop that cannot be followed")
-    machine, span, first = unit.machine, node.span, node.first
+    span, first = node.span, node.first
 
     def run(e: Frame) -> Any:
         again = first
@@ -97,8 +96,8 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Exec:
                 if not known:
                     return orelse(e)
             again = False
-            machine.run.steps += 1
-            if machine.run.steps > MAX_STEPS:
+            e[RUN].steps += 1
+            if e[RUN].steps > MAX_STEPS:
                 raise Abandon("a loop runs too long to follow", span)
             signal = body(e)
             if signal is BREAK:
@@ -111,7 +110,7 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Exec:
     return run
 
 
-def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Exec:
+def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
     """A loop over elements."""
     from mlaprobe.reading.expressions import compile_expression
     from mlaprobe.reading.statements import compile_block
@@ -157,8 +156,8 @@ class _AnyOrder:
         unit: Unit,
         span: ir.Span,
         store: Callable[[Frame, Any], None],
-        body: Exec,
-        orelse: Exec,
+        body: Eval,
+        orelse: Eval,
         written: _Written,
     ) -> None:
         self.unit = unit
@@ -171,7 +170,7 @@ class _AnyOrder:
     def run(self, e: Frame, container: Unordered, values: list[Any]) -> Any:
         """The signal of the loop."""
         self._watch(e, container)
-        written, run = self.written, self.unit.machine.run
+        written, run = self.written, e[RUN]
         start = written.save(e)
         leaving, steady = self._rounds(e, values, start)
         if not steady and len(values) > 1:
@@ -198,10 +197,10 @@ class _AnyOrder:
     def _watch(self, e: Frame, container: Unordered) -> None:
         """Let the extra element see what the loop asks of its elements."""
         if self.unit.traced:
-            self.unit.machine.run.trace.append((ir.Launch(self.span, LOOKUP, ()), None))
+            e[RUN].trace.append((ir.Launch(self.span, LOOKUP, ()), None))
         if container.probe is not None:
             before = self.written.save(e)
-            self.store(e, container.probe)
+            self.store(e, container.probe(e[RUN]))
             with suppress(Failed):
                 self.body(e)
             self.written.restore(e, before)
@@ -238,7 +237,7 @@ class _Written:
         for _, depth, slot in self.names:
             frame = e
             for _ in range(depth):
-                frame = frame["^"]
+                frame = frame[OUTER]
             yield frame, slot
 
     def save(self, e: Frame) -> tuple[Any, ...] | None:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlaprobe.reading.frames import OUTER, RUN
 from mlaprobe.reading.ir import NOWHERE, Function, Launch, Node, Span
-from mlaprobe.reading.symbols import Sym, SymbolMisuse, SymText
+from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import (
     Builtin,
     Closure,
@@ -46,6 +47,11 @@ class Failed(Exception):
         self.message: Any = message
         """The text; one with symbols in it until the answer is made for certain inputs."""
         self.span = span
+
+    def again(self, message: Any = None) -> Failed:
+        """The same failure to be raised anew, with another message where one is given: one that is
+        remembered is raised many times, and belongs to no path."""
+        return Failed(self.kind, self.how, self.message if message is None else message, self.span)
 
 
 class Abandon(Exception):
@@ -116,6 +122,7 @@ class Run:
         facts: Mapping[str, Any] | None = None,
         decided: Mapping[Hashable, int] | None = None,
         trace: bool = False,
+        knobs: set[str] | None = None,
     ) -> None:
         self.machine = machine
         self.context = context
@@ -137,9 +144,13 @@ class Run:
         self.depth = 0
         self.trace: list[tuple[Node, Any]] | None = [] if trace else None
         self.frame: dict[str, Any] = {}
+        self.handled: list[Failed] = []
+        """The exceptions whose handlers are being run, the innermost last."""
         self.on_entry: Callable[..., Any] | None = None
-        self.knobs: set[str] = self.cache.setdefault("knobs", set())
+        self.knobs: set[str] = set() if knobs is None else knobs
         """Environment variables that were asked for."""
+        self.resolving: dict[Hashable, int] = {}
+        """Names of modules that are being looked up, and how often each was asked for meanwhile."""
 
     def choose(self, count: int, why: Unknown) -> int:
         """One of ``count`` alternatives; every other is taken by a later path."""
@@ -217,7 +228,6 @@ class Machine:
         self.watch: Callable[[Node], tuple[str, Node] | None] = lambda branch: None
         """For a branch that is compiled: an expression to observe whenever it is reached, and the
         name to observe it under."""
-        self.run: Run = Run(self)
         self.acting: set[Node] = set()
         """Operands of ``and`` and ``or`` that do more than give a value."""
         self._compiler = Compiler(self)
@@ -226,13 +236,11 @@ class Machine:
         self, run: Run, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
     ) -> Any:
         """Call a value of the program within the current path."""
-        self.run = run
-        return self._compiler.call(value, args, kwargs, span)
+        return self._compiler.call(run, value, args, kwargs, span)
 
     def evaluate(self, run: Run, node: Node, module: Any) -> Any:
         """The value of an expression in a module's scope."""
-        self.run = run
-        return self._compiler.expression(node, module)({"^": None})
+        return self._compiler.expression(node, module)({OUTER: None, RUN: run})
 
     def function(self, function: Function, module: Any) -> Closure:
         """A function of a module as a value."""
@@ -291,30 +299,24 @@ class Machine:
                 continue
 
     def _path(self, start: Callable[[Run], Any], run: Run) -> Outcome:
-        self.run = run
+        """One path to its end. What the evaluator itself raises is no answer, and goes through
+        everything that would remember one."""
         try:
             outcome = Outcome("returned", value=start(run))
         except Halted:
             outcome = Outcome("returned")
         except Failed as failure:
-            failure.__traceback__ = None
+            # What was being handled when it was raised would keep that code's frames.
+            failure.__traceback__ = failure.__context__ = failure.__cause__ = None
             if failure.kind == "unknown":
                 outcome = Outcome("unknown", reason=failure.message, span=failure.span)
             else:
                 outcome = Outcome("failed", failure=failure, span=failure.span)
         except Abandon as stop:
             outcome = Outcome("unknown", reason=stop.reason, span=stop.span)
-        except RecursionError:
-            outcome = Outcome("unknown", reason="the code is nested too deeply")
-        except SymbolMisuse:
-            raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # a fault of the evaluator must cost an answer, never make one up or end the program
-            reason = f"the evaluator failed: {type(error).__name__}: {error}"
-            outcome = Outcome("unknown", reason=reason)
         outcome.events = tuple(run.events)
         outcome.observations = tuple(run.observations)
-        outcome.frame = run.frame
+        outcome.frame = {slot: v for slot, v in run.frame.items() if slot != RUN}
         outcome.decisions = tuple((u, c) for c, _, u in run.taken)
         outcome.decided = run.decisions
         if run.trace is not None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced, spoil
 from mlaprobe.reading.conversions import convert
+from mlaprobe.reading.frames import OUTER, RUN, Frame
 from mlaprobe.reading.ir import CType, Node
-from mlaprobe.reading.machine import Abandon, Failed
+from mlaprobe.reading.machine import Abandon, Failed, Run
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import Sym, plain
 from mlaprobe.reading.values import (
@@ -27,7 +28,6 @@ from mlaprobe.reading.values import (
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
 
-Frame = dict[str, Any]
 Store = Callable[[Frame, Any], None]
 SCALARS = ("int", "unsigned", "bool", "float")
 
@@ -57,14 +57,14 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
     """``*pointer = value``."""
     from mlaprobe.reading.expressions import compile_expression
 
-    value, span, machine = compile_expression(unit, target.value, scope), target.span, unit.machine
+    value, span = compile_expression(unit, target.value, scope), target.span
     ctype = _type_of(target.value, scope)
     adapt = adapter(unit, None if ctype is None else replace(ctype, pointer=False), span)
 
     def through(e: Frame, v: Any) -> None:
         pointer = value(e)
-        v = v if adapt is None else adapt(v)
-        machine.run.effects += 1
+        v = v if adapt is None else adapt(e, v)
+        e[RUN].effects += 1
         if isinstance(pointer, Pointer):
             pointer.store(v.copy() if isinstance(v, Record) else v)
         elif isinstance(pointer, Record) and isinstance(v, Record):
@@ -91,7 +91,7 @@ def compile_loss(
         for depth, slot, store in losses:
             frame = e
             for _ in range(depth):
-                frame = frame["^"]
+                frame = frame[OUTER]
             held = frame.get(slot)
             if isinstance(held, (list, dict)):
                 spoil(held, why.reason, why.span)
@@ -105,13 +105,13 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
     if alias is not None:
         return compile_store(unit, alias[0], alias[1])  # type: ignore[index]
     found = scope.find(target.id)
-    machine, module, span = unit.machine, unit.module, target.span
+    module, span = unit.module, target.span
     if found is None:
         key = (id(module), target.id.rpartition("::")[2])
 
         def store_global(e: Frame, v: Any) -> None:
-            machine.run.effects += 1
-            machine.run.globals[key] = v
+            e[RUN].effects += 1
+            e[RUN].globals[key] = v
 
         return store_global
     depth, slot, ctype = found
@@ -127,18 +127,18 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
             return store_plain
 
         def store_typed(e: Frame, v: Any) -> None:
-            e[slot] = adapt(v)
+            e[slot] = adapt(e, v)
 
         return store_typed
 
     def store_above(e: Frame, v: Any) -> None:
         frame = e
         for _ in range(depth):
-            frame = frame["^"]
+            frame = frame[OUTER]
             if frame is None:
                 return
-        machine.run.effects += 1
-        frame[slot] = v if adapt is None else adapt(v)
+        e[RUN].effects += 1
+        frame[slot] = v if adapt is None else adapt(e, v)
 
     return store_above
 
@@ -148,14 +148,13 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
     depth, slot, ctype = found
     assert ctype is not None
     adapt = adapter(unit, replace(ctype, ref=False, const=False), span)
-    machine = unit.machine
 
     def store(e: Frame, v: Any) -> None:
         frame = e
         for _ in range(depth):
-            frame = frame["^"]
-        machine.run.effects += 1
-        v = v if adapt is None else adapt(v)
+            frame = frame[OUTER]
+        e[RUN].effects += 1
+        v = v if adapt is None else adapt(e, v)
         bound = frame.get(slot)
         if type(bound) is Ref:
             bound.store(v)
@@ -167,7 +166,7 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
     return store
 
 
-def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Any], Any] | None:
+def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Frame, Any], Any] | None:
     """How a value changes when it is stored in a variable of that type."""
     if ctype is None or unit.lang == "py":
         return None
@@ -175,20 +174,20 @@ def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Any], A
     if ctype.kind == "int" and ctype.bits >= 32 and not ctype.pointer:
         limit = 1 << (ctype.bits - 1)
 
-        def to_int(v: Any) -> Any:
+        def to_int(e: Frame, v: Any) -> Any:
             if type(v) is int and -limit <= v < limit:
                 return v
             if isinstance(v, Braced):
-                return compiler.construct_named(ctype, v.items, module, span)
+                return compiler.construct_named(e[RUN], ctype, v.items, module, span)
             return convert(v, ctype, span)
 
         return to_int
 
-    def to_type(v: Any) -> Any:
+    def to_type(e: Frame, v: Any) -> Any:
         if v is True or v is False:
             return v if ctype.kind == "bool" else convert(v, ctype, span)
         if isinstance(v, Braced):
-            return compiler.construct_named(ctype, v.items, module, span)
+            return compiler.construct_named(e[RUN], ctype, v.items, module, span)
         return convert(v, ctype, span)
 
     return to_type
@@ -198,7 +197,7 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
     from mlaprobe.reading.expressions import compile_expression
 
     obj, name = compile_expression(unit, target.obj, scope), target.name
-    machine, module, span = unit.machine, unit.module, target.span
+    module, span = unit.module, target.span
 
     def store(e: Frame, v: Any) -> None:
         owner = obj(e)
@@ -207,14 +206,14 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
         if isinstance(owner, Record):
             if isinstance(v, Braced):
                 v = unit.compiler.construct_named(
-                    member_type(machine, module, owner, name), v.items, module, span
+                    e[RUN], member_type(e[RUN], module, owner, name), v.items, module, span
                 )
             if unit.lang == "cpp" and type(v) in (int, bool, float, Sym):
-                v = convert(v, member_type(machine, module, owner, name), span)
+                v = convert(v, member_type(e[RUN], module, owner, name), span)
             owner.fields[name] = v.copy() if unit.lang == "cpp" and isinstance(v, Record) else v
-            machine.run.effects += 1
+            e[RUN].effects += 1
         elif isinstance(owner, Model):
-            machine.run.effects += 1
+            e[RUN].effects += 1
             put = getattr(owner, "put", None)
             if put is not None:
                 put(name, v)
@@ -228,9 +227,9 @@ def _type_of(node: Node, scope: Scope) -> CType | None:
     return None if found is None else found[2]
 
 
-def member_type(machine: Any, module: Any, owner: Record, name: str) -> CType:
+def member_type(run: Run, module: Any, owner: Record, name: str) -> CType:
     """The declared type of a member, ``auto`` where it is not known."""
-    kind = module.lookup(machine.run, owner.type, ir.NOWHERE)
+    kind = module.lookup(run, owner.type, ir.NOWHERE)
     for member, ctype, _ in getattr(kind, "members", ()):
         if member == name:
             return ctype  # type: ignore[no-any-return]
@@ -243,7 +242,7 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     obj = compile_expression(unit, target.obj, scope)
     whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else None
     key = compile_expression(unit, target.key, scope)
-    machine, span = unit.machine, target.span
+    span = target.span
     ctype = _type_of(target.obj, scope)
     adapt = None
     if ctype is not None and ctype.kind in SCALARS and ctype.pointer:
@@ -251,8 +250,8 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
 
     def store(e: Frame, v: Any) -> None:
         owner, at = obj(e), plain(key(e))
-        machine.run.effects += 1
-        v = adapt(v) if adapt is not None and isinstance(owner, list) else v
+        e[RUN].effects += 1
+        v = adapt(e, v) if adapt is not None and isinstance(owner, list) else v
         if isinstance(owner, list) and rest_of(owner) is not None:
             return
         if (isinstance(owner, dict) and unknown_in(at) is None) or (

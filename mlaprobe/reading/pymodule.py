@@ -26,6 +26,7 @@ from mlaprobe.reading.pyvalues import (
     EntryPoint,
     External,
     ExternalModule,
+    Later,
     MissingName,
     ModuleRef,
     Parameter,
@@ -69,18 +70,6 @@ def foreign(name: str) -> bool:
 def opaque_decorator(name: str) -> bool:
     """Whether a decorator may make a function do something else than its body says."""
     return name not in TRANSPARENT_DECORATORS
-
-
-class Later:
-    """A value for something of the source that is made when it is first asked for."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
-
-    @cached_property
-    def value(self) -> Any:
-        """The value."""
-        return self._make()
 
 
 class PyProject:

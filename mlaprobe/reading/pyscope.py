@@ -15,7 +15,7 @@ from mlaprobe.reading.pyindex import BLOCKS, Index, SyntaxProblem, block_parts
 from mlaprobe.reading.pyresolve import Resolver
 from mlaprobe.reading.pysettle import MISSING, Settled, limit_of, settle, shared_cache
 from mlaprobe.reading.python import Place, translate_expr, translate_function
-from mlaprobe.reading.pyvalues import CircularName, EntryPoint, MissingName
+from mlaprobe.reading.pyvalues import CircularName, EntryPoint, Later, MissingName
 from mlaprobe.reading.values import Closure, Unknown
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class PyModule:
             CircularName: the name is being looked up already.
         """
         value = self.cached(run, name)
-        if value is MISSING and ("pymodule", self.dotted, name) in _busy(run):
+        if value is MISSING and ("pymodule", self.dotted, name) in run.resolving:
             raise CircularName(self.dotted, name, span)
         return self._special(run, name, span) if value is MISSING else value
 
@@ -97,7 +97,7 @@ class PyModule:
         found = cache.get(key, run)
         if found is not run:
             return found
-        busy = _busy(run)
+        busy = run.resolving
         if key in busy:
             busy[key] += 1
             return MISSING
@@ -116,7 +116,7 @@ class PyModule:
         """A name as the statements before ``limit`` bind it, or ``MISSING``."""
         override = self.project.overrides.get(f"{self.dotted}.{name}", MISSING)
         if override is not MISSING:
-            return getattr(override, "value", override)
+            return override.make(run) if isinstance(override, Later) else override
         problem = self.index.tree
         if isinstance(problem, SyntaxProblem):
             return Unknown(f"{self.path} has a {problem.message}", problem.span)
@@ -232,12 +232,6 @@ class PyModule:
             elif isinstance(node, BLOCKS):
                 todo += reversed([stmt for part in block_parts(node) for stmt in part])
         return result
-
-
-def _busy(run: Run) -> dict[Any, int]:
-    """The names that are being looked up, and how often each was asked for meanwhile."""
-    result: dict[Any, int] = shared_cache(run).setdefault("pymodule busy", {})
-    return result
 
 
 class View:

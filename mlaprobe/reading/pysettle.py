@@ -65,15 +65,15 @@ def settle(run: Run, start: Callable[[Run], Any], limit: tuple[str, int] | None 
             cache=cache,
             facts=run.facts,
             script=script,
+            knobs=run.knobs,
         )
-        fresh.knobs = run.knobs
+        fresh.resolving = run.resolving
         fresh.on_entry = run.on_entry
         fresh.shared = shared
         fresh.limit = limit
         return fresh
 
     outcomes = run.machine.explore(start, child, limit=SETTLE_PATHS)
-    run.machine.run = run
     first = outcomes[0]
     failures = [o.failure for o in outcomes if o.failure is not None]
     if len(failures) == len(outcomes) and len({f.how for f in failures}) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +94,14 @@ class ExternalModule(Model):
         return f"ExternalModule({self.dotted})"
 
 
+class Later:
+    """A value for something of the source that is made when it is asked for."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        """``make`` is called with the run that asks."""
+        self.make = make
+
+
 class External(Unknown):
     """Something outside the source of which only the name is known; may be anything."""
 
@@ -132,7 +140,7 @@ class EntryPoint(Model):
     def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         handler = getattr(run, "on_entry", None)
         if handler is not None:
-            found = handler(self, args, kwargs, span)
+            found = handler(run, self, args, kwargs, span)
             if found is not NotImplemented:
                 return found
         why = Unknown(f"{self.name} is decorated with {', '.join(self.decorators)}", span)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.reading import ir
+from mlaprobe.reading.frames import OUTER, RUN, Frame
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import truth
 from mlaprobe.reading.scope import Scope
@@ -25,8 +26,6 @@ from mlaprobe.reading.values import (
 
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
-
-Frame = dict[str, Any]
 
 
 def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref | None] | None:
@@ -73,7 +72,7 @@ def _place_of_conditional(
     """``test ? one : other``, where both can be written."""
     from mlaprobe.reading.expressions import compile_expression
 
-    test, machine = compile_expression(unit, node.test, scope), unit.machine
+    test = compile_expression(unit, node.test, scope)
     then, orelse = compile_place(unit, node.then, scope), compile_place(unit, node.orelse, scope)
     if then is None or orelse is None:
         return None
@@ -81,7 +80,7 @@ def _place_of_conditional(
     def chosen(e: Frame) -> Ref | None:
         known = truth(test(e))
         if isinstance(known, Unknown):
-            known = machine.run.decide(known)
+            known = e[RUN].decide(known)
         return then(e) if known else orelse(e)
 
     return chosen
@@ -98,7 +97,7 @@ def _place_of_name(unit: Unit, node: ir.Name, scope: Scope) -> Callable[[Frame],
     def point(e: Frame) -> Ref | None:
         frame = e
         for _ in range(depth):
-            frame = frame["^"]
+            frame = frame[OUTER]
         bound = frame.get(slot)
         return bound if type(bound) is Ref else Ref(frame, slot)
 
@@ -108,15 +107,15 @@ def _place_of_name(unit: Unit, node: ir.Name, scope: Scope) -> Callable[[Frame],
 def _place_of_global(unit: Unit, node: ir.Name) -> Callable[[Frame], Ref | None]:
     from mlaprobe.reading.expressions import global_name
 
-    load, machine = global_name(unit, node.id, node.span), unit.machine
+    load = global_name(unit, node.id, node.span)
     key = (id(unit.module), node.id.rpartition("::")[2])
 
     def point(e: Frame) -> Ref | None:
         value = load(e)
         if isinstance(value, (Closure, Builtin, Model, StructType, EnumType, EnumMember)):
             return None
-        machine.run.effects += 1
-        machine.run.globals.setdefault(key, value)
-        return Ref(machine.run.globals, key)
+        e[RUN].effects += 1
+        e[RUN].globals.setdefault(key, value)
+        return Ref(e[RUN].globals, key)
 
     return point

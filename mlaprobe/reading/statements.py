@@ -13,6 +13,7 @@ from mlaprobe.reading import boolean, declarations, ir, loops
 from mlaprobe.reading.calls import spoil
 from mlaprobe.reading.comparing import equals
 from mlaprobe.reading.displays import text_of
+from mlaprobe.reading.frames import RUN, Eval, Frame
 from mlaprobe.reading.ir import Node
 from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.operators import binary
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Returned", "assigned_names", "compile_block", "writes_outside", "written_names"]
 
-Frame = dict[str, Any]
-Exec = Callable[[Frame], Any]
-
 
 def writes_outside(body: tuple[Node, ...], scope: Scope) -> bool:
     """Whether a function may write variables that are not its own."""
@@ -38,7 +36,7 @@ def writes_outside(body: tuple[Node, ...], scope: Scope) -> bool:
     return not written_names(body) <= own
 
 
-def compile_block(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
+def compile_block(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:
     """Statements one after the other."""
     steps = tuple(compile_statement(unit, node, scope) for node in body)
     if len(steps) == 1:
@@ -54,7 +52,7 @@ def compile_block(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
     return run
 
 
-def compile_statement(unit: Unit, node: Node, scope: Scope) -> Exec:
+def compile_statement(unit: Unit, node: Node, scope: Scope) -> Eval:
     """The closure for a statement."""
     handler = _HANDLERS.get(type(node))
     if handler is None:
@@ -62,12 +60,12 @@ def compile_statement(unit: Unit, node: Node, scope: Scope) -> Exec:
     return handler(unit, node, scope)
 
 
-def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Exec:
+def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
     from mlaprobe.reading.expressions import compile_expression
 
     stores = [compile_store(unit, t, scope) for t in node.targets]
     value = compile_expression(unit, node.value, scope)
-    machine, traced, span = unit.machine, unit.traced, node.span
+    traced, span = unit.traced, node.span
     if node.op is None:
         first = stores[0] if len(stores) == 1 else None
 
@@ -79,7 +77,7 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Exec:
                 for store in stores:
                     store(e, v)
             if traced:
-                machine.run.trace.append((node, v))
+                e[RUN].trace.append((node, v))
             return None
 
         return run
@@ -90,7 +88,7 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Exec:
         result = binary(op, before, after, span)
         if isinstance(before, list) and unit.lang == "py":
             # a list is changed where it is, under all its names
-            machine.run.effects += 1
+            e[RUN].effects += 1
             if isinstance(result, list):
                 before[:] = result
                 result = before
@@ -102,7 +100,7 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Exec:
     return update
 
 
-def _expression(unit: Unit, node: ir.ExprStmt, scope: Scope) -> Exec:
+def _expression(unit: Unit, node: ir.ExprStmt, scope: Scope) -> Eval:
     from mlaprobe.reading.expressions import compile_expression
 
     value = compile_expression(unit, node.value, scope)
@@ -114,19 +112,19 @@ def _expression(unit: Unit, node: ir.ExprStmt, scope: Scope) -> Exec:
     return run
 
 
-def _block(unit: Unit, node: ir.Block, scope: Scope) -> Exec:
+def _block(unit: Unit, node: ir.Block, scope: Scope) -> Eval:
     inner = Scope(scope.function, scope) if node.scoped else scope
     return compile_block(unit, node.body, inner)
 
 
-def _branch(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
+def _branch(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:
     inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
     return compile_block(unit, body, inner)
 
 
-def _later(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
+def _later(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:
     """A branch that is compiled when it is first taken: most of a router's never are."""
-    known: list[Exec] = []
+    known: list[Eval] = []
 
     def run(e: Frame) -> Any:
         if not known:
@@ -136,7 +134,7 @@ def _later(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Exec:
     return run
 
 
-def _if(unit: Unit, node: ir.If, scope: Scope) -> Exec:
+def _if(unit: Unit, node: ir.If, scope: Scope) -> Eval:
     from mlaprobe.reading.expressions import compile_expression
 
     test = boolean.compile_test(unit, node.test, scope)
@@ -154,9 +152,9 @@ def _if(unit: Unit, node: ir.If, scope: Scope) -> Exec:
         if known is not True and known is not False:
             known = truth(known)
             if isinstance(known, Unknown):
-                known = machine.run.decide(known)
+                known = e[RUN].decide(known)
         if traced:
-            machine.run.trace.append((node, known))
+            e[RUN].trace.append((node, known))
         if known:
             return then(e)
         return orelse(e) if orelse is not None else None
@@ -164,17 +162,17 @@ def _if(unit: Unit, node: ir.If, scope: Scope) -> Exec:
     return run
 
 
-def _observed(machine: Any, label: str, watching: Exec, test: Exec) -> Exec:
+def _observed(machine: Any, label: str, watching: Eval, test: Eval) -> Eval:
     """A condition before which something is observed."""
 
     def run(e: Frame) -> Any:
-        machine.run.observations.append((label, watching(e)))
+        e[RUN].observations.append((label, watching(e)))
         return test(e)
 
     return run
 
 
-def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Exec:
+def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Eval:
     from mlaprobe.reading.expressions import compile_expression
 
     value = compile_expression(unit, node.value, scope)
@@ -186,7 +184,7 @@ def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Exec:
         )
         for labels, body in node.cases
     ]
-    machine, span = unit.machine, node.span
+    span = node.span
     default = next((i for i, (labels, _) in enumerate(cases) if None in labels), len(cases))
 
     def start(e: Frame) -> int:
@@ -197,7 +195,7 @@ def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Exec:
                     continue
                 same = equals(v, label(e), span)
                 if isinstance(same, Unknown):
-                    same = machine.run.decide(same)
+                    same = e[RUN].decide(same)
                 if same:
                     return at
         return default
@@ -214,7 +212,7 @@ def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Exec:
     return run
 
 
-def _return(unit: Unit, node: ir.Return, scope: Scope) -> Exec:
+def _return(unit: Unit, node: ir.Return, scope: Scope) -> Eval:
     from mlaprobe.reading.expressions import compile_expression
 
     if node.value is None:
@@ -224,24 +222,24 @@ def _return(unit: Unit, node: ir.Return, scope: Scope) -> Exec:
     return lambda e: Returned(value(e))
 
 
-def _jump(unit: Unit, node: ir.Jump, scope: Scope) -> Exec:
+def _jump(unit: Unit, node: ir.Jump, scope: Scope) -> Eval:
     signal = BREAK if node.kind == "break" else CONTINUE
     return lambda e: signal
 
 
-def _check(unit: Unit, node: ir.Check, scope: Scope) -> Exec:
+def _check(unit: Unit, node: ir.Check, scope: Scope) -> Eval:
     from mlaprobe.reading.expressions import compile_expression
 
     test = boolean.compile_test(unit, node.test, scope)
     message = compile_expression(unit, node.message, scope) if node.message is not None else None
-    machine, how, traced = unit.machine, node.how, unit.traced
+    how, traced = node.how, unit.traced
 
     def run(e: Frame) -> Any:
         known = truth(test(e))
         if isinstance(known, Unknown):
-            known = machine.run.decide(known)
+            known = e[RUN].decide(known)
         if traced:
-            machine.run.trace.append((node, known))
+            e[RUN].trace.append((node, known))
         if known:
             return None
         text = "" if message is None else text_of(message(e), "message")
@@ -250,19 +248,20 @@ def _check(unit: Unit, node: ir.Check, scope: Scope) -> Exec:
     return run
 
 
-def _throw(unit: Unit, node: ir.Throw, scope: Scope) -> Exec:
+def _throw(unit: Unit, node: ir.Throw, scope: Scope) -> Eval:
     from mlaprobe.reading.expressions import compile_expression
 
     args = node.value.args if isinstance(node.value, (ir.Call, ir.Construct)) else ()
     parts = [compile_expression(unit, a, scope) for a in args if not isinstance(a, ir.Star)]
-    how, span, machine = node.how, node.span, unit.machine
+    how, span = node.how, node.span
 
     def run(e: Frame) -> Any:
         if node.value is None:
-            current = machine.run.cache.get("handling")
-            if isinstance(current, Failed):
-                raise current
-            raise Abandon("an exception is raised again", span)
+            run = e[RUN]
+            run.effects += 1  # what is raised depends on who calls
+            if run.handled:
+                raise run.handled[-1].again()
+            raise Abandon("an exception is raised again, and none is being handled", span)
         texts = [text_of(p(e), "") for p in parts]
         text = joined([t for t in texts if t != "<>"], " ")
         raise Failed("exception", how, text, span)
@@ -270,7 +269,7 @@ def _throw(unit: Unit, node: ir.Throw, scope: Scope) -> Exec:
     return run
 
 
-def _try(unit: Unit, node: ir.Try, scope: Scope) -> Exec:
+def _try(unit: Unit, node: ir.Try, scope: Scope) -> Eval:
     body = _branch(unit, node.body, scope)
     handlers = []
     for types, name, statements in node.handlers:
@@ -280,24 +279,21 @@ def _try(unit: Unit, node: ir.Try, scope: Scope) -> Exec:
         handlers.append((types, name, compile_block(unit, statements, inner), inner))
     orelse = _branch(unit, node.orelse, scope)
     final = _branch(unit, node.final, scope)
-    machine, span = unit.machine, node.span
+    span = node.span
 
     def handle(e: Frame, failure: Failed) -> Any:
-        if failure.kind != "exception":
-            raise failure
         for types, name, statements, inner in handlers:
             caught = catches(types, failure.how)
             if caught is None:
-                caught = machine.run.decide(Unknown(f"what catches {failure.how}", span))
+                caught = e[RUN].decide(Unknown(f"what catches {failure.how}", span))
             if caught:
                 if name is not None:
                     found = inner.find(name)
                     if found is not None:
                         e[found[1]] = CaughtError(failure)
-                machine.run.cache["handling"] = failure
                 seen = (failure.kind, failure.how, failure.message, failure.span)
-                machine.run.observations.append(("caught", seen))
-                return statements(e)
+                e[RUN].observations.append(("caught", seen))
+                return handling(failure, statements, e)
         raise failure
 
     def run(e: Frame) -> Any:
@@ -310,10 +306,12 @@ def _try(unit: Unit, node: ir.Try, scope: Scope) -> Exec:
         else:
             last = final(e)
             return last if last is not None else signal
+        if failed.kind != "exception":  # the end of the process, or nobody knows
+            raise failed
         try:
             signal = handle(e, failed)
-        except Failed:
-            last = final(e)
+        except Failed as failure:
+            last = handling(failure, final, e)
             if last is not None:
                 return last
             raise
@@ -321,6 +319,17 @@ def _try(unit: Unit, node: ir.Try, scope: Scope) -> Exec:
         return last if last is not None else signal
 
     return run
+
+
+def handling(failure: Failed, body: Eval, e: Frame) -> Any:
+    """Runs statements while an exception is being handled: a bare ``raise`` in them, or in what
+    they call, raises it again."""
+    handled = e[RUN].handled
+    handled.append(failure)
+    try:
+        return body(e)
+    finally:
+        handled.pop()
 
 
 def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
@@ -345,20 +354,20 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
     return None if unsure else False
 
 
-def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Exec:
+def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Eval:
     lose = compile_loss(unit, node.writes, scope, node.span)
-    reason, span, exits, machine = node.reason, node.span, node.exits, unit.machine
+    reason, span, exits = node.reason, node.span, node.exits
 
     def run(e: Frame) -> Any:
         lose(e, Unknown(reason, span))
-        if exits and machine.run.decide(Unknown(reason, span, key=("exits", span))):
+        if exits and e[RUN].decide(Unknown(reason, span, key=("exits", span))):
             raise Abandon(reason, span)
         return None
 
     return run
 
 
-_HANDLERS: dict[type, Callable[[Unit, Any, Scope], Exec]] = {
+_HANDLERS: dict[type, Callable[[Unit, Any, Scope], Eval]] = {
     ir.Decl: declarations.declare,
     ir.Unpack: declarations.unpack,
     ir.Assign: _assign,

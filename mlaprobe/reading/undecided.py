@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlaprobe.reading import ir
+from mlaprobe.reading.frames import RUN
 from mlaprobe.reading.machine import Again, Failed, truth
 from mlaprobe.reading.values import Unknown
 from mlaprobe.reading.walk import walk
@@ -36,7 +37,7 @@ def undecided(
     Raises:
         Again: an operand that was evaluated ahead turned out to act; it is known from now on.
     """
-    stop, run = node.op == "or", machine.run
+    stop, run = node.op == "or", e[RUN]
     unknowns = [first]
     for position in range(at, len(parts)):
         if node.parts[position] in machine.acting:
@@ -67,7 +68,7 @@ def _in_turn(machine: Any, node: ir.Bool, parts: Parts, e: dict[str, Any]) -> An
         value = part(e)
         known = truth(value)
         if isinstance(known, Unknown):
-            known = machine.run.decide(known)
+            known = e[RUN].decide(known)
         if known is stop:
             break
     else:

@@ -352,10 +352,13 @@ class Unordered(Model):
 
     __slots__ = ("elements", "probe")
 
-    def __init__(self, elements: tuple[Any, ...], probe: Any = None) -> None:
+    def __init__(
+        self, elements: tuple[Any, ...], probe: Callable[[Any], Any] | None = None
+    ) -> None:
         self.elements = elements
         self.probe = probe
-        """An extra element that only watches what a loop asks of its elements."""
+        """Makes, for a run, an extra element that only watches what a loop asks of its
+        elements."""
 
     def iterate(self) -> Iterator[Any] | None:
         return iter(self.elements)

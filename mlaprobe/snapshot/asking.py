@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mlaprobe.capability import Capability, reduced_heads
 from mlaprobe.chain import Launch
@@ -17,15 +17,15 @@ from mlaprobe.snapshot.sharing import by_number
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.world import Solved
+    from mlaprobe.stages.world import Leaf, Solved
 
 USUAL: dict[str, Any] = {"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1}
 Known = Mapping[str, Any]
 """The values of a plane's setting, by axis."""
 Answer = tuple[Fields | None, ...]
 """What the tables that are filled together hold for a cell; ``None``: nothing is asked there."""
-Ask = Callable[[DecodeShape], Answer]
-T = TypeVar("T")
+Ask = Callable[[DecodeShape], "tuple[Answer, Leaf | None]"]
+"""Asks about a cell; with the run over symbols that answered, which others may share."""
 _NOTES, _MESSAGE = FIELDS.index("notes"), FIELDS.index("message")
 
 
@@ -35,8 +35,6 @@ class Asker:
     def __init__(self, capability: Capability) -> None:
         self.capability = capability
         self.notebook = Notebook()
-        self.solved: Solved | None = None
-        """How the stage that was asked last, or the dispatcher, came to its answer."""
         self.shared: dict[Hashable, Answer] = {}
         """Answers that others follow from (see ``sharing``)."""
         self._evidence: dict[Any, tuple[int, ...]] = {}
@@ -51,60 +49,55 @@ class Asker:
     def stage(self, name: str) -> Ask:
         """Asks one stage alone."""
 
-        def ask(shape: DecodeShape) -> Answer:
-            outcome = self._solving(lambda: self.capability.ask(name, shape))
-            return (self._fields(outcome, shape),)
+        def ask(shape: DecodeShape) -> tuple[Answer, Leaf | None]:
+            solved = self.capability.solve(name, shape)
+            return (self._fields(solved, shape),), solved.leaf
 
         return ask
 
-    def launches(self, shape: DecodeShape) -> Answer:
+    def launches(self, shape: DecodeShape) -> tuple[Answer, Leaf | None]:
         """Asks the dispatcher, and the host with what it passes."""
         capability = self.capability
-        launch = self._solving(lambda: capability.launch(shape))
-        solved = self.solved
+        dispatched = capability.solve("dispatcher", shape)
+        launch = capability.launch(shape)
         reduces = None
         if launch.outcome.persistent is not False and shape.persistent:
             reduces = reduced_heads(shape, launch)
-        fields = self._fields(launch.outcome, shape, launch, reduces)
-        if launch.outcome.entry != "asm":
-            return fields, None
-        called = self._solving(lambda: capability.called(shape, launch))
-        answer = (fields, self._fields(called, shape))
-        self.solved = solved
-        return answer
+        fields = self._fields(dispatched, shape, launch, reduces)
+        called = None
+        if launch.outcome.entry == "asm":
+            called = self._fields(capability.solve_called(shape, launch), shape)
+        return (fields, called), dispatched.leaf
 
     def reducer(self, heads: int, head_dim: int | None, scope: Scope) -> Fields:
         """Asks the reducer."""
         q_dtype, kv_dtype = scope.dtypes[0]
         shape = DecodeShape(arch="any", q_dtype=q_dtype, kv_dtype=kv_dtype, num_heads=heads)
-        ask = self.capability.ask
-        outcome = self._solving(lambda: ask("reducer", shape, head_dim=head_dim))
-        return self._fields(outcome, shape)
-
-    def _solving(self, ask: Callable[[], T]) -> T:
-        world = self.capability.world
-        world.forget_leaf()
-        found = ask()
-        self.solved = world.solved
-        return found
+        solved = self.capability.solve("reducer", shape, head_dim=head_dim)
+        return self._fields(solved, shape)
 
     def _fields(
         self,
-        outcome: StageOutcome,
+        solved: Solved[StageOutcome],
         shape: DecodeShape,
         launch: Launch | None = None,
         reduces: int | None = None,
     ) -> Fields:
+        outcome = solved.answer
         kernels = self.notebook.kernels_at(outcome.kernels)
-        return fields_of(outcome, self._proof(outcome, shape), kernels, launch, reduces)
+        return fields_of(
+            outcome, self._proof(outcome, shape, solved.leaf), kernels, launch, reduces
+        )
 
-    def _proof(self, outcome: StageOutcome, shape: DecodeShape) -> tuple[int, ...]:
+    def _proof(
+        self, outcome: StageOutcome, shape: DecodeShape, leaf: Leaf | None
+    ) -> tuple[int, ...]:
         """Where an outcome's evidence stands. Looking for it takes longer than the answer; shapes
         that take the same paths have the same, unless a number happens to equal the head count."""
-        if self.solved is None:
+        if leaf is None:
             return self.notebook.evidence_at(outcome.evidence)
         number = by_number(outcome.stage, shape.num_heads, shape.qlen)
-        key = (self.solved.clauses, outcome.status, outcome.persistent, outcome.kernels, number)
+        key = (leaf.clauses, outcome.status, outcome.persistent, outcome.kernels, number)
         found = self._evidence.get(key)
         if found is None:
             found = self._evidence[key] = self.notebook.evidence_at(outcome.evidence)
@@ -168,7 +161,7 @@ def batch_rules(
 
     def at(batch: int) -> Answer:
         same = batch == LARGE_BATCH
-        answer = large if same else ask(replace(make(*cell), batch=batch))
+        answer = large if same else ask(replace(make(*cell), batch=batch))[0]
         if answer == unset:
             return unset
         return tuple(None if fields is None else at_batch(fields, batch) for fields in answer)

@@ -12,8 +12,8 @@ from mlaprobe.snapshot.records import FIELDS
 from mlaprobe.stages import dispatched, host, sizing
 
 if TYPE_CHECKING:
-    from mlaprobe.snapshot.asking import Answer, Asker
-    from mlaprobe.stages.world import Solved
+    from mlaprobe.snapshot.asking import Answer, Ask, Asker
+    from mlaprobe.stages.world import Leaf
 
 _STATUS, _MESSAGE, _KEY, _REDUCES = (
     FIELDS.index(name) for name in ("status", "message", "key", "reduces")
@@ -32,13 +32,13 @@ class Shared:
         asker: Asker,
         stage: str,
         make: Callable[[int, int], DecodeShape],
-        ask: Callable[[DecodeShape], Answer],
+        ask: Ask,
     ) -> None:
         self._asker = asker
         self._stage = stage
         self._make = make
         self._ask = ask
-        self._last: dict[bool, Solved] = {}
+        self._last: dict[bool, Leaf] = {}
         """The run that was shared last. A query of one token is a question of its own: its tensor
         may have no axis for the query length, which a run of several tokens knows nothing of."""
 
@@ -50,35 +50,34 @@ class Shared:
             found = self._asker.shared.get(self._key(known, heads, qlen))
             if found is not None:
                 return self._refilled(found, known, heads)
-        answer = self._ask(self._make(heads, qlen))
-        solved = self._asker.solved
-        if solved is not None:
-            self._last[qlen == 1] = solved
-            if self._shares(answer, solved):
-                self._asker.shared[self._key(solved, heads, qlen)] = answer
+        answer, leaf = self._ask(self._make(heads, qlen))
+        if leaf is not None:
+            self._last[qlen == 1] = leaf
+            if self._shares(answer, leaf):
+                self._asker.shared[self._key(leaf, heads, qlen)] = answer
         return answer
 
-    def _key(self, solved: Solved, heads: int, qlen: int) -> Hashable:
-        return (self._stage, solved.clauses, by_number(self._stage, heads, qlen))
+    def _key(self, leaf: Leaf, heads: int, qlen: int) -> Hashable:
+        return (self._stage, leaf.clauses, by_number(self._stage, heads, qlen))
 
-    def _shares(self, answer: Answer, solved: Solved) -> bool:
+    def _shares(self, answer: Answer, leaf: Leaf) -> bool:
         """Whether nothing follows the numbers, or only what ``_refilled`` fills in."""
         fields = answer[0]
         if fields is None or any(answer[1:]):
             return False  # what is launched is asked for itself
         refused = fields[_STATUS] in _REFUSED
-        if solved.leaf.constant:
+        if leaf.run.constant:
             return refused or self._stage != "dispatcher"
         picked = self._stage == "host" and fields[_STATUS] == "kernel"
-        return solved.leaf.paths == 1 and self._stage in _ENDINGS and (refused or picked)
+        return leaf.run.paths == 1 and self._stage in _ENDINGS and (refused or picked)
 
-    def _refilled(self, found: Answer, solved: Solved, heads: int) -> Answer:
-        if solved.leaf.constant and self._stage != "dispatcher":
+    def _refilled(self, found: Answer, leaf: Leaf, heads: int) -> Answer:
+        if leaf.run.constant and self._stage != "dispatcher":
             return found
         assert found[0] is not None
         fields = list(found[0])
-        if not solved.leaf.constant:
-            message, key = _ENDINGS[self._stage](solved.leaf.ending(solved.inputs))
+        if not leaf.run.constant:
+            message, key = _ENDINGS[self._stage](leaf.run.ending(leaf.inputs))
             if fields[_STATUS] in _REFUSED:
                 fields[_MESSAGE] = unmarked(message)
             fields[_KEY] = key

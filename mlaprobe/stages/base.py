@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
 
+from mlaprobe.errors import MlaprobeError
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Outcome
 from mlaprobe.reading.values import Closure, Unknown
-from mlaprobe.shape import Evidence, Failure, StageOutcome, altered
+from mlaprobe.shape import SAME, Evidence, Failure, StageOutcome, altered
 from mlaprobe.stages.evidence import evidence
-from mlaprobe.stages.world import World
+from mlaprobe.stages.world import Solved, World
+
+logger = logging.getLogger("mlaprobe")
+Question = TypeVar("Question", bound=Hashable)
+Answer = TypeVar("Answer")
 
 
 class Absent(Exception):
@@ -25,6 +33,118 @@ class Unreadable(Exception):
         self.file = file
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faulted(StageOutcome):
+    """The outcome where mlaprobe itself failed: it holds for this one answer, and is not kept."""
+
+
+def faulted(stage: str, error: Exception) -> Faulted:
+    """What is said where something was raised that nobody expected."""
+    logger.debug("the evaluation of stage %s failed", stage, exc_info=error)
+    if isinstance(error, RecursionError):
+        message = "the code is nested too deeply to be followed from here"
+    else:
+        message = f"the evaluator failed: {type(error).__name__}: {error}"
+    return Faulted(stage=stage, status="unknown", message=message)
+
+
+class Stage(ABC, Generic[Question, Answer]):
+    """One stage of one source. Questions are hashable; an answer is kept once it is complete.
+
+    Threads may share it.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._known: dict[Hashable, Solved[Answer]] = {}
+
+    def decide(self, question: Question) -> Answer:
+        """What the stage answers."""
+        return self.solve(question).answer
+
+    def solve(self, question: Question) -> Solved[Answer]:
+        """The same, with how it was come to."""
+        known = self._known.get(question)
+        return known or self._guarded(lambda: self._kept(question, lambda: self._solve(question)))
+
+    def forget(self) -> None:
+        """Lets go of remembered answers."""
+        with self.world.session:
+            self._known.clear()
+
+    def _kept(self, key: Hashable, make: Callable[[], Solved[Answer]]) -> Solved[Answer]:
+        """What is made once for a key."""
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = make()
+        return known
+
+    def _guarded(self, answer: Callable[[], Solved[Answer]]) -> Solved[Answer]:
+        """An answer of one thread. What is raised that should not be costs that answer only: it
+        has gone through everything that would have kept it."""
+        with self.world.session:
+            try:
+                return answer()
+            except MlaprobeError:
+                raise
+            except Exception as error:
+                return Solved(self._of(faulted(self.name, error)))
+
+    @abstractmethod
+    def _solve(self, question: Question) -> Solved[Answer]: ...
+
+    @abstractmethod
+    def _of(self, outcome: StageOutcome) -> Answer:
+        """The answer that is nothing but an outcome."""
+
+
+class OutcomeStage(Stage[Question, StageOutcome]):
+    """A stage whose answer is its outcome."""
+
+    def _of(self, outcome: StageOutcome) -> StageOutcome:
+        return outcome
+
+
+class CppStage(OutcomeStage[Question]):
+    """A stage that starts from a C++ function."""
+
+    def __init__(self, world: World) -> None:
+        """Raises ``Absent`` where the source has none."""
+        super().__init__(world)
+        self.problem: Unreadable | None = None
+        """Why the function cannot be read."""
+        try:
+            self._function = find_cpp_function(world, self.name)
+        except Unreadable as problem:
+            self.problem = problem
+
+    def takes(self, role: str) -> bool:
+        """Whether the function has a parameter of that meaning."""
+        if self.problem is not None:
+            return False
+        roles = self.world.names.roles(self.name)
+        return any(roles.get(p.name) == role for p in self._function.function.params)
+
+    def _solve(self, question: Question) -> Solved[StageOutcome]:
+        if self.problem is not None:
+            return Solved(self._unreadable(self.problem))
+        return self._evaluated(question)
+
+    @abstractmethod
+    def _evaluated(self, question: Question) -> Solved[StageOutcome]:
+        """The answer, through what is known of other head counts and query lengths."""
+
+    def _unreadable(self, problem: Unreadable) -> StageOutcome:
+        return StageOutcome(
+            stage=self.name,
+            status="unknown",
+            message=str(problem),
+            evidence=place_evidence(self.world, self.name, ir.Span(problem.file, 1, 1, 1, 2)),
+        )
+
+
 def find_cpp_function(world: World, stage: str) -> Closure:
     """The C++ function that a stage starts from.
 
@@ -36,7 +156,10 @@ def find_cpp_function(world: World, stage: str) -> Closure:
     for path, name in world.names.places(stage):
         if world.text(path) is None:
             continue
-        found = world.cpp(path).function(name)
+        try:
+            found = world.cpp(path).function(name)
+        except RecursionError:
+            raise Unreadable(f"{path} is nested too deeply to be read from here", path) from None
         if found is not None:
             return found
         problem = problem or Unreadable(f"{path} defines no {name} that can be read", path)
@@ -77,6 +200,11 @@ def arguments(
 
 def _mystery(param: ir.Param) -> Unknown:
     return Unknown(f"the argument {param.name} is not known", param.span, foreign=True)
+
+
+def told_or(told: Any, otherwise: Any) -> Any:
+    """What the caller tells, where that is not what the shape says."""
+    return otherwise if told is SAME else told
 
 
 def how_failed(outcome: Outcome) -> Failure | None:

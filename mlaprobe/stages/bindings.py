@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Failed
+from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.values import EnumType, Unknown
 from mlaprobe.stages.tensors import Tensor
@@ -61,7 +61,12 @@ class Bindings:
         )
 
     def called(
-        self, entry: EntryPoint, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span
+        self,
+        run: Run,
+        entry: EntryPoint,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        span: ir.Span,
     ) -> Any:
         """What a call returns; ``NotImplemented`` for one that acts on the device, or whose C++
         cannot be found."""
@@ -75,7 +80,6 @@ class Bindings:
         values, _ = bound(entry.function, args, kwargs)
         if len(values) != len(function.function.params):
             return NotImplemented
-        run = self.world.machine.run
         try:
             return run.machine.call(run, function, values, {}, span)
         except Failed as failure:
@@ -93,11 +97,11 @@ class Bindings:
         return entry.name
 
 
-def enum_ids(world: World, rule: Mapping[str, Any]) -> Any:
+def enum_ids(world: World, rule: Mapping[str, Any], run: Run) -> Any:
     """A C++ enum as the dict that AITER's Python makes of it."""
     if world.text(rule["file"]) is None:
         return Unknown(f"there is no {rule['file']}")
-    found = world.cpp(rule["file"]).lookup(world.machine.run, rule["enum"], ir.NOWHERE)
+    found = world.cpp(rule["file"]).lookup(run, rule["enum"], ir.NOWHERE)
     if not isinstance(found, EnumType) or any(m.value is None for m in found.members):
         return Unknown(f"{rule['file']} defines no enum {rule['enum']} that can be read")
     return {m.name.removeprefix(rule["prefix"]): m.value for m in found.members}

@@ -17,6 +17,7 @@ from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import StageOutcome, altered
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.lifting import Lifted
+from mlaprobe.stages.world import Solved
 
 NOTHING: Mapping[Hashable, int] = {}
 
@@ -39,7 +40,7 @@ def path_call(path: Outcome, given: Deferred) -> PathCall:
     return PathCall(given=given, decided=path.decided, why=why)
 
 
-Ask = Callable[[Deferred, Mapping[Hashable, int]], StageOutcome]
+Ask = Callable[[Deferred, Mapping[Hashable, int]], Solved[StageOutcome]]
 """Asks what is called about the arguments of a call, with some of what its path knows."""
 
 
@@ -63,22 +64,20 @@ class Calls:
         that the arguments ``question`` are of."""
         return tuple(call.given.beside(question) for call in self._apart)
 
-    def settled(self, question: Deferred, ask: Ask) -> StageOutcome:
-        """What is answered to every call, if that is one answer.
+    def settled(self, question: Deferred, ask: Ask) -> Solved[StageOutcome]:
+        """What is answered to every call, if that is one answer: as it was to the first.
 
-        What the paths know is left out as long as it is not needed. The first call is asked about
-        last, so that what stands for the last question (``World.leaf``) stands for the answer.
+        What the paths know is left out as long as it is not needed.
         """
-        answers = [ask(given, NOTHING) for given in reversed(self.apart(question))]
-        if not _one(answers):
-            every = reversed(self._all)
-            answers = [ask(call.given.beside(question), call.decided) for call in every]
-        if _one(answers):
-            return answers[-1]
-        unknown = next((a for a in reversed(answers) if a.status == "unknown"), None)
+        found = [ask(given, NOTHING) for given in self.apart(question)]
+        if not _one(found):
+            found = [ask(call.given.beside(question), call.decided) for call in self._all]
+        if _one(found):
+            return found[0]
+        unknown = next((each for each in found if each.answer.status == "unknown"), None)
         message = _depends(self._all)
-        return unknown or altered(
-            answers[-1], status="unknown", kernels=(), failure=None, message=message
+        return unknown or Solved(
+            altered(found[0].answer, status="unknown", kernels=(), failure=None, message=message)
         )
 
 
@@ -95,9 +94,9 @@ def _same_formula(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _one(answers: list[StageOutcome]) -> bool:
-    last = _what(answers[-1])
-    return answers[-1].status != "unknown" and all(_what(a) == last for a in answers)
+def _one(found: list[Solved[StageOutcome]]) -> bool:
+    first = _what(found[0].answer)
+    return first[0] != "unknown" and all(_what(each.answer) == first for each in found)
 
 
 def _what(answer: StageOutcome) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ length. More tokens of fewer heads is a fold; a longer query a fold into the que
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,8 @@ from mlaprobe.reading.machine import Run
 from mlaprobe.reading.operators import binary
 from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import DecodeShape
+from mlaprobe.shape import DecodeShape, StageOutcome
+from mlaprobe.stages.base import Stage
 from mlaprobe.stages.batches import plus_one
 from mlaprobe.stages.bindings import bound
 from mlaprobe.stages.dispatched import (
@@ -26,7 +27,7 @@ from mlaprobe.stages.dispatched import (
 )
 from mlaprobe.stages.pyfunction import PythonFunction
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.world import World
+from mlaprobe.stages.world import Solved, World
 
 TOKENS_KV = 4096
 """KV tokens per request in the asked batch."""
@@ -35,31 +36,36 @@ WORKERS = 256
 """Work groups that the metadata is for: any number above 0."""
 
 
-class Dispatcher:
+class Dispatcher(Stage[DecodeShape, Dispatched]):
     """The dispatcher of one source."""
+
+    name = STAGE
 
     def __init__(self, world: World) -> None:
         """Raises ``Absent`` where the source has none."""
-        self.world = world
+        super().__init__(world)
         self._function = PythonFunction(world, STAGE)
-        self._known: dict[Hashable, Dispatched] = {}
 
     def takes(self, role: str) -> bool:
         """Whether the function has a parameter of that meaning."""
         return role in self._function.parameters
 
-    def decide(self, shape: DecodeShape) -> Dispatched:
-        """What the dispatcher does with a shape."""
-        shape = replace(shape, planner=_NO_PLANNER) if shape.planner != _NO_PLANNER else shape
-        known = self._known.get(shape)
-        if known is None:
-            known = self._known[shape] = self._decide(shape)
-        return known
+    def solve(self, question: DecodeShape) -> Solved[Dispatched]:
+        """What the dispatcher does with a shape; what the planner is told makes no difference."""
+        if question.planner != _NO_PLANNER:
+            question = replace(question, planner=_NO_PLANNER)
+        return super().solve(question)
+
+    def _of(self, outcome: StageOutcome) -> Dispatched:
+        return Dispatched(outcome=outcome)
 
     # --- asking ----------------------------------------------------------------------------------
 
-    def _solve(self, shape: DecodeShape) -> Dispatched:
+    def _solve(self, question: DecodeShape) -> Solved[Dispatched]:
         """The answer, through what is known of other head counts and query lengths."""
+        if self._function.problem is not None:
+            return Solved(Dispatched(outcome=self._function.unreadable()))
+        shape = question
         inputs = _inputs(shape)
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
@@ -123,13 +129,6 @@ class Dispatcher:
             "causal": inputs.get("causal", shape.causal),
         }
 
-    # --- judging ---------------------------------------------------------------------------------
-
-    def _decide(self, shape: DecodeShape) -> Dispatched:
-        if self._function.problem is not None:
-            return Dispatched(outcome=self._function.unreadable())
-        return self._solve(shape)
-
 
 class _Entry:
     """Turns calls of entry points into events."""
@@ -138,13 +137,17 @@ class _Entry:
         self._dispatcher = dispatcher
 
     def called(
-        self, entry: EntryPoint, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span
+        self,
+        run: Run,
+        entry: EntryPoint,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        span: ir.Span,
     ) -> Any:
         """A call of a function that is compiled elsewhere."""
-        computed = self._dispatcher.world.bindings.called(entry, args, kwargs, span)
+        computed = self._dispatcher.world.bindings.called(run, entry, args, kwargs, span)
         if computed is not NotImplemented:
             return computed
-        run = self._dispatcher.world.machine.run
         values, named = bound(entry.function, args, kwargs)
         run.emit("entry", entry.name, values, named, span)
         return Unknown(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +11,13 @@ from mlaprobe.reading.machine import Outcome, Run
 from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.symbols import joined, same
 from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import Dtype, StageOutcome
-from mlaprobe.stages.base import how_failed, unknown
+from mlaprobe.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
 from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.pyfunction import PythonFunction
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.world import World
+from mlaprobe.stages.world import Solved, World
 
 STAGE = "gluon"
 KV_LENGTH = 4096
@@ -37,21 +37,29 @@ class GluonQuestion:
     env: tuple[tuple[str, str], ...] = ()
 
 
-class Gluon:
+class Gluon(OutcomeStage[GluonQuestion]):
     """The gluon route of one source."""
+
+    name = STAGE
 
     def __init__(self, world: World) -> None:
         """Raises ``Absent`` where the source has none."""
-        self.world = world
+        super().__init__(world)
         self._function = PythonFunction(world, STAGE)
-        self._known: dict[Hashable, StageOutcome] = {}
 
-    def decide(self, question: GluonQuestion) -> StageOutcome:
-        """Whether the route takes a shape."""
-        known = self._known.get(question)
-        if known is None:
-            known = self._known[question] = self._decide(question)
-        return known
+    @staticmethod
+    def question(shape: DecodeShape) -> GluonQuestion:
+        """What the gluon route is called with for a shape."""
+        return GluonQuestion(
+            arch=shape.arch,
+            q_dtype=shape.q_dtype,
+            kv_dtype=shape.kv_dtype,
+            num_heads=shape.num_heads,
+            qlen=shape.qlen,
+            lse=shape.lse,
+            batch=shape.batch,
+            env=shape.env,
+        )
 
     def _values(self, question: GluonQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
         batch: Any = question.batch
@@ -75,8 +83,10 @@ class Gluon:
             "return_lse": question.lse,
         }
 
-    def _solve(self, question: GluonQuestion) -> StageOutcome:
+    def _solve(self, question: GluonQuestion) -> Solved[StageOutcome]:
         """The answer, through what is known of other head counts and query lengths."""
+        if self._function.problem is not None:
+            return Solved(self._function.unreadable())
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return self._function.call(run, self._values(question, symbols))
@@ -87,16 +97,16 @@ class Gluon:
         return self.world.solve(key, inputs, start, context, self._read, on_entry=self._launched)
 
     def _launched(
-        self, entry: EntryPoint, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span
+        self,
+        run: Run,
+        entry: EntryPoint,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        span: ir.Span,
     ) -> Any:
         """A launch of a compiled kernel: it writes tensors and returns."""
-        self.world.machine.run.emit("launch", entry.name, (), {}, span)
+        run.emit("launch", entry.name, (), {}, span)
         return Unknown(f"the result of {entry.name}", span, free="data", foreign=True)
-
-    def _decide(self, question: GluonQuestion) -> StageOutcome:
-        if self._function.problem is not None:
-            return self._function.unreadable()
-        return self._solve(question)
 
     def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         accepted = [o for o in outcomes if o.kind == "returned"]

@@ -15,11 +15,10 @@ from mlaprobe.reading.loops import LOOKUP
 from mlaprobe.reading.machine import Failed, Outcome, Run
 from mlaprobe.reading.symbols import same
 from mlaprobe.reading.values import Closure, EnumMember, Unknown
-from mlaprobe.shape import Evidence, Kernel, StageOutcome, altered
+from mlaprobe.shape import DecodeShape, Evidence, Kernel, StageOutcome, altered
 from mlaprobe.stages.base import (
-    Unreadable,
+    CppStage,
     arguments,
-    find_cpp_function,
     how_failed,
     place_evidence,
     why_unknown,
@@ -29,45 +28,42 @@ from mlaprobe.stages.hostcall import STAGE, HostQuestion, family, inputs_of, val
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.kernels import AsmKernel, Tables, kernel_externals
 from mlaprobe.stages.lifting import Lifted, Sides, lifted
-from mlaprobe.stages.world import World
+from mlaprobe.stages.world import Context, Solved, World
 
 _NO_SIDES = Sides({}, None)
 
 
-class Host:
+class Host(CppStage[HostQuestion]):
     """The host dispatch of one source."""
+
+    name = STAGE
 
     def __init__(self, world: World, tables: Tables) -> None:
         """Raises ``Absent`` where the source has none."""
-        self.world = world
         self.tables = tables
-        self._known: dict[Hashable, StageOutcome] = {}
-        self.problem: Unreadable | None = None
         world.watch.append(kernel_pointer(tuple(world.names.data[STAGE]["kernel_type"])))
         world.generated.update(tables.variables)
         world.cpp_externals.update(kernel_externals(world))
-        try:
-            self._function: Closure = find_cpp_function(world, STAGE)
-        except Unreadable as problem:
-            self.problem = problem
+        super().__init__(world)
 
-    def takes(self, role: str) -> bool:
-        """Whether the entry point has a parameter of that meaning."""
-        if self.problem is not None:
-            return False
-        roles = self.world.names.roles(STAGE)
-        return any(roles.get(p.name) == role for p in self._function.function.params)
+    @staticmethod
+    def question(shape: DecodeShape) -> HostQuestion:
+        """The call with the shape itself, whatever the dispatcher makes of it."""
+        return HostQuestion(
+            arch=shape.arch,
+            q_dtype=shape.q_dtype,
+            kv_dtype=shape.kv_dtype,
+            num_heads=shape.num_heads,
+            qlen=shape.qlen,
+            persistent=shape.persistent,
+            lse=shape.lse,
+            causal=shape.causal,
+            cp_round_robin=shape.cp_round_robin,
+            page_size=shape.page_size,
+            env=shape.env,
+        )
 
-    def decide(self, question: HostQuestion) -> StageOutcome:
-        """What the host answers to a call with valid tensors."""
-        known = self._known.get(question)
-        if known is None:
-            if self.problem is not None:
-                return self._unreadable(self.problem)
-            known = self._known[question] = self._ask(question)
-        return known
-
-    def _ask(self, question: HostQuestion) -> StageOutcome:
+    def _evaluated(self, question: HostQuestion) -> Solved[StageOutcome]:
         function, roles = self._function.function, self.world.names.roles(STAGE)
         inputs = inputs_of(question)
 
@@ -78,7 +74,7 @@ class Host:
             return run.machine.call(run, self._function, args(symbols), {}, ir.NOWHERE)
 
         context = (question.arch, question.env)
-        return self._solve(family(question), inputs, start, context)
+        return self._run(family(question), inputs, start, context)
 
     def covering(self, question: HostQuestion) -> Callable[[int, int], object | None]:
         """Finds the earlier run that answers a question with another head count and query length,
@@ -94,49 +90,45 @@ class Host:
         given: Deferred,
         entry: str | None = None,
         decided: Mapping[Hashable, int] | None = None,
-    ) -> StageOutcome:
+    ) -> Solved[StageOutcome]:
         """What the host answers to the dispatcher's own call: its arguments by position. ``entry``
         is the function that is called, by default the one of this stage; ``decided`` what the
         dispatcher's path knows of unknown values."""
+        return self._guarded(lambda: self._called((arch, env), given, entry, decided or {}))
+
+    def _called(
+        self,
+        context: Context,
+        given: Deferred,
+        entry: str | None,
+        decided: Mapping[Hashable, int],
+    ) -> Solved[StageOutcome]:
         function = None if self.problem is not None else self._function
         if entry is not None and (function is None or function.function.name != entry):
             function = self.world.cpp_function(entry, self.world.names.places(STAGE))
             if function is None:
                 message = f"no definition of {entry} that can be read was found in the source"
-                return StageOutcome(stage=STAGE, status="unknown", message=message)
+                return Solved(StageOutcome(stage=STAGE, status="unknown", message=message))
         if function is None:
             assert self.problem is not None
-            return self._unreadable(self.problem)
+            return Solved(self._unreadable(self.problem))
         params = function.function.params
         name = function.function.name
         call, numbers = lifted(given, name, lambda args: _complete(args, params))
         sides = call.sides(decided) if decided else _NO_SIDES
-        key = (arch, env, name, call.key, sides.key, numbers)
-        known = self._known.get(key)
-        if known is None:
-            known = self._decide((arch, env), call, sides, numbers, function)
-            self._known[key] = known
-        return known
-
-    def _unreadable(self, problem: Unreadable) -> StageOutcome:
-        span = ir.Span(problem.file, 1, 1, 1, 2)
-        return StageOutcome(
-            stage=STAGE,
-            status="unknown",
-            message=str(problem),
-            evidence=place_evidence(self.world, STAGE, span),
-        )
+        key = (context, name, call.key, sides.key, numbers)
+        return self._kept(key, lambda: self._decide(context, call, sides, numbers, function))
 
     # --- judging ---------------------------------------------------------------------------------
 
     def _decide(
         self,
-        context: tuple[str, tuple[tuple[str, str], ...]],
+        context: Context,
         call: Lifted,
         sides: Sides,
         numbers: tuple[int, ...],
         function: Closure,
-    ) -> StageOutcome:
+    ) -> Solved[StageOutcome]:
         """The answer to certain arguments; all their numbers are inputs, so that calls that differ
         in numbers only share their runs."""
 
@@ -145,16 +137,16 @@ class Host:
 
         key = (STAGE, function.function.name, call.key, sides.key)
         inputs = dict(zip(call.names, numbers, strict=True))
-        return self._solve(key, inputs, start, context, sides.known)
+        return self._run(key, inputs, start, context, sides.known)
 
-    def _solve(
+    def _run(
         self,
         key: Hashable,
         inputs: Mapping[str, int],
         start: Callable[[Run, Mapping[str, Any]], Any],
-        context: tuple[str, tuple[tuple[str, str], ...]],
+        context: Context,
         decided: Mapping[Hashable, int] | None = None,
-    ) -> StageOutcome:
+    ) -> Solved[StageOutcome]:
         """The answer, through what is known of other numbers."""
 
         def read(outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:

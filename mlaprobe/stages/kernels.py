@@ -64,7 +64,7 @@ class Tables:
         found: dict[str, KernelMap] = {}
         for module, table in self.modules.items():
             for group in dict.fromkeys(row.group for row in table.rows):
-                found[prefix + group] = KernelMap(module, table.only(group), self.world)
+                found[prefix + group] = KernelMap(module, table.only(group))
         return found
 
     def kernel(self, arch: str, symbol: str, co: str) -> Kernel:
@@ -92,15 +92,15 @@ class Tables:
 class Column(Model):
     """A column of the row that only watches: it equals whatever it is compared with, and tells."""
 
-    __slots__ = ("column", "world")
+    __slots__ = ("column", "run")
 
-    def __init__(self, column: str, world: World) -> None:
+    def __init__(self, column: str, run: Run) -> None:
         self.column = column
-        self.world = world
+        self.run = run
 
     def equals(self, other: Any) -> bool | None:
         if not isinstance(other, Unknown):
-            self.world.machine.run.observations.append(("key", (self.column, other)))
+            self.run.observations.append(("key", (self.column, other)))
         return True
 
     def get(self, name: str, span: Span) -> Any:
@@ -133,17 +133,19 @@ def pair(first: Any, second: Any) -> Record:
 class KernelMap(Unordered):
     """One generated map: arch and kernel name to the row's values, in arbitrary order."""
 
-    __slots__ = ("module", "rows", "table", "world")
+    __slots__ = ("module", "rows", "table")
 
-    def __init__(self, module: str, table: KernelTable, world: World) -> None:
+    def __init__(self, module: str, table: KernelTable) -> None:
         self.module = module
         self.table = table
-        self.world = world
         self.rows = table.rows
-        watching = {c: Column(c, world) for c in (*table.columns, "arch", "knl_name", "co_name")}
-        probe = pair(Column("", world), Record("config", dict(watching)))
         elements = tuple(pair(r.arch + r.name, _config(r, module)) for r in table.rows)
-        super().__init__(elements, probe)
+        super().__init__(elements, self._watcher)
+
+    def _watcher(self, run: Run) -> Record:
+        """A row that is not there: it tells the run what it is compared with."""
+        columns = (*self.table.columns, "arch", "knl_name", "co_name")
+        return pair(Column("", run), Record("config", {c: Column(c, run) for c in columns}))
 
     @property
     def identity(self) -> Hashable:

@@ -8,7 +8,7 @@ shape is *native* or merely *accepted* is the flag that guards the fold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,20 +17,20 @@ from mlaprobe.reading.machine import Outcome, Run, truth
 from mlaprobe.reading.symbols import same
 from mlaprobe.reading.values import Record, Unknown
 from mlaprobe.reading.walk import walk
-from mlaprobe.shape import Dtype, StageOutcome, altered
+from mlaprobe.shape import DecodeShape, Dtype, StageOutcome, altered
 from mlaprobe.stages.base import (
-    Unreadable,
+    CppStage,
     arguments,
-    find_cpp_function,
     how_failed,
     place_evidence,
+    told_or,
     unknown,
 )
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
 from mlaprobe.stages.options import options
 from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.world import World
+from mlaprobe.stages.world import Solved, World
 
 STAGE = "planner"
 BATCH = 7
@@ -53,48 +53,36 @@ class PlannerQuestion:
     env: tuple[tuple[str, str], ...] = ()
 
 
-class Planner:
+class Planner(CppStage[PlannerQuestion]):
     """The planner of one source."""
+
+    name = STAGE
 
     def __init__(self, world: World) -> None:
         """Raises ``Absent`` where the source has no planner."""
-        self.world = world
-        self._known: dict[Hashable, StageOutcome] = {}
         self._names = world.names.data[STAGE]
-        self.problem: Unreadable | None = None
         world.watch.append(fold_guard(tuple(self._names["native"])))
-        try:
-            self._function = find_cpp_function(world, STAGE)
-        except Unreadable as problem:
-            self.problem = problem
+        super().__init__(world)
 
-    def takes(self, role: str) -> bool:
-        """Whether the planner has a parameter of that meaning."""
-        if self.problem is not None:
-            return False
-        roles = self.world.names.roles(STAGE)
-        return any(roles.get(p.name) == role for p in self._function.function.params)
+    @staticmethod
+    def question(shape: DecodeShape) -> PlannerQuestion:
+        """What the planner is told of a shape."""
+        told = shape.planner
+        qlen = told_or(told.qlen, shape.qlen)
+        return PlannerQuestion(
+            arch=shape.arch,
+            q_dtype=told_or(told.q_dtype, shape.q_dtype),
+            kv_dtype=told_or(told.kv_dtype, shape.kv_dtype),
+            num_heads=told_or(told.num_heads, shape.num_heads),
+            qlen=qlen,
+            uniform_qlen=told_or(told.uniform_qlen, qlen),
+            causal=shape.causal,
+            page_size=shape.page_size,
+            cp_round_robin=shape.cp_round_robin,
+            env=shape.env,
+        )
 
-    def decide(self, question: PlannerQuestion) -> StageOutcome:
-        """What the planner answers."""
-        known = self._known.get(question)
-        if known is None:
-            known = self._known[question] = self._decide(question)
-        return known
-
-    def _decide(self, question: PlannerQuestion) -> StageOutcome:
-        if self.problem is not None:
-            span = ir.Span(self.problem.file, 1, 1, 1, 2)
-            return StageOutcome(
-                stage=STAGE,
-                status="unknown",
-                message=str(self.problem),
-                evidence=place_evidence(self.world, STAGE, span),
-            )
-        return self._solve(question)
-
-    def _solve(self, question: PlannerQuestion) -> StageOutcome:
-        """The answer, through what is known of other head counts and query lengths."""
+    def _evaluated(self, question: PlannerQuestion) -> Solved[StageOutcome]:
         inputs = {
             "heads": question.num_heads,
             "qlen": question.qlen,

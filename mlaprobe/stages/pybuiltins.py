@@ -211,7 +211,7 @@ def _getattr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
     if len(args) < 2 or not isinstance(args[1], str):
         return Unknown("an attribute without a known name", span)
     try:
-        return attribute(run.machine, None, args[0], args[1], span, python=True)
+        return attribute(run, None, args[0], args[1], span, python=True)
     except Failed as failure:
         if failure.how == "AttributeError" and len(args) > 2:
             return args[2]

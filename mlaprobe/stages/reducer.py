@@ -6,26 +6,24 @@ combination of the router's other arguments reaches the merge.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Event, Outcome, Run
-from mlaprobe.reading.values import Closure, Unknown
+from mlaprobe.reading.values import Unknown
 from mlaprobe.reading.walk import walk
 from mlaprobe.shape import StageOutcome
 from mlaprobe.stages.base import (
-    Unreadable,
+    CppStage,
     arguments,
-    find_cpp_function,
     how_failed,
     place_evidence,
     unknown,
 )
 from mlaprobe.stages.evidence import Proof, Trace, line_of
 from mlaprobe.stages.tensors import DtypeToken, Tensor
-from mlaprobe.stages.world import World
+from mlaprobe.stages.world import Solved, World
 
 STAGE = "reducer"
 PATHS = 400
@@ -36,32 +34,26 @@ TILES = 5
 """Tiles to merge: any number above 0 reaches the router."""
 
 
-class Reducer:
-    """The reducer of one source."""
+class Reducer(CppStage[tuple[int, int]]):
+    """The reducer of one source, asked for pairs of head count and head_dim."""
+
+    name = STAGE
 
     def __init__(self, world: World) -> None:
         """Raises ``Absent`` where the source has none."""
-        self.world = world
         self.head_dim: int = world.names.data[STAGE]["head_dim"]
-        self._known: dict[Hashable, StageOutcome] = {}
-        self.problem: Unreadable | None = None
-        try:
-            self._function: Closure = find_cpp_function(world, STAGE)
-        except Unreadable as problem:
-            self.problem = problem
+        super().__init__(world)
+        self._dims: tuple[int, ...] = ()
 
-    def decide(self, num_heads: int, head_dim: int | None = None) -> StageOutcome:
-        """Whether the merge exists for a pair."""
-        dim = self.head_dim if head_dim is None else head_dim
-        known = self._known.get((num_heads, dim))
-        if known is None:
-            known = self._known[num_heads, dim] = self._decide(num_heads, dim)
-        return known
-
-    @cached_property
+    @property
     def head_dims(self) -> tuple[int, ...]:
         """The head dimensions that the router names: constants that the dimension is compared
         with on the way."""
+        with self.world.session:
+            self._dims = self._dims or self._compared()
+            return self._dims
+
+    def _compared(self) -> tuple[int, ...]:
         if self.problem is not None:
             return (self.head_dim,)
         pair = {"heads": ABSURD - 1, "dim": ABSURD}
@@ -78,22 +70,15 @@ class Reducer:
         args = arguments(function.function, roles, _values(inputs["heads"], inputs["dim"]))
         return run.machine.call(run, function, args, {}, ir.NOWHERE)
 
-    def _solve(self, heads: int, dim: int) -> StageOutcome:
-        """The answer by the paths up to one that certainly merges, through what is known of other
-        pairs."""
+    def pair(self, num_heads: int, head_dim: int | None = None) -> tuple[int, int]:
+        """The question for a head count, by default at the decode's own head_dim."""
+        return num_heads, self.head_dim if head_dim is None else head_dim
+
+    def _evaluated(self, question: tuple[int, int]) -> Solved[StageOutcome]:
+        """The answer by the paths up to one that certainly merges."""
+        heads, dim = question
         inputs = {"heads": heads, "dim": dim}
         return self.world.solve(STAGE, inputs, self._start, ("", ()), self._read, **_ROUTER)
-
-    def _decide(self, heads: int, dim: int) -> StageOutcome:
-        if self.problem is not None:
-            span = ir.Span(self.problem.file, 1, 1, 1, 2)
-            return StageOutcome(
-                stage=STAGE,
-                status="unknown",
-                message=str(self.problem),
-                evidence=place_evidence(self.world, STAGE, span),
-            )
-        return self._solve(heads, dim)
 
     def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         reaching = [o for o in outcomes if _reaches(o)]

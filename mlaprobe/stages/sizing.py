@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,13 @@ from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Failed, Outcome, Run
 from mlaprobe.reading.symbols import same
 from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import Dtype, StageOutcome
-from mlaprobe.stages.base import how_failed, unknown
+from mlaprobe.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.stages.base import OutcomeStage, how_failed, told_or, unknown
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole
 from mlaprobe.stages.pyfunction import PythonFunction
 from mlaprobe.stages.tensors import dtype_for
-from mlaprobe.stages.world import World
+from mlaprobe.stages.world import Solved, World
 
 STAGE = "sizing"
 BUFFERS = (
@@ -43,21 +43,29 @@ class SizingQuestion:
     env: tuple[tuple[str, str], ...] = ()
 
 
-class Sizing:
+class Sizing(OutcomeStage[SizingQuestion]):
     """The sizing function of one source."""
+
+    name = STAGE
 
     def __init__(self, world: World) -> None:
         """Raises ``Absent`` where the source has none."""
-        self.world = world
+        super().__init__(world)
         self._function = PythonFunction(world, STAGE)
-        self._known: dict[Hashable, StageOutcome] = {}
 
-    def decide(self, question: SizingQuestion) -> StageOutcome:
-        """What sizing answers."""
-        known = self._known.get(question)
-        if known is None:
-            known = self._known[question] = self._decide(question)
-        return known
+    @staticmethod
+    def question(shape: DecodeShape) -> SizingQuestion:
+        """What sizing is told of a shape; it is given dtypes, also where the planner is not."""
+        told = shape.planner
+        return SizingQuestion(
+            arch=shape.arch,
+            q_dtype=told_or(told.q_dtype, shape.q_dtype) or shape.q_dtype,
+            kv_dtype=told_or(told.kv_dtype, shape.kv_dtype) or shape.kv_dtype,
+            num_heads=told_or(told.num_heads, shape.num_heads),
+            qlen=told_or(told.qlen, shape.qlen),
+            batch=shape.batch,
+            env=shape.env,
+        )
 
     def _values(self, question: SizingQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
         batch: Any = question.batch
@@ -74,8 +82,10 @@ class Sizing:
             "intra_batch": False,
         }
 
-    def _solve(self, question: SizingQuestion) -> StageOutcome:
+    def _solve(self, question: SizingQuestion) -> Solved[StageOutcome]:
         """The answer, through what is known of other head counts and query lengths."""
+        if self._function.problem is not None:
+            return Solved(self._function.unreadable())
         inputs = {"heads": question.num_heads, "qlen": question.qlen}
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
@@ -83,11 +93,6 @@ class Sizing:
 
         key = (STAGE, question.q_dtype, question.kv_dtype, question.batch)
         return self.world.solve(key, inputs, start, (question.arch, question.env), self._read)
-
-    def _decide(self, question: SizingQuestion) -> StageOutcome:
-        if self._function.problem is not None:
-            return self._function.unreadable()
-        return self._solve(question)
 
     def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         kinds = {o.kind for o in outcomes}

@@ -1,15 +1,19 @@
 """The world that AITER's code runs in here: one source, its modules, and everything outside.
 
 A :class:`World` holds the machine and the modules of one source. A question gives the GPU's
-architecture and the environment; values that depend on them are cached per such context.
+architecture and the environment; values that depend on them are cached per such context. What an
+evaluation needs for itself is in its runs and goes with them. What is kept for later ones (texts,
+modules, compiled code, values of a context, answers) is filled in by one thread at a time, and
+only with what is finished (``World.session``).
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from mlaprobe.errors import SourceError
 from mlaprobe.layouts import layouts
@@ -35,20 +39,20 @@ _CPP = (".cu", ".cpp", ".hip", ".cuh", ".h", ".hpp")
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
-    """A question that was answered by a run over symbols."""
+class Leaf:
+    """The run over symbols that answered a question."""
 
     tree: Tree
     inputs: tuple[int, ...]
-    leaf: Template
-    """The run: questions with one leaf take the same paths."""
+    run: Template
+    """Questions with one run take the same paths."""
 
     @property
     def clauses(self) -> Hashable:
         """What questions share that are decided by the same clauses."""
-        return self.leaf, self.leaf.reason(self.inputs)
+        return self.run, self.run.reason(self.inputs)
 
-    def other(self, **changed: int) -> Solved | None:
+    def other(self, **changed: int) -> Leaf | None:
         """The same question with some inputs changed, where a run has answered it."""
         names = self.tree.names
         if not changed.keys() <= set(names):
@@ -56,8 +60,43 @@ class Solved:
         inputs = tuple(
             changed.get(name, value) for name, value in zip(names, self.inputs, strict=True)
         )
-        leaf = self.tree.find(inputs)
-        return None if leaf is None else Solved(self.tree, inputs, leaf)
+        run = self.tree.find(inputs)
+        return None if run is None else Leaf(self.tree, inputs, run)
+
+
+@dataclass(frozen=True, slots=True)
+class Solved(Generic[T]):
+    """An answer, and how it was come to."""
+
+    answer: T
+    leaf: Leaf | None = None
+    """``None`` where the question had a run of its own, or none was needed."""
+
+
+class Session:
+    """One thread at a time, which may enter again. What the source holds open for reading is
+    closed when the last one leaves."""
+
+    __slots__ = ("_depth", "_lock", "_source")
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lock = threading.RLock()
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if self._depth == 0:
+            self._source.hold()
+        self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        try:
+            if self._depth == 0:
+                self._source.rest()
+        finally:
+            self._lock.release()
 
 
 class World:
@@ -75,27 +114,18 @@ class World:
         self._functions: dict[str, Closure | None] = {}
         self._trees: dict[Hashable, Tree] = {}
         self._caches: dict[Context, dict[Any, Any]] = {}
-        self.solved: Solved | None = None
-        """How the last question was answered; ``None`` where that was by a run of its own."""
+        self._knobs: set[str] = set()
+        self.session = Session(source)
+        """Whoever evaluates, or looks at what evaluation keeps, does it within."""
         self.tracing = False
         """Whether runs over symbols are traced, so that none is needed to find their evidence."""
         self.generated: dict[str, Any] = {}
         """Variables that AITER's build generates (kernel tables), by name."""
 
-    @property
-    def leaf(self) -> Hashable | None:
-        """What stands for how the last question was decided: questions with one leaf are decided
-        by the same clauses. ``None`` where nothing is known."""
-        return None if self.solved is None else self.solved.clauses
-
-    def forget_leaf(self) -> None:
-        """The next question may be answered without anything being run."""
-        self.solved = None
-
     def forget_runs(self) -> None:
         """Lets go of the runs over symbols: traced ones take a lot of room."""
-        self._trees.clear()
-        self.solved = None
+        with self.session:
+            self._trees.clear()
 
     def _watched(self, branch: Node) -> tuple[str, Node] | None:
         return next((found for w in self.watch if (found := w(branch)) is not None), None)
@@ -194,7 +224,6 @@ class World:
         """Every path of ``start`` on an arch, with an environment. ``decided`` is what is known of
         branches on unknown values before (see ``Outcome``)."""
         arch, env = context
-        cache = self._caches.setdefault(context, {})
         known = {"arch": arch, **(facts or {})}
         variables = dict(env)
 
@@ -203,16 +232,18 @@ class World:
                 self.machine,
                 context=context,
                 env=variables,
-                cache=cache,
+                cache=self._caches.setdefault(context, {}),
                 script=script,
                 facts=known,
                 decided=decided,
                 trace=trace,
+                knobs=self._knobs,
             )
             run.on_entry = on_entry or self.bindings.called
             return run
 
-        return self.machine.explore(start, make, limit=limit, enough=enough)
+        with self.session:
+            return self.machine.explore(start, make, limit=limit, enough=enough)
 
     def solve(
         self,
@@ -224,7 +255,7 @@ class World:
         *,
         on_entry: Callable[..., Any] | None = None,
         **options: Any,
-    ) -> T:
+    ) -> Solved[T]:
         """What ``read`` makes of every path for certain inputs, from an earlier answer where one
         covers them.
 
@@ -235,10 +266,12 @@ class World:
         the question is answered with plain ones, for itself alone. ``options`` are those of
         ``explore``.
         """
-        tree = self._tree(key, tuple(inputs), context)
-        numbers = tuple(inputs.values())
-        found = tree.find(numbers)
-        if found is None:
+        with self.session:
+            tree = self._tree(key, tuple(inputs), context)
+            numbers = tuple(inputs.values())
+            found = tree.find(numbers)
+            if found is not None:
+                return Solved(found.answer(numbers), Leaf(tree, numbers, found))
 
             def explore(given: Mapping[str, Any], trace: bool) -> tuple[Outcome, ...]:
                 return self.explore(
@@ -250,12 +283,11 @@ class World:
                 )
 
             found, conditions = self._run(tree.names, inputs, explore, read)
+            answer = found.answer(numbers)
             if conditions is None:
-                self.solved = None
-                return found.answer(numbers)  # type: ignore[no-any-return]
+                return Solved(answer)
             tree.add(conditions, numbers, found)
-        self.solved = Solved(tree, numbers, found)
-        return found.answer(numbers)  # type: ignore[no-any-return]
+            return Solved(answer, Leaf(tree, numbers, found))
 
     def _run(
         self,
@@ -286,7 +318,13 @@ class World:
     ) -> Callable[[tuple[int, ...]], object | None]:
         """Finds the earlier run that answers for certain inputs, where there is one (see
         ``solve``)."""
-        return self._tree(key, names, context).find
+        tree = self._tree(key, names, context)
+
+        def find(inputs: tuple[int, ...]) -> Template | None:
+            with self.session:
+                return tree.find(inputs)  # type: ignore[no-any-return]
+
+        return find
 
     def _tree(self, key: Hashable, names: tuple[str, ...], context: Context) -> Tree:
         tree = self._trees.get((key, context))
@@ -302,10 +340,8 @@ class World:
     @property
     def knobs(self) -> tuple[str, ...]:
         """Environment variables that anything evaluated so far has asked for."""
-        found: set[str] = set()
-        for cache in self._caches.values():
-            found |= cache.get("knobs", set())
-        return tuple(sorted(found))
+        with self.session:
+            return tuple(sorted(self._knobs))
 
 
 def _symbol(name: str, value: int, recorder: Recorder) -> Sym:

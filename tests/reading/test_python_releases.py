@@ -37,8 +37,7 @@ class View:
         name, *rest = path.split(".")
         value = self.module.lookup(self.run, name, NOWHERE)
         for part in rest:
-            self.run.machine.run = self.run
-            value = attribute(self.run.machine, None, value, part, NOWHERE, python=True)
+            value = attribute(self.run, None, value, part, NOWHERE, python=True)
         return value
 
     def kind(self, path: str) -> str:

@@ -73,7 +73,7 @@ def test_a_stage_says_what_a_call_of_an_entry_point_means() -> None:
     world = World({"pkg/m.py": DECORATED})
     seen: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
 
-    def on_entry(entry: EntryPoint, args: Any, kwargs: Any, span: Span) -> str:
+    def on_entry(run: Run, entry: EntryPoint, args: Any, kwargs: Any, span: Span) -> str:
         seen.append((entry.name, args, kwargs))
         return "ran"
 

@@ -77,7 +77,9 @@ def test_a_router_means_the_same_to_another_preprocessor(tree: Any) -> None:
     ours = Capability(Memory(files))
     theirs = Capability(Memory({**files, today.REDUCER: preprocessed(text)}))
     asked = (8, 12, 16, 24, 32, 64, 96, 128, 144)
-    found = [[c.reducer.decide(h, 512).status for h in asked] for c in (ours, theirs) if c.reducer]
+    found = [
+        [c.reducer.decide((h, 512)).status for h in asked] for c in (ours, theirs) if c.reducer
+    ]
     assert len(found) == 2
     assert found[0] == found[1]
     assert {"instantiated", "missing"} == set(found[0])

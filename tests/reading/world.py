@@ -53,8 +53,7 @@ class World:
         name, *rest = path.split(".")
         value = self.module(module).lookup(self.run, name, NOWHERE)
         for part in rest:
-            self.machine.run = self.run
-            value = attribute(self.machine, None, value, part, NOWHERE, python=True)
+            value = attribute(self.run, None, value, part, NOWHERE, python=True)
         return value
 
     def call(self, path: str, *args: Any, **kwargs: Any) -> Any:

@@ -22,10 +22,10 @@ def test_one_leaf_has_one_evidence(tmp_path: Path, name: str) -> None:
     for dtypes in (BF16, FP8):
         for heads in (8, 12, 16, 24, 32, 48, 64, 96, 128, 144):
             for qlen in (1, 2, 4):
-                capability.world.forget_leaf()
-                outcome = capability.ask("planner", shape("gfx950", dtypes, heads, qlen))
-                leaf = capability.world.leaf
-                assert leaf is not None
+                solved = capability.solve("planner", shape("gfx950", dtypes, heads, qlen))
+                outcome = solved.answer
+                assert solved.leaf is not None
+                leaf = solved.leaf.clauses
                 found = (outcome.status, tuple(e.text for e in outcome.evidence))
                 clauses.add(found)
                 assert seen.setdefault(leaf, found) == found, (dtypes, heads, qlen)

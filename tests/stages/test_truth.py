@@ -114,7 +114,7 @@ def test_host(capability: Capability, rows: list[Any]) -> None:
 def test_reducer(capability: Capability, rows: list[Any]) -> None:
     assert capability.reducer is not None
     for heads, head_dim, there in rows:
-        outcome = capability.reducer.decide(heads, head_dim)
+        outcome = capability.reducer.decide((heads, head_dim))
         assert outcome.status == ("instantiated" if there else "missing"), (heads, head_dim)
 
 
