@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlaprobe.reading.conversions import convert
-from mlaprobe.reading.frames import Eval, Frame
+from mlaprobe.reading.frames import RUN, Eval, Frame
 from mlaprobe.reading.ir import Function, Param, Span
 from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.values import Closure, Pointer, Record, Ref, Rest, Unknown
@@ -55,7 +55,10 @@ def bind(
         if left and param.name in left:
             frame[slot] = _receive(left.pop(param.name), param, span)
         elif default is not None:
-            frame[slot] = _receive(default(frame), param, span)
+            value = default(frame)
+            if function.lang == "py":  # made once, for all calls
+                value = frame[RUN].own(value)
+            frame[slot] = _receive(value, param, span)
         else:
             raise _type_error(f"{function.name}() is missing the argument {param.name}", span)
     if position < count or left:
@@ -95,6 +98,7 @@ def result_of_unknown(
     run.emit("call", name, args, kwargs, span)
     returns = returns or callee.foreign
     for value in (*args, *kwargs.values()):
+        run.havocs(value, span)
         spoil(value, f"{name} may have written it", span)
     if not returns and run.decide(
         Unknown(f"{name} cannot be followed and may fail", span, key=("fails", name, span))

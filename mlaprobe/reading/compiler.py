@@ -15,6 +15,7 @@ from mlaprobe.reading.cppbuiltins import message_of
 from mlaprobe.reading.cpptypes import zero_of
 from mlaprobe.reading.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.reading.ir import CType, Function, Name, Node, Param, Span
+from mlaprobe.reading.kept import changeable
 from mlaprobe.reading.machine import MAX_DEPTH, Abandon, Failed, Machine, Run, memo_key
 from mlaprobe.reading.scope import FunctionScope, Scope
 from mlaprobe.reading.statements import Returned
@@ -23,7 +24,6 @@ from mlaprobe.reading.values import (
     Closure,
     EnumType,
     Model,
-    Pointer,
     Record,
     StructType,
     Unknown,
@@ -136,7 +136,7 @@ class Compiler:
         ``types`` are the template arguments."""
         code = self.code(run, closure)
         key = None
-        plainly = closure.frame is None and not types and not run.globals
+        plainly = closure.frame is None and not (types or run.globals or run.disturbed)
         if code.pure and plainly and run.trace is None:
             plain = memo_key(args, kwargs)
             if plain is not None:
@@ -154,14 +154,14 @@ class Compiler:
             if key is not None and (run.effects, run.asked) == before:
                 run.cache[key] = (True, failure, tuple(run.observations[seen:]))
             raise
-        if key is not None and (run.effects, run.asked) == before and not _mutable(result):
+        if key is not None and (run.effects, run.asked) == before and not changeable(result):
             run.cache[key] = (False, result, tuple(run.observations[seen:]))
         return result
 
     def remembered(self, run: Run, closure: Closure) -> tuple[Any] | None:
         """The result of a call without arguments that is known already, and of which nothing was
         noted."""
-        if closure.frame is not None or run.globals or run.trace is not None:
+        if closure.frame is not None or run.globals or run.disturbed or run.trace is not None:
             return None
         known = run.cache.get(("call", id(closure.function), ()))
         return None if known is None or known[0] or known[2] else (known[1],)
@@ -264,7 +264,3 @@ class Compiler:
 
 def _reports(function: Function) -> bool:
     return any(isinstance(d, Name) and d.id == "noreturn" for d in function.decorators)
-
-
-def _mutable(value: Any) -> bool:
-    return isinstance(value, (Record, list, dict, set, Pointer, Closure))

@@ -167,7 +167,8 @@ def imported(unit: Unit, node: ir.Import, scope: Scope) -> Eval:
     module = unit.module
 
     def run(e: Frame) -> Any:
-        store(e, module.import_name(e[RUN], node.module, node.name, node.span))
+        run = e[RUN]
+        store(e, run.own(module.import_name(run, node.module, node.name, node.span)))
         return None
 
     return run

@@ -98,7 +98,8 @@ def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
             frame = frame[OUTER]
             if frame is None:
                 return Unknown(f"{name} is out of reach", span)
-        return frame.get(slot, Unknown(f"{name} has no value yet", span))
+        value = frame.get(slot, Unknown(f"{name} has no value yet", span))
+        return value if frame[RUN] is e[RUN] else e[RUN].own(value)
 
     return above
 
@@ -114,8 +115,11 @@ def global_name(unit: Unit, name: str, span: Span) -> Eval:
             return run.globals[written]
         value = run.cache.get(key, run)
         if value is run:
-            value = run.cache[key] = module.lookup(run, name, span)
-        return value
+            before = run.effects, run.asked
+            value = module.lookup(run, name, span)
+            if (run.effects, run.asked) == before:  # else it is of this path
+                run.cache[key] = value
+        return run.own(value)
 
     return load
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from mlaprobe.reading.frames import OUTER, RUN
 from mlaprobe.reading.ir import NOWHERE, Function, Launch, Node, Span
+from mlaprobe.reading.kept import Copies
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import (
     Builtin,
@@ -144,6 +145,10 @@ class Run:
         self.depth = 0
         self.trace: list[tuple[Node, Any]] | None = [] if trace else None
         self.frame: dict[str, Any] = {}
+        self._copies = Copies()
+        self.disturbed = False
+        """Whether something that is kept was made unknown on this path: remembered results of
+        calls may be of what it was."""
         self.handled: list[Failed] = []
         """The exceptions whose handlers are being run, the innermost last."""
         self.on_entry: Callable[..., Any] | None = None
@@ -151,6 +156,24 @@ class Run:
         """Environment variables that were asked for."""
         self.resolving: dict[Hashable, int] = {}
         """Names of modules that are being looked up, and how often each was asked for meanwhile."""
+
+    def own(self, value: Any) -> Any:
+        """A value that outlives the run, as the run may use it."""
+        return self._copies.of(value)
+
+    def changes(self, value: Any, span: Span) -> None:
+        """The program changes a value in place.
+
+        Raises:
+            Abandon: the value outlives the run, so that earlier calls have changed it, too.
+        """
+        self.effects += 1
+        if value in self._copies:
+            raise Abandon("something is changed that keeps its value between calls", span)
+
+    def havocs(self, value: Any, span: Span) -> None:
+        """What a value holds is about to become unknown."""
+        self.disturbed = self.disturbed or value in self._copies
 
     def choose(self, count: int, why: Unknown) -> int:
         """One of ``count`` alternatives; every other is taken by a later path."""

@@ -136,7 +136,7 @@ def _sequence_method(obj: Any, name: str, span: Span) -> Any:
     if name in ("append", "push_back", "emplace_back") and isinstance(obj, list):
 
         def append(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
-            run.effects += 1
+            run.changes(obj, where)
             obj.append(args[0] if args else None)
             return None
 
@@ -161,6 +161,7 @@ def _mutation(obj: Any, name: str, span: Span) -> Any:
         from mlaprobe.reading.calls import spoil
 
         run.effects += 1
+        run.havocs(obj, where)
         reason = f"{type(obj).__name__}.{name} is not modelled"
         if isinstance(obj, list) and name in _KEEPS_LENGTH and rest_of(obj) is None:
             obj[:] = [Unknown(reason, where) for _ in obj]

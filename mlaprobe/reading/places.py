@@ -137,6 +137,8 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
             frame = frame[OUTER]
             if frame is None:
                 return
+        if frame[RUN] is not e[RUN]:
+            raise Abandon("a variable is written that keeps its value between calls", span)
         e[RUN].effects += 1
         frame[slot] = v if adapt is None else adapt(e, v)
 
@@ -210,13 +212,11 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
                 )
             if unit.lang == "cpp" and type(v) in (int, bool, float, Sym):
                 v = convert(v, member_type(e[RUN], module, owner, name), span)
+            e[RUN].changes(owner, span)
             owner.fields[name] = v.copy() if unit.lang == "cpp" and isinstance(v, Record) else v
-            e[RUN].effects += 1
         elif isinstance(owner, Model):
             e[RUN].effects += 1
-            put = getattr(owner, "put", None)
-            if put is not None:
-                put(name, v)
+            owner.put(name, v, span)
 
     return store
 
@@ -250,7 +250,7 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
 
     def store(e: Frame, v: Any) -> None:
         owner, at = obj(e), plain(key(e))
-        e[RUN].effects += 1
+        e[RUN].changes(owner, span)
         v = adapt(e, v) if adapt is not None and isinstance(owner, list) else v
         if isinstance(owner, list) and rest_of(owner) is not None:
             return

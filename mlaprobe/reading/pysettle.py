@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.reading.machine import Failed, Run
+from mlaprobe.reading.ir import Span
+from mlaprobe.reading.machine import Abandon, Failed, Run
 from mlaprobe.reading.values import Closure, Unknown, identity
 
 SETTLE_PATHS = 8
@@ -36,6 +37,19 @@ class ImportRun(Run):
 
     shared: dict[Any, Any]
     limit: tuple[str, int] | None = None
+
+    def own(self, value: Any) -> Any:
+        """The value itself: what a module binds is what others have."""
+        return self._copies.add(value)
+
+    def havocs(self, value: Any, span: Span) -> None:
+        """What a value holds is about to become unknown.
+
+        Raises:
+            Abandon: others have the value.
+        """
+        if value in self._copies:
+            raise Abandon("a value of a module may be changed while it is imported", span)
 
 
 def shared_cache(run: Run) -> dict[Any, Any]:

@@ -63,7 +63,7 @@ class ModuleRef(Model):
             Failed: ``AttributeError`` where the module certainly has no such name.
         """
         try:
-            return self.project.attribute(run, self.dotted, name, span)
+            return run.own(self.project.attribute(run, self.dotted, name, span))
         except CircularName:
             return Unknown(f"{self.dotted}.{name} depends on itself", span)
         except MissingName:
@@ -168,7 +168,7 @@ class PyClass(Model):
         node = self.attributes.get(name)
         if node is None:
             return Unknown(f"attribute {name} of class {self.name} is not followed", span)
-        return self.module.value_of(run, node)
+        return run.own(self.module.value_of(run, node))
 
     def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
         why = Unknown(f"objects of class {self.name} are not followed", span)

@@ -88,7 +88,7 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
         result = binary(op, before, after, span)
         if isinstance(before, list) and unit.lang == "py":
             # a list is changed where it is, under all its names
-            e[RUN].effects += 1
+            e[RUN].changes(before, span)
             if isinstance(result, list):
                 before[:] = result
                 result = before

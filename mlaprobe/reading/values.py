@@ -283,6 +283,22 @@ class Model:
 
     by_reference = False
     """Whether a call of it may write the variables that are its arguments."""
+    changes = False
+    """Whether the thing itself can change: then ``fresh`` makes a copy."""
+
+    def fresh(self) -> Model:
+        """A copy that changes alone."""
+        return self
+
+    def put(self, name: str, value: Any, span: Span) -> None:
+        """An attribute is assigned.
+
+        Raises:
+            Abandon: that is not followed.
+        """
+        from mlaprobe.reading.machine import Abandon
+
+        raise Abandon(f"attribute {name} of something that is not followed is assigned", span)
 
     def get(self, name: str, span: Span) -> Any:
         """The value of an attribute."""

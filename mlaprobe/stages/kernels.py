@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 from mlaprobe.errors import SourceError
 from mlaprobe.reading.elf import has_kernel
@@ -130,6 +131,11 @@ def pair(first: Any, second: Any) -> Record:
     return Record("std::pair", {"first": first, "second": second})
 
 
+def constant(record: Record) -> Record:
+    """A record that nothing can be written to: every run gets the same."""
+    return Record(record.type, cast("dict[str, Any]", MappingProxyType(record.fields)))
+
+
 class KernelMap(Unordered):
     """One generated map: arch and kernel name to the row's values, in arbitrary order."""
 
@@ -139,7 +145,8 @@ class KernelMap(Unordered):
         self.module = module
         self.table = table
         self.rows = table.rows
-        elements = tuple(pair(r.arch + r.name, _config(r, module)) for r in table.rows)
+        rows = (pair(r.arch + r.name, constant(_config(r, module))) for r in table.rows)
+        elements = tuple(map(constant, rows))
         super().__init__(elements, self._watcher)
 
     def _watcher(self, run: Run) -> Record:

@@ -45,6 +45,7 @@ class Foreign(Model):
 
         given, args = args, tuple(a.load() if type(a) is Ref else a for a in args)
         for value in given:
+            run.havocs(value, span)
             spoil(value, f"{self.name} may have written it", span)
         if self.succeeds and not self.name.endswith("_t"):
             return SUCCESS

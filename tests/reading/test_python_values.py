@@ -311,4 +311,4 @@ def test_odd_module_names_are_not_modules() -> None:
     project = World("").project
     assert project.module("pkg.not-a-name") is None
     assert project.module("") is None
-    assert isinstance(ModuleRef(project, "gone").get_in(None, "x", NOWHERE), Unknown)
+    assert isinstance(ModuleRef(project, "gone").get_in(World("").run, "x", NOWHERE), Unknown)
