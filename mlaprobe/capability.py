@@ -52,7 +52,13 @@ class Capability:
         self._decisions: dict[DecodeShape, Decision] = {}
         self._missing: dict[str, str] = {}
         with self.world.session:
-            self._open_stages()
+            try:
+                self._open_stages()
+            except RecursionError:
+                raise SourceError(
+                    f"{source.label} is nested too deeply to be read from here",
+                    hint="open it where less of the stack is in use",
+                ) from None
         if not self._stages():
             raise SourceError(
                 f"{source.label} has no stage of AITER's MLA decode",

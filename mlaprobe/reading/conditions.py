@@ -42,12 +42,17 @@ def parse_integer(text: str) -> int | None:
         return None
 
 
+MAX_DEPTH = 20
+"""Parentheses within parentheses, for example; each takes a dozen frames of the stack."""
+
+
 class Condition:
     """Evaluates one expression; names that are left after expansion are 0, as C++ has it."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
         self._at = 0
+        self._depth = 0
         self._unsigned = any(t.kind == "number" and _UNSIGNED.search(t.text) for t in tokens)
 
     def value(self) -> int:
@@ -56,7 +61,7 @@ class Condition:
         Raises:
             ConditionError: the tokens are no expression.
         """
-        result = self._ternary()
+        result = self._inside(self._ternary)
         if self._at != len(self._tokens):
             raise ConditionError(f"unexpected {self._tokens[self._at].text!r}")
         return result
@@ -69,14 +74,23 @@ class Condition:
             raise ConditionError(f"expected {text!r}")
         self._at += 1
 
+    def _inside(self, part: Callable[[], int]) -> int:
+        """A part of a part, as long as there are not too many of them."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise ConditionError("it is nested too deeply")
+        value = part()
+        self._depth -= 1
+        return value
+
     def _ternary(self) -> int:
         test = self._level(0)
         if self._peek() != "?":
             return test
         self._at += 1
-        then = self._ternary()
+        then = self._inside(self._ternary)
         self._take(":")
-        orelse = self._ternary()
+        orelse = self._inside(self._ternary)
         return then if test else orelse
 
     def _level(self, level: int) -> int:
@@ -101,7 +115,7 @@ class Condition:
         op = self._peek()
         if op in ("!", "-", "+", "~", "not"):
             self._at += 1
-            value = self._unary()
+            value = self._inside(self._unary)
             results = {"!": int(not value), "not": int(not value), "-": -value, "+": value}
             return self._exact(results.get(op, ~value))
         return self._primary()
@@ -112,7 +126,7 @@ class Condition:
         token = self._tokens[self._at]
         self._at += 1
         if token.text == "(":
-            value = self._ternary()
+            value = self._inside(self._ternary)
             self._take(")")
             return value
         if token.kind == "number":

@@ -288,7 +288,7 @@ class _Pass:
             lookup = partial(self.unit.macro, state=self.unit._count)
             expanded = Expander(lookup, self.unit._events).expand(tokens)
             return Condition(expanded).value() != 0
-        except (ConditionError, ExpansionError, RecursionError) as error:
+        except (ConditionError, ExpansionError) as error:
             self.file.problems.append((each.start, f"a condition: {error}"))
             self.doubts.append(each.start)
             return None

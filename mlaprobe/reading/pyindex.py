@@ -20,6 +20,7 @@ _IMPORT = re.compile(
 )
 _MUTATORS = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove"}
 _MUTATORS |= {"reverse", "setdefault", "sort", "update"}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
 
 
@@ -41,7 +42,7 @@ def parse(text: str, file: str) -> ast.Module | SyntaxProblem:
         line, column = error.lineno or 1, max(error.offset or 1, 1)
         span = Span(file, line, column, line, column + 1)
         return SyntaxProblem(f"syntax error: {error.msg}", span)
-    except (ValueError, RecursionError, MemoryError) as error:
+    except ValueError as error:
         return SyntaxProblem(f"cannot be parsed: {error}", Span(file, 1, 1, 1, 2))
 
 
@@ -135,6 +136,26 @@ def _called(node: ast.Call, names: Names) -> None:
             names.changed.add(root)
 
 
+def _changed_outside(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """What one function changes in place that is not its own."""
+    names = Names()
+    aliases: dict[str, set[str]] = {}
+    for stmt in function.body:
+        found = names_of(stmt)
+        names.bound |= found.bound
+        names.changed |= found.changed
+        for node in ast.walk(stmt):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        aliases.setdefault(target.id, set()).add(node.value.id)
+    arguments = function.args
+    given = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    own = names.bound | {arg.arg for arg in given}
+    also = {name for alias in names.changed for name in aliases.get(alias, ())}
+    return (names.changed | also) - own
+
+
 def is_globals(node: ast.AST) -> bool:
     """Whether an expression is the dictionary of the module's names."""
     return (
@@ -200,6 +221,16 @@ class Index:
         assert isinstance(self.tree, ast.Module)
         nodes = (n for n in ast.walk(self.tree) if isinstance(n, ast.Global))
         return frozenset(name for n in nodes for name in n.names)
+
+    @cached_property
+    def changed_by_functions(self) -> dict[str, ast.stmt]:
+        """Names outside them whose values functions change in place, by the name or by another
+        that they give it; and such a function."""
+        if not self.body:
+            return {}
+        assert isinstance(self.tree, ast.Module)
+        functions = [n for n in ast.walk(self.tree) if isinstance(n, FUNCTIONS)]
+        return {name: function for function in functions for name in _changed_outside(function)}
 
     @cached_property
     def star_imports(self) -> tuple[str, ...]:

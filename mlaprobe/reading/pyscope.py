@@ -125,6 +125,11 @@ class PyModule:
         value = Resolver(self, run, name, limit).resolve()
         if isinstance(value, (Closure, EntryPoint)):
             return self.project.overrides.get(name, value)
+        if isinstance(value, (list, dict, set)):
+            changing = self.index.changed_by_functions.get(name)
+            if changing is not None:
+                reason = f"{name} is changed in place by a function"
+                return Unknown(reason, self.place.span(changing))
         return value
 
     # --- what the resolver asks ---

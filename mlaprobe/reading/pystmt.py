@@ -69,8 +69,6 @@ class Statements(Patterns, Expressions):
         self.depth += 1
         try:
             result = handler(self, node)
-        except RecursionError:
-            return (self.opaque_stmt(node, "nested too deeply"),)
         finally:
             self.depth -= 1
         return (result,) if isinstance(result, ir.Node) else result

@@ -23,8 +23,6 @@ __all__ = [
     "written_names",
 ]
 
-TOO_DEEP = "nested too deeply"
-
 
 def _place(file: str | Place) -> Place:
     return file if isinstance(file, Place) else Place(file)
@@ -34,31 +32,20 @@ def translate_function(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, file: str | Place
 ) -> ir.Function:
     """A function or lambda. Give a :class:`Place` for columns in non-ASCII text and for
-    relative imports."""
-    place = _place(file)
-    statements = Statements(place)
-    try:
-        if isinstance(node, ast.Lambda):
-            return statements.function(node)
-        return statements.definition(node)
-    except RecursionError:
-        span = place.span(node)
-        body = (
-            ir.OpaqueStmt(span, TOO_DEEP, exits=True),
-            ir.Return(span, ir.Opaque(span, TOO_DEEP)),
-        )
-        name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
-        rest = (ir.Param(span, "args", kind="*"), ir.Param(span, "kwargs", kind="**"))
-        return ir.Function(span, name, rest, body, lang="py")
+    relative imports.
+
+    Raises:
+        RecursionError: the stack is too short; so it is with the other two.
+    """
+    statements = Statements(_place(file))
+    if isinstance(node, ast.Lambda):
+        return statements.function(node)
+    return statements.definition(node)
 
 
 def translate_expr(node: ast.expr, file: str | Place) -> ir.Node:
     """An expression."""
-    place = _place(file)
-    try:
-        return Statements(place).expr(node)
-    except RecursionError:
-        return ir.Opaque(place.span(node), TOO_DEEP, written_names(node))
+    return Statements(_place(file)).expr(node)
 
 
 def translate_body(nodes: Sequence[ast.stmt], file: str | Place) -> tuple[ir.Node, ...]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
+from mlaprobe.errors import MlaprobeError
 from mlaprobe.reading import ir
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import Event, Outcome, truth
 from mlaprobe.reading.walk import walk
 from mlaprobe.shape import Evidence
+
+logger = logging.getLogger("mlaprobe")
 
 
 class LazyEvidence(Sequence[Evidence]):
@@ -25,7 +29,14 @@ class LazyEvidence(Sequence[Evidence]):
 
     def _all(self) -> tuple[Evidence, ...]:
         if self._found is None:
-            self._found = self._find(*self._args)
+            try:
+                self._found = self._find(*self._args)
+            except MlaprobeError:
+                raise
+            except Exception:
+                # The answer stands without its proof, which may be found the next time.
+                logger.debug("evidence could not be looked for", exc_info=True)
+                return ()
         return self._found
 
     @overload

@@ -28,7 +28,12 @@ class PythonFunction:
             if module is None:
                 continue
             self.module, self.name, self.file = module, name, module.path
-            self.function = world.python.function(dotted, name)
+            try:
+                self.function = world.python.function(dotted, name)
+            except RecursionError:
+                self.function = None
+                self.problem = f"{self.file} is nested too deeply to be read from here"
+                return
             if self.function is not None:
                 return
         if not self.file:
