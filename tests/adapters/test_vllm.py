@@ -11,6 +11,7 @@ import pytest
 from mlaprobe import planning
 from mlaprobe.adapters import vllm
 from mlaprobe.errors import UsageError
+from mlaprobe.keeping import Topics
 from mlaprobe.padplan import Mode
 from mlaprobe.shape import DecodeShape
 from tests.resolve.fake import Fake, later, no
@@ -21,7 +22,7 @@ from tests.resolve.tensors import torch_or_skip
 def _clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv(vllm.PAD_TO_NATIVE_SHAPE, raising=False)
     monkeypatch.delenv(vllm.ASM_PADDING, raising=False)
-    monkeypatch.setattr(planning, "_warned", set())
+    monkeypatch.setattr(planning, "_warned", Topics())
     vllm.configure(capability=later(), arch="gfx950")
     yield
     vllm.configure()

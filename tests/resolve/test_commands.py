@@ -80,8 +80,10 @@ def test_resolve_where_nothing_is_padded(run: Run) -> None:
 
 def test_resolve_where_nothing_works(run: Run) -> None:
     found = run("resolve --heads 128 --arch gfx942 --dtype fp8/fp8 --lse")
-    assert found.code == 0  # it could answer
-    assert "launch 128 heads on the asm route, NO_KERNEL" in found.out
+    assert found.code == 10
+    assert "128 heads: nothing runs, 128 heads are NO_KERNEL\n" in found.out
+    assert "launch" not in found.out, "a plan that does not run is no launch"
+    assert "instead without the log-sum-exp (--no-lse): 128 heads, NATIVE" in found.out
 
 
 def test_resolve_for_programs(run: Run) -> None:

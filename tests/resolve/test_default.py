@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from mlaprobe import bundled, probing, resolve
-from mlaprobe.errors import SourceError
+from mlaprobe.errors import NotInstalledError, SourceError
 from mlaprobe.resolve import padded_num_heads, plan
 from tests.resolve.fake import Fake, later
 
@@ -21,7 +21,7 @@ def probed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Fake]]:
 
     def probe(spec: str = "installed") -> Fake:
         if spec not in found:
-            raise SourceError(f"there is nothing at {spec}")
+            raise NotInstalledError(f"there is nothing at {spec}")
         return found[spec]
 
     monkeypatch.setattr(probing, "probe", probe)
@@ -94,4 +94,4 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for heads in range(1, 12):
         found = plan(heads, capability=source, arch="gfx950", q_dtype="fp8", kv_dtype="fp8")
         assert found.padded_num_heads == 16
-        assert len(resolve._caches[id(source)]) <= 3
+        assert len(resolve._caches[id(source)].value.answers) <= 3
