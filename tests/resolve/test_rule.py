@@ -388,7 +388,6 @@ class Table:
             ]
         return min(found)[1] if found else rounded
 
-
     def _instead(self, n: int, qlens: tuple[int, ...], mode: str) -> int | None:
         """Where the unpadded count does not run: the cheapest that does, whatever the caps say;
         forced, the cheapest native one where there is any."""
