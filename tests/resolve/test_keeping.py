@@ -45,7 +45,12 @@ def at_once(work: Callable[[int], Any]) -> list[Any]:
 @pytest.mark.usefixtures("switching")
 def test_a_thing_is_made_once_whoever_asks_first() -> None:
     made: list[object] = []
-    once = Once(lambda: made.append(object()) or made[-1])
+
+    def make() -> object:
+        made.append(object())
+        return made[-1]
+
+    once = Once(make)
     found = at_once(lambda _: once())
     assert len(made) == 1
     assert all(each is made[0] for each in found)
@@ -92,7 +97,7 @@ class Thing:
 
 
 def test_what_is_kept_goes_with_its_object() -> None:
-    keeper = Keeper(lambda owner: [])
+    keeper: Keeper[list[Any]] = Keeper(lambda owner: [])
     thing = Thing()
     assert keeper.of(thing) is keeper.of(thing)
     del thing
@@ -101,7 +106,7 @@ def test_what_is_kept_goes_with_its_object() -> None:
 
 
 def test_another_object_at_the_same_address_gets_its_own() -> None:
-    keeper = Keeper(lambda owner: [])
+    keeper: Keeper[list[Any]] = Keeper(lambda owner: [])
     gone, here = Thing(), Thing()
     kept: Kept[list[Any]] = Kept(weakref.ref(gone), ["of another"])
     keeper.kept[id(here)] = kept
@@ -111,7 +116,7 @@ def test_another_object_at_the_same_address_gets_its_own() -> None:
 
 
 def test_the_end_of_an_object_leaves_its_successors_place_alone() -> None:
-    keeper = Keeper(lambda owner: [])
+    keeper: Keeper[list[Any]] = Keeper(lambda owner: [])
     first = Thing()
     keeper.of(first)
     successor, key = Thing(), id(first)

@@ -19,6 +19,11 @@ from tests.resolve.fake import Fake, later
 
 WHERE: dict[str, Any] = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8"}
 DECODE = {"name": "decode"}
+CASES: tuple[tuple[int | None, tuple[int, ...]], ...] = (
+    (None, (1,)),
+    (32768, (1,)),
+    (None, (1, 2)),
+)
 VERIFY = {"name": "verify", "qlens": 4, "cp_round_robin": True, "lse": True}
 
 
@@ -49,15 +54,8 @@ def test_the_cost_is_the_sum() -> None:
     alone = [plan(48, capability=source, kv_len=n, qlens=q, **WHERE) for n, q in CASES]
     assert found.cost_us == pytest.approx(sum(each.cost_us or 0 for each in alone))
     stay = sum(each.stay_us or 0 for each in alone)
-    assert found.cost_ratio == pytest.approx(found.cost_us / stay)
+    assert found.cost_ratio == pytest.approx((found.cost_us or 0) / stay)
     assert [name for name, _ in found.plans] == ["decode", "long", "case 3"]
-
-
-CASES: tuple[tuple[int | None, tuple[int, ...]], ...] = (
-    (None, (1,)),
-    (32768, (1,)),
-    (None, (1, 2)),
-)
 
 
 def test_cases_that_cannot_be_served_together_are_named() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mlaprobe.errors import UsageError
 from mlaprobe.padplan import PadPlan
 from mlaprobe.resolve import CannotRunError, plan
-from mlaprobe.shape import DecodeShape, Route, Verdict
+from mlaprobe.shape import DecodeShape, Dtype, Route, Verdict
 from tests.resolve.fake import Fake, later
 
 
@@ -46,7 +46,7 @@ def running(source: Fake, heads: int, qlens: tuple[int, ...]) -> bool:
 
     def one(qlen: int) -> bool:
         shape = DecodeShape(
-            arch="gfx950", q_dtype="fp8", kv_dtype="fp8", num_heads=heads, qlen=qlen
+            arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=heads, qlen=qlen
         )
         if source.unknown(shape) or source.no_kernel(shape) or source.missing(shape):
             return False
@@ -102,7 +102,7 @@ def test_a_plan_whose_kernel_does_not_ship_does_not_run() -> None:
     source = Fake(native=lambda s: s.num_heads == 48, missing=lambda s: True)
     found = made(source, 48, mode="off")
     assert (found.verdict, found.runs) == (Verdict.NATIVE, False)
-    with pytest.raises(CannotRunError, match="code object hsa/k.co is missing"):
+    with pytest.raises(CannotRunError, match=r"code object hsa/k\.co is missing"):
         made(source, 48, mode="off", strict=True)
 
 
