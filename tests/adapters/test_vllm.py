@@ -10,6 +10,7 @@ import pytest
 
 from mlaprobe import planning
 from mlaprobe.adapters import vllm
+from mlaprobe.adapters.vllm_switches import capability_for
 from mlaprobe.errors import UsageError
 from mlaprobe.keeping import Topics
 from mlaprobe.padplan import Mode
@@ -142,8 +143,8 @@ def test_a_source_that_is_empty_is_asked_all_the_same() -> None:
 
     given, configured = Empty(), Empty()
     vllm.configure(capability=configured)
-    assert vllm.capability_for(given) is given
-    assert vllm.capability_for(None) is configured
+    assert capability_for(given) is given
+    assert capability_for(None) is configured
 
 
 def test_head_counts_that_the_back_end_takes() -> None:

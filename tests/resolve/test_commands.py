@@ -109,14 +109,18 @@ def test_resolve_names_the_obstacle_and_the_nearest_release(
     """A planner that asks a function which nobody defines, in a tree that is near a release."""
     files = today.tree()
     planner = "csrc/kernels/mla/metadata/v1_2_device.cuh"
-    assert "natively_supported =" in files[planner]
-    files[planner] = files[planner].replace(
-        "natively_supported =", "natively_supported = ask_the_moon() &&", 1
-    )
+    text = str(files[planner])
+    assert "natively_supported =" in text
+    text = text.replace("natively_supported =", "natively_supported = ask_the_moon() &&", 1)
+    files[planner] = text
     tree = write(tmp_path, files)
     near = Nearest(
-        **{"release": "v0.1.20", "same_as": ("v0.1.20",), "changed": ("a", "b")},
-        **{"missing": (), "added": (), "files": 9},
+        release="v0.1.20",
+        same_as=("v0.1.20",),
+        changed=("a", "b"),
+        missing=(),
+        added=(),
+        files=9,
     )
     monkeypatch.setattr(doubt, "nearest", lambda source: near)
     monkeypatch.setattr("mlaprobe.origin.nearest", lambda source: near)
@@ -126,7 +130,7 @@ def test_resolve_names_the_obstacle_and_the_nearest_release(
     code = main(words.split())
     shown = " ".join(capsys.readouterr().out.split())
     assert code == 11
-    line = 1 + files[planner][: files[planner].index("ask_the_moon")].count("\n")
+    line = 1 + text[: text.index("ask_the_moon")].count("\n")
     assert f"where {planner}:{line}: " in shown
     assert "ask_the_moon" in shown
     assert "nearest v0.1.20, of which 2 files differ: launch 64 heads on the asm route" in shown
