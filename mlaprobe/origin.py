@@ -26,9 +26,11 @@ class PlanSource:
     kind: str
     """``installed``, ``directory``, ``git``, ``archive``, ``release`` or ``snapshot``."""
     release: str | None
-    """The release that it is, by what it says or by its files."""
+    """The release that it is, where it says so."""
     nearest: str | None = None
-    """Where it is none: the release that its files are closest to."""
+    """Where it does not: the release that its files are closest to."""
+    differing: int | None = None
+    """How many of the files that decide are others there."""
     commit: str | None = None
 
     def __str__(self) -> str:
@@ -36,7 +38,9 @@ class PlanSource:
         if self.release is not None:
             which = f"AITER {self.release}"
         elif self.nearest is not None:
-            which = f"an AITER nearest to {self.nearest}"
+            which = f"an AITER with the files of {self.nearest}"
+            if self.differing:
+                which = f"an AITER nearest to {self.nearest}, {self.differing} files differ"
         else:
             which = "an AITER of unknown release"
         commit = f", commit {self.commit[:_SHOWN]}" if self.commit else ""
@@ -62,16 +66,16 @@ def origin_of(capability: object) -> Origin:
     info: Any = getattr(capability, "source", None)
     if not isinstance(getattr(info, "label", None), str):
         return Origin(source=None, parameters={})
-    release, near = info.release, None
-    if release is None:
-        near = _nearest(info)
-        if near is not None and not near.differing:
-            release, near = near.release, None
+    release = info.release
+    near = _nearest(info) if release is None else None
+    # A snapshot has no files: it holds which release's they were the same as.
+    held = getattr(capability, "erratum_release", None) if release is None else None
     source = PlanSource(
         label=info.label,
         kind=info.kind,
         release=release,
-        nearest=None if near is None else near.release,
+        nearest=held if near is None else near.release,
+        differing=None if near is None else near.differing,
         commit=info.commit,
     )
     return Origin(source=source, parameters=_parameters(capability, release))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -110,7 +110,7 @@ class PadPlan:
     """Where the launch is not known to run: what would, instead of what was asked."""
     source: PlanSource | None = None
     """The AITER that the plan is of; ``None`` where the capability does not say."""
-    parameters: tuple[tuple[str, frozenset[str]], ...] = ()
+    parameters: tuple[tuple[str, frozenset[str]], ...] = field(default=(), repr=False)
     """What AITER's functions take there, as far as that is known."""
 
     def __str__(self) -> str:

@@ -66,8 +66,10 @@ def test_a_line_for_a_log() -> None:
 
 
 def test_a_source_that_is_no_release_is_said_to_be_nearest_to_one() -> None:
-    source = PlanSource(label="~/aiter", kind="directory", release=None, nearest="v0.1.20")
-    assert str(source) == "an AITER nearest to v0.1.20 (~/aiter)"
+    source = PlanSource(
+        label="~/aiter", kind="directory", release=None, nearest="v0.1.20", differing=3
+    )
+    assert str(source) == "an AITER nearest to v0.1.20, 3 files differ (~/aiter)"
     nowhere = PlanSource(label="x", kind="directory", release=None, commit="0123456789abcdef")
     assert str(nowhere) == "an AITER of unknown release (x, commit 0123456789ab)"
 
@@ -86,11 +88,13 @@ def test_a_directory_without_a_release_has_the_nearest(
     found = origin_of(live).source
     assert found is not None
     assert (found.release, found.nearest, found.kind) == (None, "v1.0", "directory")
-    # The same files: it is that release.
+    assert found.differing == 1
+    # The same files, and yet it does not say that it is that release.
     known["v1.0"]["csrc/none.cu"] = "-"
     same = origin_of(live).source
     assert same is not None
-    assert (same.release, same.nearest) == ("v1.0", None)
+    assert (same.release, same.nearest, same.differing) == (None, "v1.0", 0)
+    assert str(same).startswith("an AITER with the files of v1.0 (")
 
 
 @pytest.mark.skipif(not bundled.releases(), reason="no release is bundled: make releases")
