@@ -11,7 +11,7 @@ from mlaprobe.lanes import Evaluation, Lane
 from mlaprobe.launch import needs
 from mlaprobe.origin import Origin
 from mlaprobe.padding import Strategy
-from mlaprobe.padplan import Mode, PadPlan
+from mlaprobe.padplan import Mode, PadPlan, Way
 from mlaprobe.policy import policy
 from mlaprobe.question import Request
 from mlaprobe.resolver import Decider, why_not
@@ -37,12 +37,17 @@ class Planner:
         requests: tuple[Request, ...],
         profile: Profile | None,
         origin: Origin,
+        *,
+        ways: bool = True,
     ) -> None:
         """
+        Args:
+            ways: whether to look for what would run where a plan does not.
+
         Raises:
             RuleError: the rules are wrong.
         """
-        self._capability, self._profile = capability, profile
+        self._capability, self._profile, self._ways = capability, profile, ways
         self.rules = policy()
         self.lanes = tuple(Lane(capability, each, self.rules, profile) for each in requests)
         self.origin = origin
@@ -103,21 +108,29 @@ class Planner:
             cost_name="" if gluon else lane.model.name,
             notes=_notes(lane, taken, stay),
             undecided=tuple(choice.undecided),
-            ways=() if taken.runs else ways(self._capability, request, self._profile),
+            ways=self._other(request) if self._ways and not taken.runs else (),
             source=self.origin.source,
             parameters=tuple(self.origin.parameters.items()),
         )
 
+    def _other(self, request: Request) -> tuple[Way, ...]:
+        return ways(self._capability, request, self._profile)
+
 
 def make_plan(
-    capability: Decider, request: Request, profile: Profile | None, origin: Origin
+    capability: Decider,
+    request: Request,
+    profile: Profile | None,
+    origin: Origin,
+    *,
+    ways: bool = True,
 ) -> PadPlan:
     """Answers a request.
 
     Raises:
         RuleError: the rules are wrong.
     """
-    planner = Planner(capability, (request,), profile, origin)
+    planner = Planner(capability, (request,), profile, origin, ways=ways)
     return planner.plans(planner.choose())[0]
 
 

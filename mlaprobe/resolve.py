@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 from mlaprobe import probing
 from mlaprobe.cost import Profile
@@ -122,6 +122,22 @@ _NAMES = (
     *("causal", "cp_round_robin", "kv_len", "batch", "env", "persistent", "pad_qlen", "strategy"),
 )
 """The question, in the order in which plans are remembered by it; the profile comes last."""
+
+
+def bare_plan(capability: Decider, **question: Any) -> PadPlan:
+    """As ``plan``, for those who ask for a great many: nothing is remembered, and nothing is said
+    of what would run instead."""
+    request = request_of({**_DEFAULTS, **question})
+    return make_plan(
+        capability, request, None, plans_of(capability).origin_of(capability), ways=False
+    )
+
+
+_DEFAULTS = {
+    name: each.default
+    for name, each in inspect.signature(plan).parameters.items()
+    if name in _NAMES and each.default is not each.empty
+}
 
 
 def _counting(call: Callable[P, PadPlan]) -> Callable[P, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from mlaprobe.errors import UsageError
 from mlaprobe.padplan import PadPlan
-from mlaprobe.resolve import CannotRunError, plan
+from mlaprobe.resolve import CannotRunError, bare_plan, plan
 from mlaprobe.shape import DecodeShape, Dtype, Route, Verdict
 from tests.resolve.fake import Fake, later
 
@@ -223,3 +224,13 @@ def test_a_gluon_plan_costs_nobody_knows_what() -> None:
     found = plan(8, capability=later(), arch="gfx950", q_dtype="bf16", kv_dtype="bf16")
     assert (found.route, found.cost_us, found.cost_ratio) == (Route.GLUON, None, None)
     assert found.runs
+
+
+@pytest.mark.parametrize("heads", [8, 48, 96, 160])
+def test_a_plan_in_bulk_is_the_same_but_for_the_ways(heads: int) -> None:
+    for source in (later(), Fake(no_kernel=lambda s: s.persistent)):
+        question = {"arch": "gfx950", "q_dtype": "bf16", "kv_dtype": "bf16", "qlens": (1, 2)}
+        bare = bare_plan(source, num_heads=heads, **question)
+        whole = plan(heads, capability=source, **question)  # type: ignore[arg-type]
+        assert bare == replace(whole, ways=())
+        assert bool(whole.ways) is not whole.runs
