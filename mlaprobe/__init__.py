@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     from mlaprobe.errors import (
         MlaprobeError,
         NotAiterError,
+        NotInstalledError,
         OutOfRangeError,
         RuleError,
         SourceError,
         UsageError,
     )
+    from mlaprobe.origin import PlanSource
     from mlaprobe.padding import Strategy
-    from mlaprobe.padplan import Mode, PadPlan, Rejected
+    from mlaprobe.padplan import Mode, PadPlan, Rejected, Way
     from mlaprobe.probing import probe
     from mlaprobe.resolve import CannotRunError, padded_num_heads, plan
+    from mlaprobe.runplan import CannotServeError, RunCase, RunConflict, RunPlan, plan_run
     from mlaprobe.shape import (
         Decision,
         DecodeShape,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CannotRunError",
+    "CannotServeError",
     "Capability",
     "Decision",
     "DecodeShape",
@@ -62,34 +66,43 @@ __all__ = [
     "MlaprobeError",
     "Mode",
     "NotAiterError",
+    "NotInstalledError",
     "OutOfRangeError",
     "PadPlan",
+    "PlanSource",
     "PlannerCall",
     "Rejected",
     "Route",
     "RuleError",
+    "RunCase",
+    "RunConflict",
+    "RunPlan",
     "Snapshot",
     "SourceError",
     "StageOutcome",
     "Strategy",
     "UsageError",
     "Verdict",
+    "Way",
     "__version__",
     "padded_num_heads",
     "plan",
+    "plan_run",
     "probe",
 ]
 
 _HOMES = {
     "capability": ("Capability",),
     "errors": (
-        *("MlaprobeError", "NotAiterError", "OutOfRangeError", "RuleError"),
-        *("SourceError", "UsageError"),
+        *("MlaprobeError", "NotAiterError", "NotInstalledError", "OutOfRangeError"),
+        *("RuleError", "SourceError", "UsageError"),
     ),
+    "origin": ("PlanSource",),
     "padding": ("Strategy",),
-    "padplan": ("Mode", "PadPlan", "Rejected"),
+    "padplan": ("Mode", "PadPlan", "Rejected", "Way"),
     "probing": ("probe",),
     "resolve": ("CannotRunError", "padded_num_heads", "plan"),
+    "runplan": ("CannotServeError", "RunCase", "RunConflict", "RunPlan", "plan_run"),
     "shape": (
         *("Decision", "DecodeShape", "Dtype", "Evidence", "Failure", "Kernel"),
         *("PlannerCall", "Route", "StageOutcome", "Verdict"),

@@ -19,9 +19,13 @@ from mlaprobe.schema import ListOf, Number, Record, Text, whole
 from mlaprobe.shape import Dtype
 
 POINT = Record(required={"heads": whole(1), "passes": whole(1), "us": Number(1e-3)})
+_DTYPE = Text(choices=tuple(map(str, Dtype)))
 MODEL = Record(
     required={
         "name": Text(),
+        "arch": Text(),
+        "q_dtype": _DTYPE,
+        "kv_dtype": _DTYPE,
         "constant": Number(),
         "per_pass": Number(0),
         "per_head": Number(0),
@@ -48,8 +52,8 @@ PROFILE = Record(
     required={
         "name": Text(),
         "arch": Text(),
-        "q_dtype": Text(choices=tuple(map(str, Dtype))),
-        "kv_dtype": Text(choices=tuple(map(str, Dtype))),
+        "q_dtype": _DTYPE,
+        "kv_dtype": _DTYPE,
         "kv_len": whole(1),
         "batch": whole(1),
         "points": ListOf(POINT, at_least=1),
@@ -72,6 +76,9 @@ class CostModel:
 
     name: str
     """On what it was measured."""
+    arch: str
+    q_dtype: Dtype
+    kv_dtype: Dtype
     constant: float
     per_pass: float
     """Microseconds of one pass over ``kv_len`` tokens per request."""
@@ -84,6 +91,16 @@ class CostModel:
     """(heads, passes) -> microseconds, measured."""
     error: float
     """The largest relative error of the formula at a point."""
+
+    @property
+    def where(self) -> str:
+        """The arch and the dtypes that it was measured with."""
+        return f"{self.arch} {self.q_dtype}/{self.kv_dtype}"
+
+    def covers(self, arch: str, q_dtype: Dtype, kv_dtype: Dtype) -> bool:
+        """Whether it was measured on this arch with these dtypes: only then are its microseconds
+        theirs. Elsewhere it is borrowed, and only its ratios mean something."""
+        return (self.arch, self.q_dtype, self.kv_dtype) == (arch, q_dtype, kv_dtype)
 
     def cost(self, heads: int, passes: int, kv_len: int | None = None) -> float:
         """Microseconds of one launch.
@@ -120,6 +137,9 @@ def model_of(rules: Mapping[str, Any]) -> CostModel:
     """The model that a rule file holds under ``cost``, checked before."""
     return CostModel(
         name=rules["name"],
+        arch=rules["arch"],
+        q_dtype=Dtype(rules["q_dtype"]),
+        kv_dtype=Dtype(rules["kv_dtype"]),
         constant=rules["constant"],
         per_pass=rules["per_pass"],
         per_head=rules["per_head"],
@@ -145,7 +165,7 @@ class Profile:
 
     def covers(self, arch: str, q_dtype: Dtype, kv_dtype: Dtype) -> bool:
         """Whether it was measured on this arch with these dtypes."""
-        return (self.arch, self.q_dtype, self.kv_dtype) == (arch, q_dtype, kv_dtype)
+        return self.model.covers(arch, q_dtype, kv_dtype)
 
 
 def load_profile(path: str | Path, default: CostModel) -> Profile:
@@ -166,12 +186,16 @@ def _profile(loaded: RuleMap, default: CostModel) -> Profile:
     points = _points(loaded["points"])
     constant, per_pass, per_head = fit(points) or _scaled(points, default, loaded["kv_len"])
     off = [abs(constant + per_pass * p + per_head * h - us) / us for (h, p), us in points.items()]
+    q_dtype, kv_dtype = Dtype(loaded["q_dtype"]), Dtype(loaded["kv_dtype"])
     return Profile(
         arch=loaded["arch"],
-        q_dtype=Dtype(loaded["q_dtype"]),
-        kv_dtype=Dtype(loaded["kv_dtype"]),
+        q_dtype=q_dtype,
+        kv_dtype=kv_dtype,
         model=CostModel(
             name=loaded["name"],
+            arch=loaded["arch"],
+            q_dtype=q_dtype,
+            kv_dtype=kv_dtype,
             constant=constant,
             per_pass=per_pass,
             per_head=per_head,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mlaprobe.models import Deployment
 from mlaprobe.padplan import Mode, PadPlan
-from mlaprobe.resolve import plan
+from mlaprobe.resolve import bare_plan
 from mlaprobe.resolver import Decider
 from mlaprobe.shape import Dtype, Verdict
 
@@ -88,9 +88,9 @@ def assess(
         launch: tuple[int, tuple[int, ...], bool], arch: str, q_dtype: Dtype, kv_dtype: Dtype
     ) -> tuple[PadPlan, PadPlan]:
         as_is, padded = (
-            plan(
-                launch[0],
-                capability=capability,
+            bare_plan(
+                capability,
+                num_heads=launch[0],
                 arch=arch,
                 q_dtype=q_dtype,
                 kv_dtype=kv_dtype,

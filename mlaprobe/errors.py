@@ -68,8 +68,16 @@ class SourceError(MlaprobeError):
     """A source cannot be read."""
 
 
+class NotInstalledError(SourceError):
+    """No AITER is installed in this environment."""
+
+
 class NotAiterError(SourceError):
     """What was named exists, and is not AITER."""
+
+
+class UnrelatedPackageError(NotInstalledError, NotAiterError):
+    """No AITER is installed: the package of its name is PyPI's unrelated one."""
 
 
 class OutOfRangeError(SourceError):

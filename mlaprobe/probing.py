@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlaprobe import bundled
-from mlaprobe.errors import SourceError
+from mlaprobe.errors import NotInstalledError
 
 if TYPE_CHECKING:
     from mlaprobe.capability import Capability
@@ -57,43 +57,48 @@ def snapshot_of(source: str) -> Snapshot | None:
 
 
 def or_bundled(source: str) -> tuple[str, str | None]:
-    """The source to show where none was named: the installed AITER, else the newest bundled
-    release.
+    """The source to show where none was named: the installed AITER; where none is installed, the
+    newest bundled release.
 
     Returns:
         What ``probe`` takes, and why it is another than was asked for; ``None``: it is not.
 
     Raises:
-        SourceError: no AITER is installed, and no release is bundled.
+        NotInstalledError: no AITER is installed, and no release is bundled.
+        SourceError: one is installed, and cannot be read.
     """
     if source != INSTALLED:
         return source, None
-    from mlaprobe.errors import OutOfRangeError
     from mlaprobe.sources import open_source, require_aiter
 
     try:
         with open_source(source) as opened:
             require_aiter(opened)
-    except OutOfRangeError:  # there is one, and its user wants to know about it
-        raise
-    except SourceError as error:
-        newest = bundled.newest()
-        if newest is None:
-            raise
-        return bundled.PREFIX + newest, error.message
+    except NotInstalledError as error:
+        return _newest(error), error.message
     return source, None
 
 
-def installed_or_bundled() -> Capability | Snapshot:
-    """The installed AITER, else the newest bundled release.
+def installed_or_bundled() -> tuple[Capability | Snapshot, str | None]:
+    """The installed AITER; where none is installed, the newest bundled release. An AITER that is
+    there and cannot be read is no reason to answer from another.
+
+    Returns:
+        What answers, and why it is not the installed AITER; ``None``: it is.
 
     Raises:
-        SourceError: there is neither.
+        NotInstalledError: no AITER is installed, and no release is bundled.
+        SourceError: one is installed, and cannot be read.
     """
     try:
-        return probe(INSTALLED)
-    except SourceError:
-        newest = bundled.newest()
-        if newest is None:
-            raise
-        return bundled.load(newest)
+        return probe(INSTALLED), None
+    except NotInstalledError as error:
+        return probe(_newest(error)), error.message
+
+
+def _newest(error: NotInstalledError) -> str:
+    """The newest bundled release, as a source."""
+    newest = bundled.newest()
+    if newest is None:
+        raise error
+    return bundled.PREFIX + newest

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from mlaprobe.errors import UsageError
 from mlaprobe.padding import Strategy
 from mlaprobe.padplan import Mode
-from mlaprobe.resolver import Request
-from mlaprobe.shape import Dtype, Route
+from mlaprobe.shape import DecodeShape, Dtype, Route
 
 Env = Mapping[str, str] | Iterable[tuple[str, str]]
 AUTO = "auto"
@@ -81,44 +82,110 @@ def knobs(env: Env) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((str(name), str(value)) for name, value in pairs))
 
 
-def request_of(
-    num_heads: int,
-    arch: str,
-    q_dtype: object,
-    kv_dtype: object,
-    qlens: Iterable[int] | int,
-    lse: bool,
-    mode: object,
-    page_size: int,
-    route_: object,
-    causal: bool,
-    cp_round_robin: bool,
-    kv_len: int | None,
-    batch: int | None,
-    env: Env,
-    persistent: bool,
-    pad_qlen: bool,
-) -> Request:
-    """The request that the arguments of ``mlaprobe.plan`` describe.
+def persistence(value: object) -> bool | None:
+    """With work metadata or without, or ``None`` for ``auto``.
+
+    Raises:
+        UsageError: it is another word.
+    """
+    if not isinstance(value, str):
+        return bool(value)
+    if value.lower() != AUTO:
+        raise UsageError(
+            f"persistent must be true, false or auto, got {value!r}",
+            hint="auto takes the mode that runs, and is native where one is",
+        )
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The question to the resolver, its values normalised."""
+
+    num_heads: int
+    arch: str
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    qlens: tuple[int, ...]
+    """Ascending, each once."""
+    lse: bool
+    mode: Mode
+    page_size: int
+    route: Route | None
+    """``None``: choose one."""
+    causal: bool
+    cp_round_robin: bool
+    persistent: bool | None
+    """``None``: choose the mode."""
+    kv_len: int | None
+    batch: int | None
+    env: tuple[tuple[str, str], ...]
+    pad_qlen: bool
+    """Whether a query may ride a kernel for a longer one."""
+    strategy: Strategy
+    name: str = ""
+    """What the launch is called in a run of several."""
+
+    @property
+    def modes(self) -> tuple[bool, ...]:
+        """With work metadata or without: what may be chosen, the preferred first."""
+        return (True, False) if self.persistent is None else (self.persistent,)
+
+    def shape(
+        self,
+        num_heads: int,
+        qlen: int,
+        route: Route = Route.ASM,
+        *,
+        persistent: bool = True,
+        batch: int | None = None,
+    ) -> DecodeShape:
+        """The shape that a launch with so many heads has."""
+        return DecodeShape(
+            arch=self.arch,
+            q_dtype=self.q_dtype,
+            kv_dtype=self.kv_dtype,
+            num_heads=num_heads,
+            qlen=qlen,
+            lse=self.lse,
+            persistent=persistent,
+            causal=self.causal,
+            cp_round_robin=self.cp_round_robin,
+            batch=self.batch if batch is None else batch,
+            page_size=self.page_size,
+            route=route,
+            env=self.env,
+        )
+
+
+_Check = Callable[[Any], Any]
+_CHECKS: Mapping[str, _Check] = {
+    "num_heads": partial(positive, what="num_heads"),
+    "arch": str,
+    "q_dtype": Dtype.of,
+    "kv_dtype": Dtype.of,
+    "qlens": lengths,
+    "lse": bool,
+    "mode": lambda value: choice(Mode, value, "mode"),
+    "page_size": partial(positive, what="page_size"),
+    "route": route,
+    "causal": bool,
+    "cp_round_robin": bool,
+    "kv_len": partial(optional, what="kv_len"),
+    "batch": partial(optional, what="batch"),
+    "env": knobs,
+    "persistent": persistence,
+    "pad_qlen": bool,
+    "strategy": lambda value: choice(Strategy, value, "strategy"),
+    "name": str,
+}
+"""What becomes of each part of a question."""
+
+
+def request_of(question: Mapping[str, Any]) -> Request:
+    """The request that the arguments of ``mlaprobe.plan`` describe, by their names.
 
     Raises:
         UsageError: one of them is none of what it may be.
     """
-    return Request(
-        num_heads=positive(num_heads, "num_heads"),
-        arch=str(arch),
-        q_dtype=Dtype.of(q_dtype),
-        kv_dtype=Dtype.of(kv_dtype),
-        qlens=lengths(qlens),
-        lse=bool(lse),
-        mode=choice(Mode, mode, "mode"),
-        page_size=positive(page_size, "page_size"),
-        route=route(route_),
-        causal=bool(causal),
-        cp_round_robin=bool(cp_round_robin),
-        persistent=bool(persistent),
-        kv_len=optional(kv_len, "kv_len"),
-        batch=optional(batch, "batch"),
-        env=knobs(env),
-        pad_qlen=bool(pad_qlen),
-    )
+    return Request(**{name: _CHECKS[name](value) for name, value in question.items()})

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import weakref
-from collections.abc import Iterable
-from functools import lru_cache
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, ParamSpec
 
 from mlaprobe import probing
 from mlaprobe.cost import Profile
-from mlaprobe.errors import MlaprobeError
+from mlaprobe.errors import MlaprobeError, NotInstalledError, SourceError
+from mlaprobe.keeping import Book, Keeper, Once
+from mlaprobe.origin import Origin, origin_of
 from mlaprobe.padding import Strategy
 from mlaprobe.padplan import Mode, PadPlan, Rejected
-from mlaprobe.planning import make_plan
+from mlaprobe.planning import make_plan, warn_once
 from mlaprobe.policy import policy
-from mlaprobe.question import AUTO, Env, choice, knobs, lengths, positive, request_of
-from mlaprobe.resolver import Decider, why_not
+from mlaprobe.question import AUTO, Env, knobs, lengths, positive, request_of
+from mlaprobe.resolver import Decider, runs, why_not
 from mlaprobe.shape import Route
 
 __all__ = ["CannotRunError", "Decider", "Mode", "PadPlan", "Rejected", "padded_num_heads", "plan"]
+P = ParamSpec("P")
 
 
 class CannotRunError(MlaprobeError):
@@ -28,7 +30,8 @@ class CannotRunError(MlaprobeError):
     def __init__(self, found: PadPlan) -> None:
         self.plan = found
         """The plan that would have been."""
-        worst = next(d for d in found.decisions if d.verdict is found.verdict)
+        failing = [d for d in found.decisions if not runs(d)]
+        worst = next((d for d in failing if d.verdict is found.verdict), failing[0])
         super().__init__(
             f"{found.num_heads} heads on {found.arch} with {found.q_dtype}/{found.kv_dtype} cannot "
             f"be launched as {found.padded_num_heads}: {why_not(worst)}",
@@ -55,7 +58,7 @@ def plan(
     strict: bool = False,
     strategy: Strategy | str = Strategy.TILE,
     env: Env = (),
-    persistent: bool = True,
+    persistent: bool | str = True,
     pad_qlen: bool = False,
     profile: Profile | None = None,
 ) -> PadPlan:
@@ -63,7 +66,8 @@ def plan(
 
     Args:
         num_heads: query heads per rank, after a context-parallel gather.
-        capability: what to ask; ``None``: the installed AITER, else the newest bundled release.
+        capability: what to ask; ``None``: the installed AITER, and the newest bundled release
+            only where none is installed.
         arch: for example ``gfx950``.
         q_dtype: a name, a ``Dtype`` or a torch dtype; so is ``kv_dtype``.
         qlens: every query length that the run can produce.
@@ -79,14 +83,15 @@ def plan(
         strategy: what padding heads hold: ``tile``, ``repeat`` (which falls back to tile where
             the target is no multiple of the heads) or ``zero``.
         env: environment variables that AITER would see.
-        persistent: whether the caller passes work metadata.
+        persistent: whether the caller passes work metadata; ``auto``: what runs, and is native
+            where one of the two is.
         pad_qlen: whether queries may be padded to the length of a kernel that exists.
         profile: a measured cost profile, for its arch and dtypes.
 
     Raises:
         UsageError: an argument is none of what it may be.
         CannotRunError: ``strict``, and the shape to be launched is not known to run.
-        SourceError: no capability is given and there is no AITER.
+        SourceError: no capability is given, and there is no AITER or it cannot be read.
         RuleError: the rules are wrong.
     """
     if capability is None:
@@ -95,114 +100,124 @@ def plan(
         *(num_heads, arch, q_dtype, kv_dtype, qlens, lse, mode, page_size, route, causal),
         *(cp_round_robin, kv_len, batch, env, persistent, pad_qlen, strategy, profile),
     )
-    cache = _caches.get(id(capability)) or _cache_of(capability)
+    # What is asked over and over is answered here: Keeper.of() alone takes half as long again.
+    kept = _caches.get(id(capability))
+    plans = kept.value if kept and kept.owner() is capability else _KEEPER.of(capability)
     try:
-        found = cache.get(key)
+        found = plans.answers.get(key)
     except TypeError:  # a list of lengths, a mapping of variables
         key = (*key[:4], lengths(qlens), *key[5:13], knobs(env), *key[14:])
-        found = cache.get(key)
+        found = plans.answers.get(key)
     if found is None:
-        found = _answer(capability, *key)
-        if len(cache) >= _LIMIT:
-            cache.clear()
-        cache[key] = found
-    if strict and not found.verdict.runs:
+        request = request_of(dict(zip(_NAMES, key[:-1], strict=True)))
+        made = make_plan(capability, request, profile, plans.origin_of(capability))
+        found = plans.put(key, made)
+    if strict and not found.runs:
         raise CannotRunError(found)
     return found
 
 
-def _answer(capability: Decider, *question: Any) -> PadPlan:
-    """The plan for what ``plan`` remembers a question by."""
-    *facts, strategy, profile = question
-    request = request_of(*facts)
-    return make_plan(capability, request, choice(Strategy, strategy, "strategy"), profile)
+_NAMES = (
+    *("num_heads", "arch", "q_dtype", "kv_dtype", "qlens", "lse", "mode", "page_size", "route"),
+    *("causal", "cp_round_robin", "kv_len", "batch", "env", "persistent", "pad_qlen", "strategy"),
+)
+"""The question, in the order in which plans are remembered by it; the profile comes last."""
 
 
-def padded_num_heads(
-    num_heads: int,
-    *,
-    capability: Decider | None = None,
-    arch: str,
-    q_dtype: object,
-    kv_dtype: object,
-    qlens: Iterable[int] | int = (1,),
-    lse: bool = False,
-    mode: Mode | str = Mode.AUTO,
-    page_size: int = 1,
-    route: Route | str = AUTO,
-    causal: bool = True,
-    cp_round_robin: bool = False,
-    kv_len: int | None = None,
-    batch: int | None = None,
-    strict: bool = False,
-    strategy: Strategy | str = Strategy.TILE,
-    env: Env = (),
-    persistent: bool = True,
-    pad_qlen: bool = False,
-    profile: Profile | None = None,
-) -> int:
-    """The head count to launch with; see ``plan`` for the arguments, and for why.
+def bare_plan(capability: Decider, **question: Any) -> PadPlan:
+    """As ``plan``, for those who ask for a great many: nothing is remembered, and nothing is said
+    of what would run instead."""
+    request = request_of({**_DEFAULTS, **question})
+    return make_plan(
+        capability, request, None, plans_of(capability).origin_of(capability), ways=False
+    )
 
-    With mode ``off`` no source is asked, and none is needed, unless ``strict``.
-    """
-    if not strict:
-        if mode == "off":
-            return policy().unpadded(positive(num_heads, "num_heads"))
-        # What is asked over and over is answered here: plan() alone would take half as long again.
-        cache = _caches.get(id(capability))
-        if cache:
-            key = (
-                *(num_heads, arch, q_dtype, kv_dtype, qlens, lse, mode, page_size, route, causal),
-                *(cp_round_robin, kv_len, batch, env, persistent, pad_qlen, strategy, profile),
-            )
-            with contextlib.suppress(TypeError):
-                found = cache.get(key)
-                if found is not None:
-                    return found.padded_num_heads
-    return plan(
-        num_heads,
-        capability=capability,
-        arch=arch,
-        q_dtype=q_dtype,
-        kv_dtype=kv_dtype,
-        qlens=qlens,
-        lse=lse,
-        mode=mode,
-        page_size=page_size,
-        route=route,
-        causal=causal,
-        cp_round_robin=cp_round_robin,
-        kv_len=kv_len,
-        batch=batch,
-        strict=strict,
-        strategy=strategy,
-        env=env,
-        persistent=persistent,
-        pad_qlen=pad_qlen,
-        profile=profile,
-    ).padded_num_heads
+
+_DEFAULTS = {
+    name: each.default
+    for name, each in inspect.signature(plan).parameters.items()
+    if name in _NAMES and each.default is not each.empty
+}
+
+
+def _counting(call: Callable[P, PadPlan]) -> Callable[P, int]:
+    """A call for the head count alone, with the arguments of one that makes plans."""
+
+    @wraps(call, assigned=("__module__",))
+    def padded_num_heads(*args: P.args, **kwargs: P.kwargs) -> int:
+        """The head count to launch with; see ``plan`` for the arguments, and for why.
+
+        With mode ``off`` no source is asked, and none is needed, unless ``strict``. Whether the
+        count runs is not in it: ``strict`` raises where it is not known to.
+        """
+        if kwargs.get("mode") == "off" and not kwargs.get("strict"):
+            heads = args[0] if args else kwargs["num_heads"]
+            return policy().unpadded(positive(heads, "num_heads"))
+        return call(*args, **kwargs).padded_num_heads
+
+    own = inspect.signature(call).replace(return_annotation="int")
+    padded_num_heads.__signature__ = own  # type: ignore[attr-defined]
+    padded_num_heads.__qualname__ = padded_num_heads.__name__
+    return padded_num_heads
+
+
+padded_num_heads = _counting(plan)
 
 
 _LIMIT = 4096
 """Plans that are kept per capability; a serving engine asks for a handful."""
-_caches: dict[int, dict[Any, PadPlan]] = {}
 
 
-def _cache_of(capability: Decider) -> dict[Any, PadPlan]:
-    found = _caches.get(id(capability))
-    if found is None:
-        found = _caches[id(capability)] = {}
-        # By identity: capabilities need not be hashable, and their cache goes with them.
-        weakref.finalize(capability, _caches.pop, id(capability), None)
+class Plans(Book[PadPlan]):
+    """What is remembered of one capability."""
+
+    __slots__ = ("_origin",)
+
+    def __init__(self, capability: object) -> None:
+        super().__init__(_LIMIT)
+        self._origin: Origin | None = None
+
+    def origin_of(self, capability: Decider) -> Origin:
+        """What the capability is of. Threads that find out at once find the same."""
+        if self._origin is None:
+            self._origin = origin_of(capability)
+        return self._origin
+
+
+_KEEPER = Keeper(Plans)
+_caches = _KEEPER.kept
+plans_of = _KEEPER.of
+"""What is remembered of a capability, while it lives."""
+
+
+def _default() -> Decider:
+    """The installed AITER; where none is installed, the newest bundled release, and a warning.
+    Found once per process, whichever thread asks first.
+
+    Raises:
+        NotInstalledError: there is neither.
+        SourceError: an AITER is installed, and cannot be read.
+        RuleError: the rules are wrong.
+    """
+    try:
+        found, instead = probing.installed_or_bundled()
+    except NotInstalledError:
+        raise
+    except SourceError as error:
+        raise SourceError(
+            f"the installed AITER cannot be read, and no other answers in its place: "
+            f"{error.message}",
+            hint="install it again, or pass capability=mlaprobe.probe(...) of the AITER that is "
+            "launched; mlaprobe doctor shows what is here",
+            file=error.file,
+            line=error.line,
+        ) from error
+    if instead is not None:
+        warn_once(
+            "bundled",
+            f"{instead}: plans are made by {found.source.label}, which may not be what is launched",
+        )
     return found
 
 
-@lru_cache(maxsize=1)
-def default_capability() -> Decider:
-    """The installed AITER, else the newest bundled release; found once per process.
-
-    Raises:
-        SourceError: there is neither.
-        RuleError: the rules are wrong.
-    """
-    return probing.installed_or_bundled()
+default_capability: Once[Decider] = Once(_default)

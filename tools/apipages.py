@@ -15,14 +15,20 @@ import mlaprobe
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Asking an AITER", ("probe", "Capability", "Snapshot")),
-    ("What to launch", ("plan", "padded_num_heads", "PadPlan", "Rejected", "Mode", "Strategy")),
+    (
+        "What to launch",
+        (
+            *("plan", "padded_num_heads", "PadPlan", "Rejected", "Way", "PlanSource"),
+            *("plan_run", "RunCase", "RunPlan", "RunConflict", "Mode", "Strategy"),
+        ),
+    ),
     ("Questions and answers", ("DecodeShape", "PlannerCall", "Decision", "StageOutcome", "Kernel")),
     ("Words", ("Verdict", "Failure", "Route", "Dtype", "Evidence")),
     (
         "Errors",
         (
-            *("MlaprobeError", "UsageError", "SourceError", "NotAiterError", "OutOfRangeError"),
-            *("RuleError", "CannotRunError"),
+            *("MlaprobeError", "UsageError", "SourceError", "NotInstalledError", "NotAiterError"),
+            *("OutOfRangeError", "RuleError", "CannotRunError", "CannotServeError"),
         ),
     ),
 )

@@ -101,8 +101,13 @@ def resolve_padded_mla_num_heads(
     needs_lse: bool = False,
     page_size: int = 1,
     capability: Decider | None = None,
+    strict: bool = False,
 ) -> int:
     """The head count to launch with, constant for a run.
+
+    Where no count is known to run it is the unpadded one, as with ``off``, and a warning says
+    what is in the way: the caller may have another kernel for the shape. With ``off`` no source
+    is asked, and nothing is said of what runs.
 
     Args:
         num_heads: query heads per rank, after a DCP gather.
@@ -111,16 +116,19 @@ def resolve_padded_mla_num_heads(
         max_qo_lens: every ``max_seqlen_qo`` that the run can reach.
         needs_lse: whether the log-sum-exp is needed, as under DCP.
         page_size: KV tokens per page as the kernel sees them; vLLM flattens its blocks to 1.
+        strict: whether to raise where no count is known to run.
 
     Raises:
         SwitchError: the environment asks for something that is not.
+        CannotRunError: ``strict``, and no count is known to run.
+        SourceError: there is no AITER, or the installed one cannot be read.
     """
     mode = pad_to_native_mode()
     arch = "gfx942" if gfx942 else "gfx950" if gfx950 else None
     if mode is Mode.OFF or arch is None:
         return get_actual_mla_num_heads(num_heads)
     asked = capability_for(capability)
-    return resolve.padded_num_heads(
+    found = resolve.plan(
         num_heads,
         capability=asked,
         arch=arch,
@@ -132,7 +140,12 @@ def resolve_padded_mla_num_heads(
         page_size=page_size,
         route=Route.ASM,
         env=knobs(asked),
+        strict=strict,
     )
+    if not found.runs:
+        warn_once(f"vllm {found.line}", f"{found.line}; {found.reason}")
+        return get_actual_mla_num_heads(num_heads)
+    return found.padded_num_heads
 
 
 def _strategy(num_heads: int, target: int) -> Strategy:
@@ -316,7 +329,7 @@ def asm_lse_ps_kernel_qlen(
         env=knobs(asked),
         pad_qlen=True,
     )
-    return found.kernel_qlen if found.verdict.runs else None
+    return found.kernel_qlen if found.runs else None
 
 
 def pad_uniform_q_to_kernel_qlen(q: Tensor, logical_qlen: int, kernel_qlen: int) -> Tensor:

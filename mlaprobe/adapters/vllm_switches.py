@@ -18,36 +18,43 @@ class SwitchError(UsageError, ValueError):
     """An environment variable has a value that it may not have."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Settings:
     capability: Decider | None = None
     arch: str | None = None
 
 
-_settings = _Settings()
+# Replaced as a whole: a thread sees one or the other, never half of each.
+_now = [_Settings()]
 
 
 def configure(*, capability: Decider | None = None, arch: str | None = None) -> None:
     """Says once what the functions below ask where no capability or arch is passed to them.
 
     Args:
-        capability: ``None``: the installed AITER, else the newest bundled release.
+        capability: ``None``: the installed AITER, and the newest bundled release only where none
+            is installed.
         arch: ``None``: that of this machine's GPU.
     """
-    _settings.capability = capability
-    _settings.arch = arch
+    _now[0] = _Settings(capability, arch)
 
 
 def capability_for(given: Decider | None) -> Decider:
-    """What to ask: as passed, else as configured, else what is installed or bundled."""
-    return given or _settings.capability or resolve.default_capability()
+    """What to ask: as passed, else as configured, else what is installed.
+
+    Raises:
+        SourceError: there is no AITER, or the installed one cannot be read.
+    """
+    configured = _now[0].capability if given is None else given
+    return resolve.default_capability() if configured is None else configured
 
 
 def arch_for(given: str | None) -> str | None:
     """The arch: as passed, else as configured, else that of this machine's GPUs; ``None`` where
     there are none or several kinds."""
-    if given is not None or _settings.arch is not None:
-        return given or _settings.arch
+    configured = _now[0].arch if given is None else given
+    if configured is not None:
+        return configured
     from mlaprobe.local import archs
 
     found = archs()

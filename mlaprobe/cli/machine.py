@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mlaprobe.errors import SourceError, UsageError
+from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from mlaprobe.interface import LiveAnswers
@@ -53,21 +53,15 @@ def arch(given: dict[str, Any]) -> str:
 
 
 def answers(given: dict[str, Any]) -> LiveAnswers:
-    """The source that was named; where none is installed, the newest bundled release.
+    """The source that was named; where no AITER is installed, the newest bundled release.
 
     Raises:
-        SourceError: there is none.
+        SourceError: it cannot be read, or there is none.
     """
     from mlaprobe.cli import common, emit
-    from mlaprobe.probing import INSTALLED, installed_or_bundled
+    from mlaprobe.probing import or_bundled
 
-    if given["aiter"] != INSTALLED:
-        return common.reading(given["aiter"], quiet=given["quiet"])
-    try:
-        return common.reading(INSTALLED, quiet=given["quiet"])
-    except SourceError as error:
-        found = installed_or_bundled()
-        emit.warn(
-            f"{error.message}: the plan is made by {found.source.label}", quiet=given["quiet"]
-        )
-        return found
+    source, instead = or_bundled(given["aiter"])
+    if instead is not None:
+        emit.warn(f"{instead}: the plan is made by {source}", quiet=given["quiet"])
+    return common.reading(source, quiet=given["quiet"])

@@ -9,14 +9,18 @@ import typer
 from mlaprobe.cli import options as o
 
 if TYPE_CHECKING:
+    from mlaprobe.doubt import Doubt
     from mlaprobe.padplan import PadPlan
 
 FORMATS = ("text", "json")
+NOTHING_RUNS, UNDECIDED = 10, 11
+"""Exit codes."""
 EPILOG = """\b
 Examples:
   mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8
   mlaprobe resolve --heads 96 --arch gfx950 --dtype fp8/fp8 --qlens 1-4 --lse
   mlaprobe resolve --heads 8 --arch gfx950 --dtype bf16/bf16 --route gluon
+  mlaprobe resolve --heads 32 --arch gfx950 --dtype fp8/fp8 --lse --auto-persistent
   mlaprobe resolve --aiter ~/src/aiter@v0.1.20 --heads 32 --arch gfx942 --dtype fp8/fp8
   mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --format json
 """
@@ -38,6 +42,9 @@ def resolve(
     mode: o.ModeOption = "auto",
     route: o.PlanRoute = "auto",
     persistent: o.PersistentFlag = True,
+    auto_persistent: bool = typer.Option(
+        False, "--auto-persistent", help="With work metadata or without: whichever runs natively."
+    ),
     causal: o.CausalFlag = True,
     cp_round_robin: o.RoundRobinFlag = False,
     batch: o.BatchOne = None,
@@ -56,7 +63,8 @@ def resolve(
     """Which head count to launch, by which route, and why: the answer for a whole run.
 
     Shows each count that was not taken with its reason, the expected gain, and what the launch
-    needs.
+    needs. Where nothing runs it says what would, and exits with 10; where that is not known, with
+    11.
     """
     _run(ctx.params)
 
@@ -73,15 +81,19 @@ def _run(given: dict[str, Any]) -> None:
     _warn_of_profile(question, given["profile"], quiet=quiet)
     with Progress("resolving", quiet=quiet):
         found = _plan(answers, question)
+        doubt = _doubt(answers, found, question)
     if given["format"] == "json":
         from mlaprobe.output.resolve_data import plan_json
 
         emit.write([plan_json(answers.source, found)], given["output"])
-        return
-    from mlaprobe.output.resolve_text import resolve as lines_of
+    else:
+        from mlaprobe.output.resolve_text import resolve as lines_of
 
-    width = emit.width(given["output"])
-    emit.write_lines(lines_of(answers.source, found, width=width), given["output"])
+        width = emit.width(given["output"])
+        lines = lines_of(answers.source, found, width=width, doubt=doubt, spec=given["aiter"])
+        emit.write_lines(lines, given["output"])
+    if not found.runs:
+        raise typer.Exit(UNDECIDED if found.undecided else NOTHING_RUNS)
 
 
 def _question(given: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +121,8 @@ def _question(given: dict[str, Any]) -> dict[str, Any]:
         "env": common.parse_env(given["env"] or ()),
         "profile": _profile(given["profile"]),
         **numbers,
-        **{name: given[name] for name in ("lse", "persistent", "causal", "cp_round_robin")},
+        **{name: given[name] for name in ("lse", "causal", "cp_round_robin")},
+        "persistent": "auto" if given["auto_persistent"] else given["persistent"],
         "pad_qlen": given["pad_qlen"],
     }
 
@@ -140,7 +153,16 @@ def _warn_of_profile(question: dict[str, Any], path: str | None, *, quiet: bool)
 def _plan(answers: Any, question: dict[str, Any]) -> PadPlan:
     from mlaprobe.resolve import plan
 
-    return plan(question.pop("num_heads"), capability=answers, **question)
+    return plan(capability=answers, **question)
+
+
+def _doubt(answers: Any, found: PadPlan, question: dict[str, Any]) -> Doubt | None:
+    """What is in the way, where it is not known whether anything runs."""
+    if found.runs or not found.undecided:
+        return None
+    from mlaprobe.doubt import doubt
+
+    return doubt(answers, found, question)
 
 
 def register(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ from mlaprobe.launch import LaunchNeed
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, to_json
-from mlaprobe.padplan import PadPlan, Rejected
+from mlaprobe.padplan import PadPlan, Rejected, Way
 
 
 def plan_json(source: SourceInfo, plan: PadPlan) -> str:
@@ -26,6 +26,11 @@ def plan_row(plan: PadPlan) -> Row:
         "route": plan.route.value,
         "strategy": plan.strategy.value,
         "mode": plan.mode.value,
+        "persistent": plan.persistent,
+        "runs": plan.runs,
+        "undecided": list(plan.undecided),
+        "ways": [_way(each) for each in plan.ways],
+        "nearest": None if plan.source is None else plan.source.nearest,
         "verdict": plan.verdict.value,
         "reason": plan.reason,
         "arch": plan.arch,
@@ -36,6 +41,7 @@ def plan_row(plan: PadPlan) -> Row:
         "kernel_qlens": list(plan.kernel_qlens),
         "cost_us": plan.cost_us,
         "stay_us": plan.stay_us,
+        "cost_ratio": plan.cost_ratio,
         "expected_gain": plan.expected_gain,
         "cost_measured_on": plan.cost_name,
         "rejected": [_rejected(each) for each in plan.rejected],
@@ -52,6 +58,15 @@ def _rejected(rejected: Rejected) -> Row:
         "reason": rejected.reason,
         "verdict": None if rejected.verdict is None else rejected.verdict.value,
         "qlen": rejected.qlen,
+    }
+
+
+def _way(way: Way) -> Row:
+    return {
+        "what": way.what,
+        "value": list(way.value) if isinstance(way.value, tuple) else way.value,
+        "num_heads": way.num_heads,
+        "verdict": way.verdict.value,
     }
 
 

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from mlaprobe.doubt import Doubt
 from mlaprobe.interface import SourceInfo
 from mlaprobe.launch import Setting
 from mlaprobe.output.cells import WORDS
+from mlaprobe.output.commands import explain
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
-from mlaprobe.padplan import PadPlan, Rejected
+from mlaprobe.padplan import PadPlan, Rejected, Way
 
 _EMPTY: Line = ()
 _MOST_REASONS = 12
 """Different reasons that are shown; the rest are counted."""
 
 
-def resolve(source: SourceInfo, plan: PadPlan, *, width: int) -> list[Line]:
-    """A plan: the answer, why, what it gains, what it needs, and what was not taken."""
+def resolve(
+    source: SourceInfo, plan: PadPlan, *, width: int, doubt: Doubt | None = None, spec: str = ""
+) -> list[Line]:
+    """A plan: the answer, why, what it gains, what it needs, and what was not taken. One that does
+    not run is no launch: then what would run, and what is in the way of knowing.
+
+    Args:
+        spec: the source as commands name it.
+    """
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
-    lines = [*_headline(plan, width)]
+    lines = [*_headline(plan, width), *_ways(plan, width)]
     lines += paragraph(where_found(source), width, first="  ", style="dim")
     lines += [_EMPTY, *paragraph(printable(plan.reason), width, first="  why     ")]
-    lines += _gain(plan, width)
-    lines += _padding(plan, width)
-    lines += _needs(plan, width)
+    if plan.runs:
+        lines += _gain(plan, width)
+        lines += _padding(plan, width)
+        lines += _needs(plan, width)
+    else:
+        lines += _in_doubt(doubt, width, spec)
     lines += _rejected(plan, width)
     if plan.notes:
         lines.append(_EMPTY)
@@ -36,28 +48,82 @@ def resolve(source: SourceInfo, plan: PadPlan, *, width: int) -> list[Line]:
 
 def _headline(plan: PadPlan, width: int) -> list[Line]:
     what = f"{plan.arch} {plan.q_dtype}/{plan.kv_dtype}, {plan.num_heads} heads"
-    how = f"launch {plan.padded_num_heads} heads on the {plan.route} route, "
     asked = f"qlen {ranges(plan.qlens)}, {'with' if plan.lse else 'without'} log-sum-exp, "
+    answer, _, verdict = plan.answer.rpartition(" ")
     said = line(
         Span(printable(f"{what}: "), "title"),
-        how,
-        Span(plan.verdict.value, WORDS[plan.verdict].style),
+        f"{answer} ",
+        Span(verdict, WORDS[plan.verdict].style),
     )
+    mode = "" if plan.persistent else "non-persistent, "
     return [
         *broken(said, width, rest="  "),
-        *paragraph(f"{asked}mode {plan.mode}", width, first="  ", style="dim"),
+        *paragraph(f"{asked}{mode}mode {plan.mode}", width, first="  ", style="dim"),
     ]
 
 
-def _gain(plan: PadPlan, width: int) -> list[Line]:
-    gain = plan.expected_gain
-    if plan.cost_us is None or not plan.pads:
+def _ways(plan: PadPlan, width: int) -> list[Line]:
+    """What would run instead."""
+    if plan.runs:
         return []
-    text = f"{plan.cost_us:.1f} us a launch"
-    if len(plan.qlens) > 1:
-        text += f", summed over {len(plan.qlens)} query lengths"
-    if gain is not None and plan.stay_us != plan.cost_us and plan.stay_us is not None:
-        text += f", instead of {plan.stay_us:.1f} us ({-gain:+.1%})"
+    said = [f"{_changed(way)}: {way.num_heads} heads, {way.verdict}" for way in plan.ways]
+    lines: list[Line] = []
+    for text in said or ["nothing near by is known to run"]:
+        lines += paragraph(text, width, first="  instead ")
+    return lines
+
+
+def _changed(way: Way) -> str:
+    """What is different, in words and as an option."""
+    if way.what == "persistent":
+        return f"{'with' if way.value else 'without'} work metadata ({_flag('persistent', way)})"
+    if way.what == "lse":
+        return "without the log-sum-exp (--no-lse)"
+    if way.what == "qlens":
+        assert isinstance(way.value, tuple)
+        return f"at query length {ranges(way.value)} (--qlens {ranges(way.value)})"
+    name = way.what.replace("_", "-")
+    return f"with {way.what.replace('_', ' ')} {way.value} (--{name} {way.value})"
+
+
+def _flag(name: str, way: Way) -> str:
+    return f"--{name}" if way.value else f"--no-{name}"
+
+
+def _in_doubt(doubt: Doubt | None, width: int, spec: str) -> list[Line]:
+    """What is in the way of knowing, what the nearest release says, and what to do."""
+    if doubt is None:
+        return []
+    lines: list[Line] = []
+    shape = doubt.decision.shape
+    if doubt.place is not None:
+        text = f"{doubt.place.file}:{doubt.place.line}: {doubt.place.text}"
+        lines += paragraph(printable(text), width, first="  where   ")
+    if doubt.there is not None:
+        text = f"{doubt.release}, of which {doubt.differing} files differ: {doubt.there.answer}"
+        lines += paragraph(printable(text), width, first="  nearest ")
+    if doubt.outside:
+        text = "name the AITER itself (--aiter REPO@REV, a directory or a wheel): a snapshot holds "
+        lines += paragraph(f"{text}the usual questions only", width, first="  to do   ")
+    else:
+        text = f"launch nothing by this plan; {explain(shape, spec)} shows the whole chain"
+        lines += paragraph(printable(text), width, first="  to do   ")
+    return lines
+
+
+def _gain(plan: PadPlan, width: int) -> list[Line]:
+    if plan.cost_ratio is None or not plan.pads:
+        return []
+    several = f", summed over {len(plan.qlens)} query lengths" if len(plan.qlens) > 1 else ""
+    change = f"{plan.cost_ratio - 1:+.1%}"
+    if plan.cost_us is None or plan.stay_us is None:
+        # Borrowed: microseconds of another GPU are no estimate for this one.
+        times = f"{plan.cost_ratio:.2f}x the time of the unpadded count{several} ({change})"
+        text = f"{times}; a ratio borrowed from "
+        return paragraph(f"{text}{plan.cost_name}", width, first="  cost    ")
+    text = f"{plan.cost_us:.1f} us a launch{several}"
+    if plan.stay_us != plan.cost_us:
+        text += f", instead of {plan.stay_us:.1f} us ({change})"
     return paragraph(f"{text}; an estimate from {plan.cost_name}", width, first="  cost    ")
 
 

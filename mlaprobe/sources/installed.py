@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
-from mlaprobe.errors import NotAiterError, SourceError
+from mlaprobe.errors import (
+    NotAiterError,
+    NotInstalledError,
+    SourceError,
+    UnrelatedPackageError,
+)
 from mlaprobe.sources.directory import NATIVE, PACKAGE, DirectorySource, is_package
 
 DISTRIBUTION = "amd-aiter"
@@ -55,12 +60,15 @@ class InstalledSource(DirectorySource):
         """The AITER of this environment (or, for ``path``, of these site directories).
 
         Raises:
+            NotInstalledError: no AITER is, or another package of its name.
             NotAiterError: what is installed under the name is something else.
-            SourceError: nothing is installed, or its files are gone.
+            SourceError: its files are gone.
         """
         found = _find(list(sys.path) if path is None else list(path), live=path is None)
         if found is None:
-            raise SourceError("no AITER is installed in this environment", hint=HOW_TO_NAME_ONE)
+            raise NotInstalledError(
+                "no AITER is installed in this environment", hint=HOW_TO_NAME_ONE
+            )
         root, distribution = found
         meta = _meta_from(os.environ if environ is None else environ, root)
         return cls(root, meta, distribution=distribution, label=label)
@@ -151,10 +159,12 @@ def _claimed_by(root: Path, path: list[str]) -> tuple[str, str] | None:
 
 
 def _stranger(root: Path, distributions: Sequence[metadata.Distribution]) -> NotAiterError:
-    for distribution in distributions:
-        name, version = _identity(distribution)
+    named = [_identity(distribution) for distribution in distributions]
+    # Beside AITER's own distribution it hides one, which is another trouble than having none.
+    alone = all(name == PACKAGE for name, _ in named)
+    for name, version in named:
         if name == PACKAGE:
-            return NotAiterError(
+            return (UnrelatedPackageError if alone else NotAiterError)(
                 f"the installed package {name} {version} is PyPI's unrelated one about "
                 "asynchronous iterators, not AMD's AITER",
                 hint=f"pip uninstall {name} and install AITER, or {HOW_TO_NAME_ONE}",

@@ -10,8 +10,11 @@ import pytest
 
 from mlaprobe import planning
 from mlaprobe.adapters import vllm
+from mlaprobe.adapters.vllm_switches import capability_for
 from mlaprobe.errors import UsageError
+from mlaprobe.keeping import Topics
 from mlaprobe.padplan import Mode
+from mlaprobe.resolve import CannotRunError
 from mlaprobe.shape import DecodeShape
 from tests.resolve.fake import Fake, later, no
 from tests.resolve.tensors import torch_or_skip
@@ -21,7 +24,7 @@ from tests.resolve.tensors import torch_or_skip
 def _clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv(vllm.PAD_TO_NATIVE_SHAPE, raising=False)
     monkeypatch.delenv(vllm.ASM_PADDING, raising=False)
-    monkeypatch.setattr(planning, "_warned", set())
+    monkeypatch.setattr(planning, "_warned", Topics())
     vllm.configure(capability=later(), arch="gfx950")
     yield
     vllm.configure()
@@ -113,6 +116,35 @@ def test_knobs_that_the_source_reads_are_passed_on(monkeypatch: pytest.MonkeyPat
     source = later(knobs=("AITER_ENABLE_EXPERIMENTAL", "AITER_UNSET"))
     resolve(48, capability=source)
     assert {shape.env for shape in source.asked} == {(("AITER_ENABLE_EXPERIMENTAL", "1"),)}
+
+
+@pytest.mark.parametrize("value", ["auto", "force"])
+def test_where_nothing_runs_the_unpadded_count_comes_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, value: str
+) -> None:
+    monkeypatch.setenv(vllm.PAD_TO_NATIVE_SHAPE, value)
+    broken = Fake(no_kernel=lambda s: True)
+    unknown = Fake(unknown=lambda s: True)
+    with caplog.at_level(logging.WARNING, "mlaprobe"):
+        for source in (broken, broken, unknown):
+            assert resolve(10, capability=source) == 16
+            with pytest.raises(CannotRunError):
+                resolve(10, capability=source, strict=True)
+    first, second = caplog.messages
+    assert "nothing runs, 16 heads are NO_KERNEL" in first
+    assert "not known whether anything runs, 16 heads are UNKNOWN" in second
+    assert "cannot follow f()" in second
+
+
+def test_a_source_that_is_empty_is_asked_all_the_same() -> None:
+    class Empty(Fake):
+        def __len__(self) -> int:
+            return 0
+
+    given, configured = Empty(), Empty()
+    vllm.configure(capability=configured)
+    assert capability_for(given) is given
+    assert capability_for(None) is configured
 
 
 def test_head_counts_that_the_back_end_takes() -> None:

@@ -9,8 +9,15 @@ import pytest
 
 from mlaprobe import bundled
 from mlaprobe.capability import Capability
-from mlaprobe.errors import NotAiterError, OutOfRangeError, SourceError
-from mlaprobe.probing import or_bundled, probe
+from mlaprobe.cli.machine import answers
+from mlaprobe.errors import (
+    NotAiterError,
+    NotInstalledError,
+    OutOfRangeError,
+    SourceError,
+    UnrelatedPackageError,
+)
+from mlaprobe.probing import installed_or_bundled, or_bundled, probe
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.sources.installed import InstalledSource
@@ -35,7 +42,7 @@ def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment without AITER."""
 
     def find() -> InstalledSource:
-        raise SourceError("no AITER is installed in this environment", hint="name one")
+        raise NotInstalledError("no AITER is installed in this environment", hint="name one")
 
     monkeypatch.setattr(InstalledSource, "find", find)
 
@@ -93,17 +100,31 @@ def test_a_source_that_was_named_is_not_replaced(run: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("error", "told"), [(OutOfRangeError("too old"), True), (NotAiterError("another"), False)]
+    ("error", "told"),
+    [
+        (OutOfRangeError("too old"), True),
+        (NotAiterError("it has no mla.py"), True),
+        (SourceError("its files are not there"), True),
+        (UnrelatedPackageError("another"), False),
+        (NotInstalledError("another"), False),
+    ],
 )
-def test_an_aiter_that_is_too_old_is_told(
+def test_only_where_none_is_installed_another_stands_in(
     release: str, monkeypatch: pytest.MonkeyPatch, error: SourceError, told: bool
 ) -> None:
+    """For ``report``, for commands that run decodes, and for the library."""
+
     def find() -> InstalledSource:
         raise error
 
     monkeypatch.setattr(InstalledSource, "find", find)
+    given = {"aiter": "installed", "quiet": True}
     if told:
-        with pytest.raises(OutOfRangeError):
-            or_bundled("installed")
+        for ask in (lambda: or_bundled("installed"), installed_or_bundled, lambda: answers(given)):
+            with pytest.raises(type(error), match=str(error)):
+                ask()
     else:
         assert or_bundled("installed") == (release, "another")
+        found, why = installed_or_bundled()
+        assert (found.source.label, why) == (release, "another")
+        assert answers(given).source.label == release

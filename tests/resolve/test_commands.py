@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe import local
+from mlaprobe import bundled, doubt, local
 from mlaprobe.cli import common, main
+from mlaprobe.nearest import Nearest
 from mlaprobe.output.models_text import fitting
 from tests.resolve.fake import Fake, later
+from tests.trees import today
+from tests.trees.common import write
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,83 @@ def test_resolve_where_nothing_is_padded(run: Run) -> None:
 
 def test_resolve_where_nothing_works(run: Run) -> None:
     found = run("resolve --heads 128 --arch gfx942 --dtype fp8/fp8 --lse")
-    assert found.code == 0  # it could answer
-    assert "launch 128 heads on the asm route, NO_KERNEL" in found.out
+    assert found.code == 10
+    assert "128 heads: nothing runs, 128 heads are NO_KERNEL\n" in found.out
+    assert "launch" not in found.out, "a plan that does not run is no launch"
+    assert "instead without the log-sum-exp (--no-lse): 128 heads, NATIVE" in found.out
+
+
+def test_resolve_where_it_is_not_known(
+    run: Run, source: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "unknown", lambda shape: True)
+    found = run("resolve --heads 48 --arch gfx950 --dtype fp8/fp8")
+    assert found.code == 11
+    assert "48 heads: not known whether anything runs, 48 heads are UNKNOWN\n" in found.out
+    assert "multiple of 16" not in found.out
+    assert "cannot follow f()" in found.out
+    assert "mlaprobe explain" in found.out
+    row = json.loads(run("resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --format json").out)
+    assert (row["runs"], row["undecided"][0]) == (False, 48)
+
+
+def test_resolve_names_the_obstacle_and_the_nearest_release(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planner that asks a function which nobody defines, in a tree that is near a release."""
+    files = today.tree()
+    planner = "csrc/kernels/mla/metadata/v1_2_device.cuh"
+    text = str(files[planner])
+    assert "natively_supported =" in text
+    text = text.replace("natively_supported =", "natively_supported = ask_the_moon() &&", 1)
+    files[planner] = text
+    tree = write(tmp_path, files)
+    near = Nearest(
+        release="v0.1.20",
+        same_as=("v0.1.20",),
+        changed=("a", "b"),
+        missing=(),
+        added=(),
+        files=9,
+    )
+    monkeypatch.setattr(doubt, "nearest", lambda source: near)
+    monkeypatch.setattr("mlaprobe.origin.nearest", lambda source: near)
+    monkeypatch.setattr(bundled, "releases", lambda: ("v0.1.20",))
+    monkeypatch.setattr(bundled, "load", lambda name: later(release=name))
+    words = f"resolve --aiter {tree} --heads 48 --arch gfx950 --dtype fp8/fp8"
+    code = main(words.split())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert code == 11
+    line = 1 + text[: text.index("ask_the_moon")].count("\n")
+    assert f"where {planner}:{line}: " in shown
+    assert "ask_the_moon" in shown
+    assert "nearest v0.1.20, of which 2 files differ: launch 64 heads on the asm route" in shown
+    code = main([*words.split(), "--format", "json"])
+    row = json.loads(capsys.readouterr().out)
+    assert (code, row["nearest"], row["runs"]) == (11, "v0.1.20", False)
+
+
+def test_resolve_chooses_the_mode(run: Run, source: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "native", lambda shape: not shape.persistent)
+    found = run("resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --auto-persistent")
+    assert "launch 48 heads on the asm route, non-persistent, NATIVE" in found.out
+    assert "without work metadata, as with it they are folded 3x" in " ".join(found.out.split())
+    told = json.loads(
+        run("resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --auto-persistent --format json").out
+    )
+    assert told["persistent"] is False
+
+
+def test_resolve_shows_a_borrowed_cost_as_a_ratio(run: Run) -> None:
+    found = run("resolve --heads 112 --arch gfx942 --dtype fp8/fp8")
+    shown = " ".join(found.out.split())
+    assert " us " not in shown
+    assert (
+        "cost 0.38x the time of the unpadded count (-62.4%); a ratio borrowed from MI355X" in shown
+    )
+    row = json.loads(run("resolve --heads 112 --arch gfx942 --dtype fp8/fp8 --format json").out)
+    assert (row["cost_us"], row["stay_us"]) == (None, None)
+    assert row["cost_ratio"] == pytest.approx(247.2 / 658.2)
 
 
 def test_resolve_for_programs(run: Run) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.errors import NotAiterError, SourceError
+from mlaprobe.errors import NotAiterError, NotInstalledError, SourceError
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.sources.installed import InstalledSource
 from tests.sources.trees import CHECKOUT, STRANGER, installed, with_metadata, write
@@ -85,7 +85,7 @@ def test_the_meta_variable_falls_back_as_in_aiter(tmp_path: Path) -> None:
 
 
 def test_nothing_installed(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no AITER is installed") as caught:
+    with pytest.raises(NotInstalledError, match="no AITER is installed") as caught:
         _find(tmp_path)
     for way in ("--aiter DIR", "--aiter REPO@REV", "--aiter FILE.whl"):
         assert way in str(caught.value.hint)
@@ -101,25 +101,31 @@ def test_the_package_of_the_same_name(tmp_path: Path) -> None:
     site = write(tmp_path, with_metadata(STRANGER, "aiter", "0.13.20191203"))
     with pytest.raises(NotAiterError, match=r"aiter 0\.13\.20191203 is PyPI's unrelated") as caught:
         _find(site)
+    assert isinstance(caught.value, NotInstalledError), "nothing is hidden by it"
     assert str(caught.value.hint).startswith("pip uninstall aiter")
 
 
 def test_a_package_of_the_same_name_without_metadata(tmp_path: Path) -> None:
-    with pytest.raises(NotAiterError, match=r"is not AMD's AITER: it has no mla\.py"):
+    with pytest.raises(NotAiterError, match=r"is not AMD's AITER: it has no mla\.py") as caught:
         _find(write(tmp_path, STRANGER))
+    assert not isinstance(caught.value, NotInstalledError), "it may be an AITER laid out anew"
 
 
 def test_the_real_one_hidden_by_the_other(tmp_path: Path) -> None:
     first = write(tmp_path / "a", with_metadata(STRANGER, "aiter", "0.13"))
     second = write(tmp_path / "b", with_metadata(installed()))
-    with pytest.raises(NotAiterError, match="unrelated"):
+    with pytest.raises(NotAiterError, match="unrelated") as caught:
         _find(first, second)
+    assert not isinstance(caught.value, NotInstalledError), "an AITER is installed"
     assert _find(second, first).root == second
 
 
 def test_metadata_without_files(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"amd-aiter 0\.1\.20 is installed, and its files are"):
+    with pytest.raises(
+        SourceError, match=r"amd-aiter 0\.1\.20 is installed, and its files are"
+    ) as got:
         _find(write(tmp_path, with_metadata({})))
+    assert not isinstance(got.value, NotInstalledError), "an AITER is installed"
 
 
 def test_this_environment(aiter_wheel: Source) -> None:
