@@ -103,11 +103,12 @@ def _parameters(capability: object, release: str | None) -> Mapping[str, frozens
 
 def _signatures(capability: Any) -> Mapping[str, frozenset[str]]:
     found = {}
-    for stage in ("sizing", "planner", "dispatcher"):
-        for module, name in layouts().python_places(stage):
-            function = capability.world.python.function(module, name)
-            # One that passes everything on takes what another does: that is not looked into.
-            if function is not None and all(not p.kind.startswith("*") for p in function.params):
-                found[name] = frozenset(p.name for p in function.params)
-                break
+    with capability.world.session:
+        for stage in ("sizing", "planner", "dispatcher"):
+            for module, name in layouts().python_places(stage):
+                function = capability.world.python.function(module, name)
+                # One that passes everything on takes what another does: that is not looked into.
+                if function is not None and not any(p.kind[0] == "*" for p in function.params):
+                    found[name] = frozenset(p.name for p in function.params)
+                    break
     return found
