@@ -206,6 +206,11 @@ class Capability:
         """Whether the dispatcher has a parameter of that meaning."""
         return self.dispatcher is not None and self.dispatcher.takes(role)
 
+    def planner_takes(self, role: str) -> bool:
+        """Whether the planner has a parameter of that meaning, or a map that may hold it."""
+        planner = self.planner
+        return planner is not None and (planner.takes(role) or planner.takes("options"))
+
     def launch(self, shape: DecodeShape) -> Launch:
         """What the dispatcher does, with the call that it makes."""
         found = self._dispatch(shape)
@@ -293,7 +298,10 @@ class Capability:
                 uniform_qlen=_told(told.uniform_qlen, qlen),
                 causal=shape.causal,
                 page_size=shape.page_size,
-                cp_round_robin=shape.cp_round_robin,
+                cp_round_robin=_told(told.cp_round_robin, shape.cp_round_robin),
+                fast_mode=told.fast_mode,
+                intra_batch_mode=told.intra_batch_mode,
+                max_split_per_batch=told.max_split_per_batch,
                 env=shape.env,
             )
         )
@@ -312,6 +320,9 @@ class Capability:
                 num_heads=_told(told.num_heads, shape.num_heads),
                 qlen=_told(told.qlen, shape.qlen),
                 batch=shape.batch,
+                fast_mode=told.fast_mode,
+                intra_batch_mode=told.intra_batch_mode,
+                max_split_per_batch=told.max_split_per_batch,
                 env=shape.env,
             )
         )

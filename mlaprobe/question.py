@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from mlaprobe.errors import UsageError
+from mlaprobe.inputs import arch_name, flag, shown, variables, whole
 from mlaprobe.padding import Strategy
 from mlaprobe.padplan import Mode
 from mlaprobe.resolver import Request
@@ -26,7 +27,7 @@ def choice(kind: type[_Choice], value: object, what: str) -> _Choice:
         return kind(str(getattr(value, "value", value)).lower())
     except ValueError:
         choices = ", ".join(member.value for member in kind)
-        raise UsageError(f"unknown {what} {value!r}", hint=f"use one of {choices}") from None
+        raise UsageError(f"unknown {what} {shown(value)}", hint=f"use one of {choices}") from None
 
 
 def route(value: object) -> Route | None:
@@ -49,9 +50,7 @@ def positive(value: object, what: str) -> int:
     Raises:
         UsageError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{what} must be a positive whole number, got {value!r}")
-    return value
+    return whole(value, what)
 
 
 def optional(value: object, what: str) -> int | None:
@@ -69,16 +68,24 @@ def lengths(qlens: Iterable[int] | int) -> tuple[int, ...]:
     Raises:
         UsageError: there is none, or one is no positive whole number.
     """
-    given = (qlens,) if isinstance(qlens, int) else tuple(qlens)
+    if isinstance(qlens, (str, bytes)):
+        raise UsageError(f"qlens must be positive whole numbers, got {shown(qlens)}")
+    try:
+        given = tuple(qlens)  # type: ignore[arg-type]
+    except TypeError:  # one number, perhaps not Python's own
+        given = (qlens,)  # type: ignore[assignment]
     if not given:
         raise UsageError("no query length is given", hint="a decode without drafts has qlens=(1,)")
     return tuple(sorted({positive(qlen, "qlen") for qlen in given}))
 
 
 def knobs(env: Env) -> tuple[tuple[str, str], ...]:
-    """Environment variables, sorted by name."""
-    pairs = env.items() if isinstance(env, Mapping) else env
-    return tuple(sorted((str(name), str(value)) for name, value in pairs))
+    """Environment variables, sorted by name.
+
+    Raises:
+        UsageError: they are none.
+    """
+    return variables(env)
 
 
 def request_of(
@@ -104,21 +111,22 @@ def request_of(
     Raises:
         UsageError: one of them is none of what it may be.
     """
+    query = Dtype.of(q_dtype)
     return Request(
         num_heads=positive(num_heads, "num_heads"),
-        arch=str(arch),
-        q_dtype=Dtype.of(q_dtype),
-        kv_dtype=Dtype.of(kv_dtype),
+        arch=arch_name(arch),
+        q_dtype=query,
+        kv_dtype=Dtype.of_cache(kv_dtype, query),
         qlens=lengths(qlens),
-        lse=bool(lse),
+        lse=flag(lse, "lse"),
         mode=choice(Mode, mode, "mode"),
         page_size=positive(page_size, "page_size"),
         route=route(route_),
-        causal=bool(causal),
-        cp_round_robin=bool(cp_round_robin),
-        persistent=bool(persistent),
+        causal=flag(causal, "causal"),
+        cp_round_robin=flag(cp_round_robin, "cp_round_robin"),
+        persistent=flag(persistent, "persistent"),
         kv_len=optional(kv_len, "kv_len"),
         batch=optional(batch, "batch"),
         env=knobs(env),
-        pad_qlen=bool(pad_qlen),
+        pad_qlen=flag(pad_qlen, "pad_qlen"),
     )

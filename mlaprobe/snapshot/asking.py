@@ -76,7 +76,7 @@ class Asker:
     def reducer(self, heads: int, head_dim: int | None, scope: Scope) -> Fields:
         """Asks the reducer."""
         q_dtype, kv_dtype = scope.dtypes[0]
-        shape = DecodeShape(arch="any", q_dtype=q_dtype, kv_dtype=kv_dtype, num_heads=heads)
+        shape = DecodeShape(arch="gfx0", q_dtype=q_dtype, kv_dtype=kv_dtype, num_heads=heads)
         ask = self.capability.ask
         outcome = self._solving(lambda: ask("reducer", shape, head_dim=head_dim))
         return self._fields(outcome, shape)

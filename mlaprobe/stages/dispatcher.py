@@ -15,7 +15,7 @@ from mlaprobe.reading.machine import Run
 from mlaprobe.reading.operators import binary
 from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import DecodeShape
+from mlaprobe.shape import DecodeShape, PlannerCall
 from mlaprobe.stages.batches import plus_one
 from mlaprobe.stages.bindings import bound
 from mlaprobe.stages.dispatched import (
@@ -49,8 +49,10 @@ class Dispatcher:
         return role in self._function.parameters
 
     def decide(self, shape: DecodeShape) -> Dispatched:
-        """What the dispatcher does with a shape."""
-        shape = replace(shape, planner=_NO_PLANNER) if shape.planner != _NO_PLANNER else shape
+        """What the dispatcher does with a shape; of what the planner is told, it is passed one."""
+        if shape.planner != _NO_PLANNER:
+            mode = PlannerCall(intra_batch_mode=shape.planner.intra_batch_mode)
+            shape = replace(shape, planner=mode)
         known = self._known.get(shape)
         if known is None:
             known = self._known[shape] = self._decide(shape)
@@ -72,6 +74,7 @@ class Dispatcher:
             shape.persistent,
             shape.cp_round_robin,
             shape.batch,
+            shape.planner.intra_batch_mode,
             tuple((name, getattr(shape, name)) for name in _FLAGS if name not in inputs),
         )
         context = (shape.arch, shape.env)
@@ -116,6 +119,7 @@ class Dispatcher:
             "reduce_partial_map": partial,
             "q_scale": scale,
             "kv_scale": scale,
+            "intra_batch": shape.planner.intra_batch_mode,
             "return_lse": inputs.get("lse", shape.lse),
             "global_indptr": indptr if round_robin else None,
             "world": 8 if round_robin else 1,
@@ -183,4 +187,4 @@ def _total_pages(pages: Any, shape: DecodeShape) -> Any:
     return Unknown("the KV length", key=("total_kv",), free="data")
 
 
-_NO_PLANNER = DecodeShape(arch="", q_dtype="bf16", kv_dtype="bf16", num_heads=1).planner  # type: ignore[arg-type]
+_NO_PLANNER = PlannerCall()

@@ -40,6 +40,9 @@ class SizingQuestion:
     num_heads: int
     qlen: int
     batch: int | None = None
+    fast_mode: bool = True
+    intra_batch_mode: bool = False
+    max_split_per_batch: int = -1
     env: tuple[tuple[str, str], ...] = ()
 
 
@@ -70,8 +73,9 @@ class Sizing:
             "q_dtype": dtype_for(question.q_dtype.value, question.arch),
             "kv_dtype": dtype_for(question.kv_dtype.value, question.arch),
             "sparse": False,
-            "fast": True,
-            "intra_batch": False,
+            "fast": question.fast_mode,
+            "intra_batch": question.intra_batch_mode,
+            "split_limit": question.max_split_per_batch,
         }
 
     def _solve(self, question: SizingQuestion) -> StageOutcome:
@@ -81,7 +85,8 @@ class Sizing:
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return self._function.call(run, self._values(question, symbols))
 
-        key = (STAGE, question.q_dtype, question.kv_dtype, question.batch)
+        modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
+        key = (STAGE, question.q_dtype, question.kv_dtype, question.batch, modes)
         return self.world.solve(key, inputs, start, (question.arch, question.env), self._read)
 
     def _decide(self, question: SizingQuestion) -> StageOutcome:
