@@ -14,6 +14,7 @@ from mlaprobe import errata
 from mlaprobe.chain import Launch, judge
 from mlaprobe.compose import absent
 from mlaprobe.errors import SourceError, UsageError
+from mlaprobe.inputs import is_arch
 from mlaprobe.refusals import Refusals
 from mlaprobe.shape import (
     SAME,
@@ -120,7 +121,7 @@ class Capability:
     @cached_property
     def archs(self) -> tuple[str, ...]:
         """The archs that the source ships MLA kernels for."""
-        return self.tables.archs
+        return tuple(filter(is_arch, self.tables.archs))
 
     @property
     def stage_status(self) -> tuple[tuple[str, str, str], ...]:

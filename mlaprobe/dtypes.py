@@ -101,7 +101,7 @@ def _name(value: object) -> str:
     """The name of what may be a data type; empty where it cannot be one."""
     plain = getattr(value, "value", value)
     if not isinstance(plain, str):
-        if type(plain).__name__ != "dtype":
-            return ""
         plain = str(plain)
+        if not plain.startswith("torch."):
+            return ""
     return plain.strip().lower().removeprefix("torch.")

@@ -113,6 +113,11 @@ def arch_name(value: object, what: str = "arch") -> str:
     return _arch_name(str(value), what)
 
 
+def is_arch(name: str) -> bool:
+    """Whether a name, of a folder say, is that of an arch, as compilers write it."""
+    return re.fullmatch(ARCH, name, re.ASCII) is not None
+
+
 _ARCH_HINT = "archs are written like gfx942 or gfx950"
 
 

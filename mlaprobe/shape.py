@@ -250,6 +250,14 @@ def altered(value: T, /, **changes: Any) -> T:
     return found
 
 
+def left_open(shape: DecodeShape, /, **flags: Any) -> DecodeShape:
+    """A shape some of whose flags are open: whoever is asked goes on for any value of them. They
+    are none of a caller's values, and nothing is checked."""
+    found = altered(shape, **flags)
+    _put(found, "_hash", hash(_hashed(found)))
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """The place in AITER's source that decided something."""

@@ -159,6 +159,8 @@ class Planner:
             # a path on which only the device decides is not what the planner says of the shape
             return unknown(self.world, STAGE, outcomes)
         if first.status == "unknown":
+            if isinstance(first.evidence, Proof):  # found when it is asked for
+                return first
             return unknown(self.world, STAGE, outcomes, first)
         return altered(first, evidence=Proof(STAGE, self.world.text, _decisive_places))
 
