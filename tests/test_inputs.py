@@ -195,16 +195,18 @@ def test_numbers_that_are_not_pythons_own() -> None:
     asked = request(qlens=numpy.array([4, 1]), num_heads=numpy.int64(16))
     assert asked.qlens == (1, 4)
     assert {type(n) for n in (*asked.qlens, asked.num_heads)} == {int}
-    for wrong in (numpy.float32(16), numpy.bool_(True), numpy.array([16, 17])):
+    wrong: tuple[Any, ...] = (numpy.float32(16), numpy.bool_(True), numpy.array([16, 17]))
+    for each in wrong:
         with pytest.raises(UsageError):
-            shape(num_heads=wrong)
+            shape(num_heads=each)
 
 
 @pytest.mark.parametrize("name", ["lse", "persistent", "causal", "cp_round_robin"])
 def test_flags_are_no_text(name: str) -> None:
     assert getattr(shape(**{name: 1}), name) is True
     assert getattr(shape(**{name: 0}), name) is False
-    for wrong in ("false", "true", "", None, 2, -1, [], 0.0):
+    odd: tuple[Any, ...] = ("false", "true", "", None, 2, -1, [], 0.0)
+    for wrong in odd:
         with pytest.raises(UsageError, match=f"{name} must be true or false"):
             shape(**{name: wrong})
 

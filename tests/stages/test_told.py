@@ -117,7 +117,7 @@ def test_the_other_plan_is_followed(takes: Capability) -> None:
 
 
 def test_each_of_them_gets_to_the_planner(takes: Capability) -> None:
-    refusals = {
+    refusals: dict[str, dict[str, Any]] = {
         "there is no slow plan": {"fast_mode": False},
         "the parts must be limited": {"fast_mode": False, "intra_batch_mode": True},
         "too many parts": {"max_split_per_batch": 100},
@@ -224,6 +224,23 @@ def test_known_answers(
     at: Any, release: str, where: str, heads: int, expected: tuple[str, str]
 ) -> None:
     assert both(at, release, heads, where) == expected
+
+
+@pytest.mark.parametrize(
+    ("arch", "parts", "verdict"),
+    [
+        ("gfx950", -1, Verdict.ERRATUM),
+        ("gfx950", 32, Verdict.NATIVE),
+        ("gfx942", -1, Verdict.NATIVE),
+    ],
+)
+def test_without_a_limit_the_even_plan_is_empty(
+    at: Any, arch: str, parts: int, verdict: Verdict
+) -> None:
+    """``get_local_splits`` of v1_0_device.cuh: the smallest of three numbers, -1 among them; for
+    gfx942 a constant."""
+    asked = shape(arch, BF16, 16, planner={**EVEN, "max_split_per_batch": parts})
+    assert at("v0.1.20").decide(asked).verdict is verdict
 
 
 SWEPT = ("v0.1.9", "v0.1.14", "v0.1.20.post1")
