@@ -193,7 +193,7 @@ class DecodeShape:
     route: Route = Route.ASM
     env: tuple[tuple[str, str], ...] = ()
     """Environment variables that are set, sorted by name."""
-    planner: PlannerCall = field(default_factory=PlannerCall)
+    planner: PlannerCall = PlannerCall()
     _hash: int = field(init=False, repr=False, compare=False, default=0)
     """Computed once: shapes are looked up far more often than they are made."""
 
@@ -219,7 +219,8 @@ class DecodeShape:
             put(self, "batch", whole(self.batch, "batch"))
         if type(self.route) is not Route:
             put(self, "route", _route(self.route))
-        put(self, "env", variables(self.env))
+        if self.env != ():
+            put(self, "env", variables(self.env))
         if not isinstance(self.planner, PlannerCall):
             put(self, "planner", PlannerCall.of(self.planner))
         put(self, "_hash", hash(_hashed(self)))
