@@ -91,15 +91,20 @@ _MOST_PARTS = 6
 
 def told(call: PlannerCall) -> str:
     """What the planner is told otherwise, in words; nothing where it is told the shape."""
-    parts = [
-        (name, getattr(call, name))
-        for name in PlannerCall.__dataclass_fields__
-        if getattr(call, name) is not SAME
-    ]
-    if parts == [("q_dtype", None), ("kv_dtype", None)]:
+    if call == OMITTED:
         return "planner told no dtypes"
-    words = (f"{name} {'nothing' if value is None else value}" for name, value in parts)
-    return f"planner told {', '.join(words)}" if parts else ""
+    return f"planner told {told_words(call)}" if call != PlannerCall() else ""
+
+
+def told_words(call: PlannerCall) -> str:
+    """Each field that is not as usual, in words."""
+    return ", ".join(f"{name} {_told_word(value)}" for name, value in call.told.items())
+
+
+def _told_word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "nothing" if value is None else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +210,7 @@ def _plain(name: str, value: Any) -> Any:
     if name == "env":
         return dict(value)
     if isinstance(value, PlannerCall):
-        return {
-            field: getattr(told_, "value", told_)
-            for field in PlannerCall.__dataclass_fields__
-            if (told_ := getattr(value, field)) is not SAME
-        }
+        return {field: getattr(each, "value", each) for field, each in value.told.items()}
     return getattr(value, "value", value)
 
 

@@ -14,6 +14,7 @@ from mlaprobe import errata
 from mlaprobe.chain import Launch, judge
 from mlaprobe.compose import absent
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
+from mlaprobe.inputs import is_arch
 from mlaprobe.refusals import Refusals
 from mlaprobe.shape import Decision, DecodeShape, Route, StageOutcome, Verdict
 from mlaprobe.sources import Source, open_source, require_aiter
@@ -99,7 +100,7 @@ class Capability:
     @cached_property
     def archs(self) -> tuple[str, ...]:
         """The archs that the source ships MLA kernels for."""
-        return self.tables.archs
+        return tuple(filter(is_arch, self.tables.archs))
 
     @property
     def stage_status(self) -> tuple[tuple[str, str, str], ...]:
@@ -199,6 +200,11 @@ class Capability:
     def takes(self, role: str) -> bool:
         """Whether the dispatcher has a parameter of that meaning."""
         return self.dispatcher is not None and self.dispatcher.takes(role)
+
+    def planner_takes(self, role: str) -> bool:
+        """Whether the planner has a parameter of that meaning, or a map that may hold it."""
+        planner = self.planner
+        return planner is not None and (planner.takes(role) or planner.takes("options"))
 
     def launch(self, shape: DecodeShape) -> Launch:
         """What the dispatcher does, with the call that it makes."""

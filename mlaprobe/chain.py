@@ -44,6 +44,10 @@ class Links(Protocol):
         """Whether the dispatcher has a parameter of that meaning."""
         ...
 
+    def planner_takes(self, role: str) -> bool:
+        """Whether the planner has a parameter of that meaning."""
+        ...
+
     def ask(self, stage: str, shape: DecodeShape) -> StageOutcome:
         """One stage alone; the host and the gluon route are asked for the shape itself."""
         ...
@@ -149,3 +153,14 @@ def _notes(links: Links, shape: DecodeShape, launch: Launch) -> Iterator[str]:
         yield "causal has no effect in this release: the kernels mask"
     if shape.cp_round_robin and not links.takes("global_indptr"):
         yield "round robin has no effect in this release"
+    if shape.persistent:
+        for name, role in _MODES:
+            if name in shape.planner.told and not links.planner_takes(role):
+                yield f"the planner's {name} has no effect in this release"
+
+
+_MODES = (
+    *(("fast_mode", "fast"), ("intra_batch_mode", "intra_batch")),
+    *(("max_split_per_batch", "split_limit"), ("cp_round_robin", "round_robin")),
+)
+"""Fields of a planner call that came with some release, and what they mean in layouts.yaml."""

@@ -61,6 +61,14 @@ PATTERN = Record(
         "causal": Flag(),
         "cp_round_robin": Flag(),
         "route": Text(choices=("asm", "gluon")),
+        "planner": Record(
+            optional={
+                "fast_mode": Flag(),
+                "intra_batch_mode": Flag(),
+                "max_split_per_batch": whole(-1),
+                "cp_round_robin": Flag(),
+            }
+        ),
         "env": MapOf(Text()),
     }
 )
@@ -132,6 +140,8 @@ def _test(name: str, value: Any) -> Test:
         return lambda shape: getattr(shape, field) in numbers
     if name in _EQUAL:
         return lambda shape: bool(getattr(shape, name) == value)
+    if name == "planner":
+        return lambda shape: all(getattr(shape.planner, key) == item for key, item in value.items())
     if name == "env":
         wanted = {(key, str(item)) for key, item in value.items()}
         return lambda shape: wanted <= set(shape.env)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from mlaprobe.errors import UsageError
+from mlaprobe.inputs import arch_name, flag, shown, variables, whole
 from mlaprobe.padding import Strategy
 from mlaprobe.padplan import Mode
 from mlaprobe.shape import DecodeShape, Dtype, Route
@@ -27,7 +28,7 @@ def choice(kind: type[_Choice], value: object, what: str) -> _Choice:
         return kind(str(getattr(value, "value", value)).lower())
     except ValueError:
         choices = ", ".join(member.value for member in kind)
-        raise UsageError(f"unknown {what} {value!r}", hint=f"use one of {choices}") from None
+        raise UsageError(f"unknown {what} {shown(value)}", hint=f"use one of {choices}") from None
 
 
 def route(value: object) -> Route | None:
@@ -50,9 +51,7 @@ def positive(value: object, what: str) -> int:
     Raises:
         UsageError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{what} must be a positive whole number, got {value!r}")
-    return value
+    return whole(value, what)
 
 
 def optional(value: object, what: str) -> int | None:
@@ -70,16 +69,24 @@ def lengths(qlens: Iterable[int] | int) -> tuple[int, ...]:
     Raises:
         UsageError: there is none, or one is no positive whole number.
     """
-    given = (qlens,) if isinstance(qlens, int) else tuple(qlens)
+    if isinstance(qlens, (str, bytes)):
+        raise UsageError(f"qlens must be positive whole numbers, got {shown(qlens)}")
+    try:
+        given = tuple(qlens)  # type: ignore[arg-type]
+    except TypeError:  # one number, perhaps not Python's own
+        given = (qlens,)  # type: ignore[assignment]
     if not given:
         raise UsageError("no query length is given", hint="a decode without drafts has qlens=(1,)")
     return tuple(sorted({positive(qlen, "qlen") for qlen in given}))
 
 
 def knobs(env: Env) -> tuple[tuple[str, str], ...]:
-    """Environment variables, sorted by name."""
-    pairs = env.items() if isinstance(env, Mapping) else env
-    return tuple(sorted((str(name), str(value)) for name, value in pairs))
+    """Environment variables, sorted by name.
+
+    Raises:
+        UsageError: they are none.
+    """
+    return variables(env)
 
 
 def persistence(value: object) -> bool | None:
@@ -88,14 +95,15 @@ def persistence(value: object) -> bool | None:
     Raises:
         UsageError: it is another word.
     """
-    if not isinstance(value, str):
-        return bool(value)
-    if value.lower() != AUTO:
+    if isinstance(value, str) and value.lower() == AUTO:
+        return None
+    try:
+        return flag(value, "persistent")
+    except UsageError:
         raise UsageError(
-            f"persistent must be true, false or auto, got {value!r}",
+            f"persistent must be true, false or auto, got {shown(value)}",
             hint="auto takes the mode that runs, and is native where one is",
-        )
-    return None
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,25 +169,23 @@ class Request:
 _Check = Callable[[Any], Any]
 _CHECKS: Mapping[str, _Check] = {
     "num_heads": partial(positive, what="num_heads"),
-    "arch": str,
-    "q_dtype": Dtype.of,
-    "kv_dtype": Dtype.of,
+    "arch": arch_name,
     "qlens": lengths,
-    "lse": bool,
+    "lse": partial(flag, what="lse"),
     "mode": lambda value: choice(Mode, value, "mode"),
     "page_size": partial(positive, what="page_size"),
     "route": route,
-    "causal": bool,
-    "cp_round_robin": bool,
+    "causal": partial(flag, what="causal"),
+    "cp_round_robin": partial(flag, what="cp_round_robin"),
     "kv_len": partial(optional, what="kv_len"),
     "batch": partial(optional, what="batch"),
     "env": knobs,
     "persistent": persistence,
-    "pad_qlen": bool,
+    "pad_qlen": partial(flag, what="pad_qlen"),
     "strategy": lambda value: choice(Strategy, value, "strategy"),
     "name": str,
 }
-"""What becomes of each part of a question."""
+"""What becomes of each part of a question but the dtypes, which are read together."""
 
 
 def request_of(question: Mapping[str, Any]) -> Request:
@@ -188,4 +194,7 @@ def request_of(question: Mapping[str, Any]) -> Request:
     Raises:
         UsageError: one of them is none of what it may be.
     """
-    return Request(**{name: _CHECKS[name](value) for name, value in question.items()})
+    query = Dtype.of(question["q_dtype"])
+    checked = {name: _CHECKS[name](value) for name, value in question.items() if name in _CHECKS}
+    cache = Dtype.of_cache(question["kv_dtype"], query)
+    return Request(**checked, q_dtype=query, kv_dtype=cache)

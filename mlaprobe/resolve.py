@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -16,7 +17,7 @@ from mlaprobe.padding import Strategy
 from mlaprobe.padplan import Mode, PadPlan, Rejected
 from mlaprobe.planning import make_plan, warn_once
 from mlaprobe.policy import policy
-from mlaprobe.question import AUTO, Env, knobs, lengths, positive, request_of
+from mlaprobe.question import AUTO, Env, positive, request_of
 from mlaprobe.resolver import Decider, runs, why_not
 from mlaprobe.shape import Route
 
@@ -105,13 +106,10 @@ def plan(
     plans = kept.value if kept and kept.owner() is capability else _KEEPER.of(capability)
     try:
         found = plans.answers.get(key)
-    except TypeError:  # a list of lengths, a mapping of variables
-        key = (*key[:4], lengths(qlens), *key[5:13], knobs(env), *key[14:])
-        found = plans.answers.get(key)
+    except TypeError:  # a list of lengths, a mapping of variables, what is no argument at all
+        found = None
     if found is None:
-        request = request_of(dict(zip(_NAMES, key[:-1], strict=True)))
-        made = make_plan(capability, request, profile, plans.origin_of(capability))
-        found = plans.put(key, made)
+        found = _answer(capability, plans, key)
     if strict and not found.runs:
         raise CannotRunError(found)
     return found
@@ -122,6 +120,19 @@ _NAMES = (
     *("causal", "cp_round_robin", "kv_len", "batch", "env", "persistent", "pad_qlen", "strategy"),
 )
 """The question, in the order in which plans are remembered by it; the profile comes last."""
+
+
+def _answer(capability: Decider, plans: Plans, written: tuple[Any, ...]) -> PadPlan:
+    """The plan for what the caller wrote, remembered by that and by what it means."""
+    *question, profile = written
+    request = request_of(dict(zip(_NAMES, question, strict=True)))
+    found = plans.answers.get((request, profile))
+    if found is None:
+        made = make_plan(capability, request, profile, plans.origin_of(capability))
+        found = plans.put((request, profile), made)
+    with contextlib.suppress(TypeError):  # what cannot be hashed is looked at again
+        plans.put(written, found)
+    return found
 
 
 def bare_plan(capability: Decider, **question: Any) -> PadPlan:

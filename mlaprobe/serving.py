@@ -10,14 +10,14 @@ from typing import Any
 from mlaprobe.axes import OMITTED
 from mlaprobe.errors import UsageError
 from mlaprobe.grid import Grid
+from mlaprobe.inputs import ARCH, ARCH_FLAGS, arch_name
 from mlaprobe.models import Model, find
 from mlaprobe.rulebook import Place, RuleList, RuleMap, input_file
 from mlaprobe.schema import Either, Flag, ListOf, MapOf, Record, Schema, Text, whole
 from mlaprobe.shape import DecodeShape, Dtype, PlannerCall
 
-_DTYPE = "(?:bf16|fp16|fp8|byte)"
-_ARCH = Text(pattern="gfx[0-9a-f]+", form="an arch like gfx950")
-_PAIR = Text(pattern=f"{_DTYPE}/{_DTYPE}", form="a dtype pair like fp8/fp8")
+_ARCH = Text(pattern=ARCH + ARCH_FLAGS, form="an arch like gfx950")
+_PAIR = Text(pattern="[A-Za-z0-9_.]+/[A-Za-z0-9_.]+", form="a dtype pair like fp8/fp8")
 _VARIABLE = Text(pattern="[A-Za-z_][A-Za-z0-9_]*", form="a name of an environment variable")
 _VALUE = Either(Text(pattern="[^\0]+", form="a value of an environment variable"), whole())
 GIVEN, LEFT_OUT = "given", "omitted"
@@ -64,6 +64,14 @@ FIELDS = Record(
         "batch": whole(1),
         "page_size": whole(1),
         "planner_dtypes": Text(choices=(GIVEN, LEFT_OUT)),
+        "planner": Record(
+            optional={
+                "fast_mode": Flag(),
+                "intra_batch_mode": Flag(),
+                "max_split_per_batch": whole(1),
+                "cp_round_robin": Flag(),
+            }
+        ),
         "env": MapOf(_VALUE, key=_VARIABLE),
     },
 )
@@ -154,9 +162,21 @@ def _list(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
-def _pair(text: str) -> tuple[Dtype, Dtype]:
-    q_dtype, kv_dtype = text.split("/")
-    return Dtype.of(q_dtype), Dtype.of(kv_dtype)
+def _pairs(entry: RuleMap) -> tuple[tuple[Dtype, Dtype], ...]:
+    """The dtypes of query and cache.
+
+    Raises:
+        RuleError: one is none.
+    """
+    found = []
+    for pair in _list(entry["dtype"]):
+        query, _, cache = pair.partition("/")
+        try:
+            q_dtype = Dtype.of(query)
+            found.append((q_dtype, Dtype.of_cache(cache, q_dtype)))
+        except UsageError as error:
+            raise entry.places["dtype"].error(error.message, hint=error.hint) from None
+    return tuple(dict.fromkeys(found))
 
 
 def _serving(entry: RuleMap) -> Serving:
@@ -164,8 +184,8 @@ def _serving(entry: RuleMap) -> Serving:
     environment: Mapping[str, str | int] = entry.get("env", {})
     omitted = entry.get("planner_dtypes", GIVEN) == LEFT_OUT
     grid = Grid(
-        archs=_list(entry["arch"]),
-        dtypes=tuple(map(_pair, _list(entry["dtype"]))),
+        archs=tuple(dict.fromkeys(map(arch_name, _list(entry["arch"])))),
+        dtypes=_pairs(entry),
         heads=(heads,),
         qlens=tuple(sorted(entry.get("qlens", (1,)))),
         # Ranks that share a context merge their results by the log-sum-exp.
@@ -176,6 +196,6 @@ def _serving(entry: RuleMap) -> Serving:
         batches=(entry.get("batch"),),
         page_sizes=(entry.get("page_size", 1),),
         env=tuple(sorted((name, str(value)) for name, value in environment.items())),
-        planner=OMITTED if omitted else PlannerCall(),
+        planner=replace(OMITTED if omitted else PlannerCall(), **entry.get("planner", {})),
     )
     return Serving(name=entry["name"], num_heads=heads, grid=grid)

@@ -6,62 +6,18 @@ Everything here is frozen data without logic beyond itself. The names are those 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from mlaprobe.dtypes import Dtype as Dtype
 from mlaprobe.errors import UsageError
+from mlaprobe.inputs import LARGEST, arch_name, flag, shown, variables, whole
 
 T = TypeVar("T")
-
-
-class Dtype(str, Enum):
-    """A data type of the query or the KV cache, by the name AITER's kernel table uses."""
-
-    BF16 = "bf16"
-    FP16 = "fp16"
-    FP8 = "fp8"
-    BYTE = "byte"
-
-    # By the value, like equality, and without a call into Python: shapes are hashed a lot.
-    __hash__ = str.__hash__
-
-    def __str__(self) -> str:
-        return self.value
-
-    @classmethod
-    def of(cls, value: object) -> Dtype:
-        """A ``Dtype`` from a name, a member or a torch dtype (recognised by its name, so that
-        torch is never imported).
-
-        Raises:
-            UsageError: the value names no data type that MLA decode knows.
-        """
-        name = str(getattr(value, "value", value)).removeprefix("torch.")
-        known = _DTYPE_NAMES.get(name)
-        if known is None:
-            raise UsageError(
-                f"unknown data type {name!r}",
-                hint="use one of bf16, fp16, fp8, byte",
-            )
-        return known
-
-
-_DTYPE_NAMES: dict[str, Dtype] = {
-    "bf16": Dtype.BF16,
-    "bfloat16": Dtype.BF16,
-    "fp16": Dtype.FP16,
-    "float16": Dtype.FP16,
-    "half": Dtype.FP16,
-    "fp8": Dtype.FP8,
-    "float8_e4m3fn": Dtype.FP8,
-    "float8_e4m3fnuz": Dtype.FP8,
-    "byte": Dtype.BYTE,
-    "uint8": Dtype.BYTE,
-    "int8": Dtype.BYTE,
-}
+_put = object.__setattr__
 
 
 class Verdict(str, Enum):
@@ -123,7 +79,10 @@ SAME = _Same()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerCall:
-    """What the caller tells the planner, where that differs from what it launches."""
+    """What the caller tells the planner, where that differs from what it launches.
+
+    Numbers, flags and dtypes may be given as text, as configuration files have them.
+    """
 
     q_dtype: Dtype | _Same | None = SAME
     """Query dtype; ``None`` when the caller leaves it out."""
@@ -135,29 +94,77 @@ class PlannerCall:
     """``max_seqlen_qo`` given to sizing and planner."""
     uniform_qlen: int | _Same = SAME
     """AITER's ``uni_seqlen_qo``; -1 where the caller leaves it out, normally the qlen."""
+    fast_mode: bool = True
+    """AITER's ``fast_mode``: metadata that is quick to make."""
+    intra_batch_mode: bool = False
+    """AITER's ``intra_batch_mode``, also given to the dispatcher: every request is split alike."""
+    max_split_per_batch: int = -1
+    """The most parts that a request's KV is split into; -1: no limit."""
+    cp_round_robin: bool | _Same = SAME
+    """AITER's ``is_cp_round_robin``."""
+
+    def __post_init__(self) -> None:
+        for name, read in _READ.items():
+            value = getattr(self, name)
+            if value is not SAME:
+                _put(self, name, read(value, f"planner {name}"))
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The fields that are not as usual, in their order."""
+        return {n: value for n, usual in _USUAL if (value := getattr(self, n)) != usual}
 
     @classmethod
     def of(cls, value: PlannerCall | Mapping[str, Any] | None) -> PlannerCall:
         """A ``PlannerCall`` from a mapping with any of its fields.
 
         Raises:
-            UsageError: a key that is no field, or a value that is no dtype.
+            UsageError: it is no mapping, a key is no field, or a value is none of its field.
         """
         if value is None:
             return cls()
         if isinstance(value, PlannerCall):
             return value
-        fields = dict(value)
-        for name in ("q_dtype", "kv_dtype"):
-            if fields.get(name) is not None and fields[name] is not SAME:
-                fields[name] = Dtype.of(fields[name])
-        unknown = sorted(set(fields) - set(cls.__dataclass_fields__))
-        if unknown:
+        if not isinstance(value, Mapping):
+            raise UsageError(f"planner must be a mapping of its fields, got {shown(value)}")
+        known = cls.__dataclass_fields__
+        unknown = next((key for key in value if key not in known), None)
+        if unknown is not None:
             raise UsageError(
-                f"unknown planner field {unknown[0]!r}",
-                hint="planner takes " + ", ".join(cls.__dataclass_fields__),
+                f"unknown planner field {shown(unknown)}",
+                hint="planner takes " + ", ".join(known),
             )
-        return cls(**fields)
+        return cls(**value)
+
+
+def _planner_query(value: object, what: str) -> Dtype | None:
+    return None if value is None else Dtype.of(value)
+
+
+def _planner_cache(value: object, what: str) -> Dtype | None:
+    return None if value is None else Dtype.of_cache(value)
+
+
+def _planner_number(value: object, what: str) -> int:
+    return whole(value, what, text=True)
+
+
+def _number_or_unset(value: object, what: str) -> int:
+    return whole(value, what, unset=-1, text=True)
+
+
+def _planner_flag(value: object, what: str) -> bool:
+    return flag(value, what, text=True)
+
+
+_READ: Mapping[str, Callable[[object, str], Any]] = {
+    "q_dtype": _planner_query,
+    "kv_dtype": _planner_cache,
+    **dict.fromkeys(("num_heads", "qlen"), _planner_number),
+    **dict.fromkeys(("uniform_qlen", "max_split_per_batch"), _number_or_unset),
+    **dict.fromkeys(("fast_mode", "intra_batch_mode", "cp_round_robin"), _planner_flag),
+}
+_USUAL = tuple((name, spec.default) for name, spec in PlannerCall.__dataclass_fields__.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +193,7 @@ class DecodeShape:
     route: Route = Route.ASM
     env: tuple[tuple[str, str], ...] = ()
     """Environment variables that are set, sorted by name."""
-    planner: PlannerCall = field(default_factory=PlannerCall)
+    planner: PlannerCall = PlannerCall()
     _hash: int = field(init=False, repr=False, compare=False, default=0)
     """Computed once: shapes are looked up far more often than they are made."""
 
@@ -194,26 +201,28 @@ class DecodeShape:
         return self._hash
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
+        put = _put
+        put(self, "arch", arch_name(self.arch))
         if type(self.q_dtype) is not Dtype:
             put(self, "q_dtype", Dtype.of(self.q_dtype))
         if type(self.kv_dtype) is not Dtype:
-            put(self, "kv_dtype", Dtype.of(self.kv_dtype))
-        if not isinstance(self.env, tuple):
-            pairs: Iterable[tuple[str, str]] = (
-                self.env.items() if isinstance(self.env, Mapping) else self.env
-            )
-            put(self, "env", tuple(sorted((str(k), str(v)) for k, v in pairs)))
-        if not isinstance(self.planner, PlannerCall):
-            put(self, "planner", PlannerCall.of(self.planner))
-        if type(self.route) is not Route:
-            put(self, "route", _route(self.route))
+            put(self, "kv_dtype", Dtype.of_cache(self.kv_dtype, self.q_dtype))
         for name in ("num_heads", "qlen", "page_size"):
             value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                _require_positive(name, value)
-        if self.batch is not None and (not isinstance(self.batch, int) or self.batch < 1):
-            raise UsageError(f"batch must be a positive integer, got {self.batch!r}")
+            if type(value) is not int or not 0 < value <= LARGEST:
+                put(self, name, whole(value, name))
+        for name in ("lse", "persistent", "causal", "cp_round_robin"):
+            value = getattr(self, name)
+            if type(value) is not bool:
+                put(self, name, flag(value, name))
+        if self.batch is not None:
+            put(self, "batch", whole(self.batch, "batch"))
+        if type(self.route) is not Route:
+            put(self, "route", _route(self.route))
+        if self.env != ():
+            put(self, "env", variables(self.env))
+        if not isinstance(self.planner, PlannerCall):
+            put(self, "planner", PlannerCall.of(self.planner))
         put(self, "_hash", hash(_hashed(self)))
 
     @property
@@ -229,12 +238,7 @@ def _route(name: object) -> Route:
     try:
         return Route(name)
     except ValueError:
-        raise UsageError(f"unknown route {name!r}", hint="use one of asm, gluon") from None
-
-
-def _require_positive(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{name} must be a positive integer, got {value!r}")
+        raise UsageError(f"unknown route {shown(name)}", hint="use one of asm, gluon") from None
 
 
 def altered(value: T, /, **changes: Any) -> T:
@@ -247,7 +251,12 @@ def altered(value: T, /, **changes: Any) -> T:
     return found
 
 
-_put = object.__setattr__
+def left_open(shape: DecodeShape, /, **flags: Any) -> DecodeShape:
+    """A shape some of whose flags are open: whoever is asked goes on for any value of them. They
+    are none of a caller's values, and nothing is checked."""
+    found = altered(shape, **flags)
+    _put(found, "_hash", hash(_hashed(found)))
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

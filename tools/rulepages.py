@@ -152,6 +152,8 @@ def _shapes(shapes: Mapping[str, Any]) -> str:
 def _values(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"`{name}` {_values(item)}" for name, item in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

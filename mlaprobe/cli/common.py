@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.errors import UsageError
 from mlaprobe.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair, Grid, by_generation
+from mlaprobe.inputs import arch_name
 from mlaprobe.shape import Dtype, PlannerCall, Route
 
 if TYPE_CHECKING:
@@ -20,12 +21,11 @@ T = TypeVar("T")
 MOST_VALUES = 4096
 """More values of one filter are a slip of the finger."""
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_ARCH = re.compile(r"gfx[0-9a-f]+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _DTYPE_HINT = (
     "write query and KV dtype as a pair, for example --dtype fp8/fp8,bf16/bf16 "
-    "(of bf16, fp16, fp8, byte)"
+    "(of bf16, fp16, fp8, byte; auto for a KV cache as the query)"
 )
 
 
@@ -190,12 +190,7 @@ def parse_archs(option: str, text: str) -> tuple[str, ...]:
         UsageError: something in it cannot be one.
     """
     hint = f"archs are written like {option} gfx942,gfx950"
-    found = []
-    for part in _parts(option, text, hint):
-        if not _ARCH.fullmatch(part.lower()):
-            raise UsageError(f"{option}: {part!r} is no GPU architecture", hint=hint)
-        found.append(part.lower())
-    return _once(found)
+    return _once([arch_name(part, option) for part in _parts(option, text, hint)])
 
 
 def parse_dtypes(option: str, text: str) -> tuple[DtypePair, ...]:
@@ -210,7 +205,8 @@ def parse_dtypes(option: str, text: str) -> tuple[DtypePair, ...]:
         if len(pair) != 2:
             raise UsageError(f"{option}: {part!r} is no pair of dtypes", hint=_DTYPE_HINT)
         try:
-            found.append((Dtype.of(pair[0]), Dtype.of(pair[1])))
+            q_dtype = Dtype.of(pair[0])
+            found.append((q_dtype, Dtype.of_cache(pair[1], q_dtype)))
         except UsageError as error:
             raise UsageError(f"{option}: {error.message}", hint=_DTYPE_HINT) from None
     return _once(found)
@@ -240,19 +236,17 @@ def parse_planner(values: Sequence[str]) -> PlannerCall:
     Raises:
         UsageError: one is something else.
     """
-    hint = "for example --planner q_dtype=none, --planner num_heads=32, --planner uniform_qlen=-1"
+    hint = "for example --planner q_dtype=none, --planner num_heads=32, --planner fast_mode=0"
     found: dict[str, Any] = {}
     for value in values:
         name, equals, text = value.partition("=")
         if not equals:
             raise UsageError(f"--planner: {value!r} is not FIELD=VALUE", hint=hint)
-        if not name.endswith("dtype"):
-            if not re.fullmatch(r"-?[0-9]{1,9}", text):
-                raise UsageError(f"--planner: {text!r} is no number of up to 9 digits", hint=hint)
-            found[name] = int(text)
-        else:
-            found[name] = None if text.lower() == "none" else text
-    return PlannerCall.of(found)
+        found[name] = None if name.endswith("dtype") and text.lower() == "none" else text
+    try:
+        return PlannerCall.of(found)
+    except UsageError as error:
+        raise UsageError(f"--planner: {error.message}", hint=error.hint or hint) from None
 
 
 def parse_route(text: str) -> Route:

@@ -83,7 +83,7 @@ PlannerOption = Annotated[
     typer.Option(
         "--planner",
         metavar="FIELD=VALUE",
-        help="What the caller tells the planner otherwise, for example q_dtype=none; repeatable.",
+        help="What the planner is told otherwise, as q_dtype=none or fast_mode=0; repeatable.",
     ),
 ]
 OutputOption = Annotated[

@@ -46,17 +46,6 @@ def _constant(value: int) -> Callable[..., int]:
     return lambda *_: value
 
 
-class _LimitedSizing(Sizing):
-    """Sizing for callers that limit the splits of each request."""
-
-    def __init__(self, world: World, splits: int) -> None:
-        super().__init__(world)
-        self._splits = splits
-
-    def _values(self, question: SizingQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        return {**super()._values(question, inputs), "split_limit": self._splits}
-
-
 def buffer_facts(
     capability: Capability, shapes: Iterable[DecodeShape], settings: Mapping[str, Any]
 ) -> Iterator[Fact]:
@@ -64,10 +53,10 @@ def buffer_facts(
     known."""
     batch, splits = settings["batch"], settings["splits_per_batch"]
     devices: Mapping[str, Mapping[str, int]] = settings["devices"]
-    sizings: dict[str, _LimitedSizing | None] = {}
+    sizings: dict[str, Sizing | None] = {}
     for arch, device in devices.items():
         try:
-            sizings[arch] = _LimitedSizing(DeviceWorld(capability.source, device), splits)
+            sizings[arch] = Sizing(DeviceWorld(capability.source, device))
         except Absent:
             sizings[arch] = None
     for shape in shapes:
@@ -75,7 +64,7 @@ def buffer_facts(
         if sizing is None:
             continue
         asked = replace(shape, batch=batch)
-        entries, places = _entries(sizing, asked)
+        entries, places = _entries(sizing, asked, splits)
         each = _bytes_per_entry(capability, shape)
         if entries is None or each is None:
             continue
@@ -94,7 +83,9 @@ def buffer_facts(
         )
 
 
-def _entries(sizing: Sizing, shape: DecodeShape) -> tuple[int | None, tuple[Evidence, ...]]:
+def _entries(
+    sizing: Sizing, shape: DecodeShape, splits: int
+) -> tuple[int | None, tuple[Evidence, ...]]:
     outcome = sizing.decide(
         SizingQuestion(
             arch=shape.arch,
@@ -103,6 +94,7 @@ def _entries(sizing: Sizing, shape: DecodeShape) -> tuple[int | None, tuple[Evid
             num_heads=shape.num_heads,
             qlen=shape.qlen,
             batch=shape.batch,
+            max_split_per_batch=splits,
         )
     )
     return dict(outcome.sizes or ()).get(PARTIALS), tuple(outcome.evidence)

@@ -6,6 +6,7 @@ import re
 import shlex
 from dataclasses import replace
 
+from mlaprobe.axes import told_words
 from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import planner_row
 from mlaprobe.shape import DecodeShape, PlannerCall, Route
@@ -46,8 +47,14 @@ def shape_words(shape: DecodeShape) -> list[str]:
     for name, value in shape.env:
         words += ["--env", quote(f"{name}={value}")]
     for name, told in planner_row(shape.planner).items():
-        words += ["--planner", f"{name}={'none' if told is None else told}"]
+        words += ["--planner", f"{name}={_planner_word(told)}"]
     return words
+
+
+def _planner_word(value: object) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return "none" if value is None else str(value)
 
 
 def explain(shape: DecodeShape, spec: str) -> str:
@@ -81,9 +88,8 @@ def says(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
         said["route"] = f"route {shape.route}"
     if shape.env:
         said["env"] = ", ".join(printable(f"{name}={value}") for name, value in shape.env)
-    if told := planner_row(shape.planner):
-        words = (f"{name} {'nothing' if value is None else value}" for name, value in told.items())
-        said["planner"] = "planner told " + ", ".join(words)
+    if words := told_words(shape.planner):
+        said["planner"] = f"planner told {words}"
     return said
 
 

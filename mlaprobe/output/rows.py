@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlaprobe.shape import (
-    SAME,
     Decision,
     DecodeShape,
     Evidence,
@@ -47,12 +46,8 @@ def shape_row(shape: DecodeShape) -> Row:
 
 
 def planner_row(call: PlannerCall) -> Row:
-    """What the planner is told otherwise: only the fields that differ from the shape."""
-    return {
-        name: getattr(value, "value", value)
-        for name in PlannerCall.__dataclass_fields__
-        if (value := getattr(call, name)) is not SAME
-    }
+    """What the planner is told otherwise: only the fields that are not as usual."""
+    return {name: _plain(value) for name, value in call.told.items()}
 
 
 def kernel_row(kernel: Kernel) -> Row:

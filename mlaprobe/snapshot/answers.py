@@ -213,8 +213,7 @@ class Snapshot:
             raise UsageError(
                 f"unknown stage {stage!r}", hint="use one of " + ", ".join((*STAGES, "reducer"))
             )
-        asked = shape if stage in ("planner", "sizing") else replace(shape, planner=_NO_CALL)
-        why = self.scope.outside(asked, self._knobs)
+        why = self.scope.outside(_asked_alone(stage, shape), self._knobs)
         if why is None:
             try:
                 return self._stages.ask(stage, shape)
@@ -236,3 +235,11 @@ class Snapshot:
         for count in heads:
             for dim in sorted(self.head_dims):
                 yield count, dim, self._stages.reducer(count, dim)
+
+
+def _asked_alone(stage: str, shape: DecodeShape) -> DecodeShape:
+    """What of a shape concerns one stage: how the planner is told, or that it is not asked."""
+    if stage in ("planner", "sizing"):
+        return replace(shape, persistent=True)
+    intra = stage == "dispatcher" and shape.planner.intra_batch_mode
+    return replace(shape, planner=PlannerCall(intra_batch_mode=intra))

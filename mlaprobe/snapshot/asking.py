@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.capability import Capability, reduced_heads
 from mlaprobe.chain import Launch
-from mlaprobe.shape import DecodeShape, PlannerCall, StageOutcome
+from mlaprobe.shape import DecodeShape, PlannerCall, StageOutcome, left_open
 from mlaprobe.snapshot.batches import MOST_BATCH, Rule, numbers_in, rules_of
 from mlaprobe.snapshot.phrases import VARIABLES, Fields
 from mlaprobe.snapshot.records import FIELDS, at_batch, fields_of
@@ -72,7 +72,7 @@ class Asker:
     def reducer(self, heads: int, head_dim: int | None, scope: Scope) -> Fields:
         """Asks the reducer."""
         q_dtype, kv_dtype = scope.dtypes[0]
-        shape = DecodeShape(arch="any", q_dtype=q_dtype, kv_dtype=kv_dtype, num_heads=heads)
+        shape = DecodeShape(arch="gfx0", q_dtype=q_dtype, kv_dtype=kv_dtype, num_heads=heads)
         solved = self.capability.solve("reducer", shape, head_dim=head_dim)
         return self._fields(solved, shape)
 
@@ -105,7 +105,7 @@ class Asker:
 
 
 def shapes(scope: Scope, known: Known, **others: Any) -> Callable[[int, int], DecodeShape]:
-    """Makes the shapes of one plane, with some other fields."""
+    """Makes the shapes of one plane, with some other fields, flags left open among them."""
     dtypes = known["dtypes"]
     omitted = dtypes == OMITTED
     q_dtype, kv_dtype = scope.dtypes[0] if omitted else dtypes
@@ -117,9 +117,14 @@ def shapes(scope: Scope, known: Known, **others: Any) -> Callable[[int, int], De
         kv_dtype=kv_dtype,
         num_heads=1,
         planner=call,
-        **{**fixed, **others},
+        **fixed,
     )
-    return lambda heads, qlen: replace(plain, num_heads=heads, qlen=qlen)
+
+    def make(heads: int, qlen: int) -> DecodeShape:
+        shape = replace(plain, num_heads=heads, qlen=qlen)
+        return left_open(shape, **others) if others else shape
+
+    return make
 
 
 def values_of(heads: int, qlen: int, known: Known) -> tuple[int | None, ...]:

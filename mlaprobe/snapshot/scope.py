@@ -15,6 +15,8 @@ STANDARD_PAGES = (1, 64)
 Told = tuple[Dtype | None, Dtype | None]
 """The dtypes that the planner is told."""
 OMITTED: Told = (None, None)
+MODES = ("fast_mode", "intra_batch_mode", "max_split_per_batch", "cp_round_robin")
+"""What else a planner may be told otherwise, that no table varies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +64,11 @@ class Scope:
             return None
         if shape.page_size not in self.page_sizes:
             return f"page size {shape.page_size} (it holds {spans(self.page_sizes)})"
+        modes = modes_told(shape)
+        if not shape.persistent:  # of the modes, the dispatcher is passed one
+            modes = {name: modes[name] for name in modes if name == "intra_batch_mode"}
+        if modes:
+            return _with_modes(modes)
         return self._planner_outside(shape) if shape.persistent else None
 
     def _planner_outside(self, shape: DecodeShape) -> str | None:
@@ -85,6 +92,24 @@ def told(shape: DecodeShape) -> tuple[Told, int, int]:
     heads = shape.num_heads if call.num_heads is SAME else call.num_heads
     qlen = shape.qlen if call.qlen is SAME else call.qlen
     return (q_dtype, kv_dtype), heads, qlen  # type: ignore[return-value]
+
+
+def modes_told(shape: DecodeShape) -> dict[str, int | bool]:
+    """How the planner is told to split the work, where that is not as usual."""
+    usual = {"cp_round_robin": shape.cp_round_robin}
+    return {
+        name: value
+        for name, value in shape.planner.told.items()
+        if name in MODES and value != usual.get(name)
+    }
+
+
+def _with_modes(modes: dict[str, int | bool]) -> str:
+    said = ", ".join(f"{name}={int(value)}" for name, value in modes.items())
+    return (
+        f"a planner told {said} (it holds what AITER takes where nothing is said; ask the AITER "
+        "source itself: installed, a directory or REPO@REV)"
+    )
 
 
 def spans(numbers: tuple[int, ...]) -> str:

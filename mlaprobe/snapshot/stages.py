@@ -38,6 +38,10 @@ class Stages:
         """Whether the dispatcher has a parameter of that meaning."""
         return role in self._takes
 
+    def planner_takes(self, role: str) -> bool:
+        """Not asked: nothing is held of a planner that is told otherwise how to split."""
+        return True
+
     def ask(self, stage: str, shape: DecodeShape) -> StageOutcome:
         """One stage alone.
 

@@ -15,7 +15,7 @@ from mlaprobe.reading.machine import Run
 from mlaprobe.reading.operators import binary
 from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import DecodeShape, StageOutcome
+from mlaprobe.shape import DecodeShape, PlannerCall, StageOutcome
 from mlaprobe.stages.base import Stage
 from mlaprobe.stages.batches import plus_one
 from mlaprobe.stages.bindings import bound
@@ -51,9 +51,10 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
         return role in self._function.parameters
 
     def solve(self, question: DecodeShape) -> Solved[Dispatched]:
-        """What the dispatcher does with a shape; what the planner is told makes no difference."""
+        """What the dispatcher does with a shape; of what the planner is told, it is passed one."""
         if question.planner != _NO_PLANNER:
-            question = replace(question, planner=_NO_PLANNER)
+            mode = PlannerCall(intra_batch_mode=question.planner.intra_batch_mode)
+            question = replace(question, planner=mode)
         return super().solve(question)
 
     def _of(self, outcome: StageOutcome) -> Dispatched:
@@ -78,6 +79,7 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
             shape.persistent,
             shape.cp_round_robin,
             shape.batch,
+            shape.planner.intra_batch_mode,
             tuple((name, getattr(shape, name)) for name in _FLAGS if name not in inputs),
         )
         context = (shape.arch, shape.env)
@@ -122,6 +124,7 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
             "reduce_partial_map": partial,
             "q_scale": scale,
             "kv_scale": scale,
+            "intra_batch": shape.planner.intra_batch_mode,
             "return_lse": inputs.get("lse", shape.lse),
             "global_indptr": indptr if round_robin else None,
             "world": 8 if round_robin else 1,
@@ -186,4 +189,4 @@ def _total_pages(pages: Any, shape: DecodeShape) -> Any:
     return Unknown("the KV length", key=("total_kv",), free="data")
 
 
-_NO_PLANNER = DecodeShape(arch="", q_dtype="bf16", kv_dtype="bf16", num_heads=1).planner  # type: ignore[arg-type]
+_NO_PLANNER = PlannerCall()

@@ -50,6 +50,9 @@ class PlannerQuestion:
     causal: bool = True
     page_size: int = 1
     cp_round_robin: bool = False
+    fast_mode: bool = True
+    intra_batch_mode: bool = False
+    max_split_per_batch: int = -1
     env: tuple[tuple[str, str], ...] = ()
 
 
@@ -78,7 +81,10 @@ class Planner(CppStage[PlannerQuestion]):
             uniform_qlen=told_or(told.uniform_qlen, qlen),
             causal=shape.causal,
             page_size=shape.page_size,
-            cp_round_robin=shape.cp_round_robin,
+            cp_round_robin=told_or(told.cp_round_robin, shape.cp_round_robin),
+            fast_mode=told.fast_mode,
+            intra_batch_mode=told.intra_batch_mode,
+            max_split_per_batch=told.max_split_per_batch,
             env=shape.env,
         )
 
@@ -97,7 +103,8 @@ class Planner(CppStage[PlannerQuestion]):
             return run.machine.call(run, self._function, args, {}, ir.NOWHERE)
 
         flags = (question.causal, question.cp_round_robin)
-        key = (STAGE, len(inputs), question.q_dtype, question.kv_dtype, flags)
+        modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
+        key = (STAGE, len(inputs), question.q_dtype, question.kv_dtype, flags, modes)
         return self.world.solve(key, inputs, start, (question.arch, question.env), self._read)
 
     def _arguments(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -120,10 +127,10 @@ class Planner(CppStage[PlannerQuestion]):
             "granularity": inputs["granularity"],
             "qlen": inputs["qlen"],
             "uniform_qlen": inputs.get("uniform", inputs["qlen"]),
-            "fast": True,
+            "fast": question.fast_mode,
             "topk": -1,
-            "split_limit": -1,
-            "intra_batch": False,
+            "split_limit": question.max_split_per_batch,
+            "intra_batch": question.intra_batch_mode,
             "round_robin": question.cp_round_robin,
             "version": 0,
             "q_dtype": dtype(question.q_dtype),
@@ -143,6 +150,8 @@ class Planner(CppStage[PlannerQuestion]):
             # a path on which only the device decides is not what the planner says of the shape
             return unknown(self.world, STAGE, outcomes)
         if first.status == "unknown":
+            if isinstance(first.evidence, Proof):  # found when it is asked for
+                return first
             return unknown(self.world, STAGE, outcomes, first)
         return altered(first, evidence=Proof(STAGE, self.world.text, _decisive_places))
 
@@ -192,9 +201,7 @@ class Planner(CppStage[PlannerQuestion]):
         fold = multiple(batches, BATCH)
         qlen_fold = multiple(uniform, asked.get("uniform", asked["qlen"]))
         if fold is None or qlen_fold is None:
-            return StageOutcome(
-                stage=STAGE, status="unknown", message="the fold is no whole number"
-            )
+            return self._no_fold(fold, uniform, asked)
         folds = (("fold", fold), ("qlen_fold", qlen_fold))
         status = next((name for name, times in folds if not same(times, 1)), "")
         final = heads
@@ -207,6 +214,21 @@ class Planner(CppStage[PlannerQuestion]):
             status = "native" if native and same(final, asked["heads"]) else "passthrough"
         return StageOutcome(
             stage=STAGE, status=status, fold=fold, qlen_fold=qlen_fold, final_heads=final
+        )
+
+    def _no_fold(self, fold: Any, uniform: Any, asked: Mapping[str, Any]) -> StageOutcome:
+        """More requests of shorter queries, say: which of the KV each token may see is then for
+        the device code to say, and that is not read."""
+        told = asked.get("uniform", asked["qlen"])
+        if fold is None or not same(calculate("*", uniform, fold), told):
+            message = "the fold is no whole number"
+            return StageOutcome(stage=STAGE, status="unknown", message=message)
+        return StageOutcome(
+            stage=STAGE,
+            status="unknown",
+            message="a request is planned as several of fewer query tokens: what each may see is "
+            "up to the planner's device code",
+            evidence=Proof(STAGE, self.world.text, _last_taken),
         )
 
     def _native(self, outcome: Outcome) -> Any:
@@ -257,6 +279,12 @@ def _negated(test: ir.Node) -> list[ir.Node]:
             if any(isinstance(s, ir.Const) and s.value is False for s in sides):
                 found.extend(s for s in sides if not isinstance(s, ir.Const))
     return found
+
+
+def _last_taken(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """The last branch that was taken."""
+    taken = [node for node, value in trace.conditions() if value is True]
+    return tuple(node.test.span for node in taken[-1:])
 
 
 def _decisive_places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:

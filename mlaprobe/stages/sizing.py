@@ -40,6 +40,9 @@ class SizingQuestion:
     num_heads: int
     qlen: int
     batch: int | None = None
+    fast_mode: bool = True
+    intra_batch_mode: bool = False
+    max_split_per_batch: int = -1
     env: tuple[tuple[str, str], ...] = ()
 
 
@@ -64,6 +67,9 @@ class Sizing(OutcomeStage[SizingQuestion]):
             num_heads=told_or(told.num_heads, shape.num_heads),
             qlen=told_or(told.qlen, shape.qlen),
             batch=shape.batch,
+            fast_mode=told.fast_mode,
+            intra_batch_mode=told.intra_batch_mode,
+            max_split_per_batch=told.max_split_per_batch,
             env=shape.env,
         )
 
@@ -78,8 +84,9 @@ class Sizing(OutcomeStage[SizingQuestion]):
             "q_dtype": dtype_for(question.q_dtype.value, question.arch),
             "kv_dtype": dtype_for(question.kv_dtype.value, question.arch),
             "sparse": False,
-            "fast": True,
-            "intra_batch": False,
+            "fast": question.fast_mode,
+            "intra_batch": question.intra_batch_mode,
+            "split_limit": question.max_split_per_batch,
         }
 
     def _solve(self, question: SizingQuestion) -> Solved[StageOutcome]:
@@ -91,7 +98,8 @@ class Sizing(OutcomeStage[SizingQuestion]):
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             return self._function.call(run, self._values(question, symbols))
 
-        key = (STAGE, question.q_dtype, question.kv_dtype, question.batch)
+        modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
+        key = (STAGE, question.q_dtype, question.kv_dtype, question.batch, modes)
         return self.world.solve(key, inputs, start, (question.arch, question.env), self._read)
 
     def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:

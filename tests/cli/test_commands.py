@@ -76,12 +76,19 @@ def test_explain_json(run: Run) -> None:
     done = run(
         *("explain", *ONE, "--heads", "48", "--no-persistent", "--no-causal", "--batch", "3"),
         *("--cp-round-robin", "--page-size", "64", "--planner", "q_dtype=none"),
-        *("--planner", "uniform_qlen=-1", "--format", "json"),
+        *("--planner", "uniform_qlen=-1", "--planner", "fast_mode=0", "--format", "json"),
+        *("--planner", "intra_batch_mode=true", "--planner", "max_split_per_batch=32"),
     )
     shape = json.loads(done.out)["shape"]
     assert (shape["persistent"], shape["causal"], shape["cp_round_robin"]) == (False, False, True)
     assert (shape["batch"], shape["page_size"]) == (3, 64)
-    assert shape["planner"] == {"q_dtype": None, "uniform_qlen": -1}
+    assert shape["planner"] == {
+        "q_dtype": None,
+        "uniform_qlen": -1,
+        "fast_mode": False,
+        "intra_batch_mode": True,
+        "max_split_per_batch": 32,
+    }
 
 
 def test_explain_an_arch_that_the_source_does_not_name(run: Run) -> None:
@@ -158,12 +165,12 @@ def test_a_failure_half_way_leaves_the_file_as_it_was(
 ) -> None:
     file = tmp_path / "table.jsonl"
     file.write_text("old")
-    monkeypatch.setattr(fake, "archs", ("gfx950", "broken"))
+    monkeypatch.setattr(fake, "archs", ("gfx950", "gfx0bad"))
     words = ("table", "--stage", "planner", "-o", str(file))
     original = Fake.ask
 
     def ask(self: Fake, stage: str, shape: object, **more: object) -> object:
-        if getattr(shape, "arch", "") == "broken":
+        if getattr(shape, "arch", "") == "gfx0bad":
             raise ValueError("no such thing")
         return original(self, stage, shape)  # type: ignore[arg-type]
 

@@ -49,8 +49,12 @@ FAKE_MAIN = (
         (["report", "--route", "ck"], "--route: unknown route 'ck'"),
         (["report", "--format", "txt"], "--format: unknown value 'txt'"),
         (["report", "--planner", "x"], "--planner: 'x' is not FIELD=VALUE"),
-        (["report", "--planner", "qlen=x"], "--planner: 'x' is no number"),
-        (["report", "--planner", "x=1"], "unknown planner field 'x'"),
+        (
+            ["report", "--planner", "qlen=x"],
+            "--planner: planner qlen must be a positive whole number",
+        ),
+        (["report", "--planner", "fast_mode=maybe"], "--planner: planner fast_mode must be true"),
+        (["report", "--planner", "x=1"], "--planner: unknown planner field 'x'"),
         (["table", "--stage", "table"], "--stage: unknown value 'table'"),
         (["report", "-o", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
         (

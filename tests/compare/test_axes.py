@@ -52,6 +52,7 @@ def test_nothing_is_said_of_what_nobody_asked() -> None:
         ({"page_size": 64}, "page size 64"),
         ({"planner": OMITTED}, "planner told no dtypes"),
         ({"planner": PlannerCall(num_heads=16)}, "planner told num_heads 16"),
+        ({"planner": PlannerCall(fast_mode=False)}, "planner told fast_mode off"),
         ({"route": Route.GLUON}, "route gluon"),
         ({"env": (("KNOB", "1"),)}, "with KNOB=1"),
     ],

@@ -100,6 +100,9 @@ HEAD = "deployments:\n  - {name: a, arch: gfx950, dtype: fp8/fp8, "
         (HEAD + "num_heads: 16, env: {A: 1.5}}\n", "text or a whole number expected", 2),
         (HEAD + "num_heads: " + "1" * 5000 + "}\n", "a number that is too large", 2),
         (KIMI.replace("fp8/fp8", "fp8"), "'fp8' is not a dtype pair like fp8/fp8", 5),
+        (KIMI.replace("fp8/fp8", "fp8/fp8_e5m2"), "unknown data type 'fp8_e5m2'", 5),
+        (HEAD + "num_heads: 16, planner: {fast: 1}}\n", "unknown key 'fast'", 2),
+        (HEAD + "num_heads: 16, planner: {max_split_per_batch: 0}}\n", "0 is less than 1", 2),
         (KIMI.replace("gfx950", "MI355X"), "'MI355X' is not an arch like gfx950", 4),
     ],
 )
@@ -135,3 +138,22 @@ def test_the_rules_of_mlaprobe_are_not_the_users(
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="cannot read"):
         load_deployments(tmp_path / "none.yaml")
+
+
+def test_what_engines_write(tmp_path: Path) -> None:
+    """An arch with its features, an engine's names of dtypes, and how it makes its metadata."""
+    text = (
+        HEAD.replace("gfx950", "'gfx950:sramecc+:xnack-'").replace("fp8/fp8", "fp8_e4m3/auto")
+        + "num_heads: 16, planner_dtypes: omitted,\n     planner: {fast_mode: false, "
+        "intra_batch_mode: true, max_split_per_batch: 32}}\n"
+    )
+    (found,) = loaded(tmp_path, text)
+    (shape,) = found.shapes
+    assert (shape.arch, shape.dtype) == ("gfx950", "fp8/fp8")
+    assert shape.planner == PlannerCall(
+        q_dtype=None,
+        kv_dtype=None,
+        fast_mode=False,
+        intra_batch_mode=True,
+        max_split_per_batch=32,
+    )

@@ -108,7 +108,7 @@ def test_hostile_text_is_harmless() -> None:
         label="a`b|c\x1b[31m", kind="git", release="v1\n# title", commit="x\x1b]0;y\x07"
     )
     fake = Fake(source=source, archs=("gfx\x1b[2J",), stage_status=(("a\nb", "absent", "c\rd"),))
-    found = asked(fake, dtypes=(FP8,), heads=(16, 48), qlens=(1,))
+    found = asked(fake, archs=("gfx950",), dtypes=(FP8,), heads=(16, 48), qlens=(1,))
     for shown in (text(found), "".join(report_text("markdown", found))):
         assert not {c for c in shown if ord(c) < 32 and c != "\n"}
         assert "\n# title" not in shown

@@ -67,16 +67,16 @@ def test_commands_name_what_is_not_default() -> None:
         page_size=64,
         route="gluon",
         env={"A": "x y"},
-        planner={"q_dtype": None, "kv_dtype": Dtype.FP8, "num_heads": 3},
+        planner={"q_dtype": None, "kv_dtype": Dtype.FP8, "num_heads": 3, "fast_mode": False},
     )
     words = shlex.split(commands.explain(everything, "/a b@v1"))
     assert words[2:4] == ["--aiter", "/a b@v1"]
-    assert words[-6:] == [
+    assert words[-8:] == [
         *("--planner", "q_dtype=none", "--planner", "kv_dtype=fp8"),
-        *("--planner", "num_heads=3"),
+        *("--planner", "num_heads=3", "--planner", "fast_mode=0"),
     ]
     said = commands.in_words(everything)
-    assert "planner told q_dtype nothing, kv_dtype fp8, num_heads 3" in said
+    assert "planner told q_dtype nothing, kv_dtype fp8, num_heads 3, fast_mode off" in said
     assert "A=x y" in said
     assert commands.in_words(plain) == ""
 

@@ -41,6 +41,8 @@ def decision(
 # id, release, decision, whether it concerns it. The decisions are as AITER gives them.
 F8, B16 = "fp8/fp8", "bf16/bf16"
 FOLDED = Verdict.FOLDED
+UNLIMITED = {"fast_mode": False, "intra_batch_mode": True}
+LIMITED = {**UNLIMITED, "max_split_per_batch": 32}
 CASES: list[tuple[str, str | None, Decision, bool]] = [
     ("aiter-4363", "v0.1.18", decision(f"gfx942 {F8}", 64), True),
     ("aiter-4363", "v0.1.20.post1", decision(f"gfx942 {F8}", 64, lse=True), True),
@@ -55,6 +57,11 @@ CASES: list[tuple[str, str | None, Decision, bool]] = [
     ("aiter-3095", "v0.1.13", decision(f"gfx950 {B16}", 64), False),
     ("aiter-3095", "v0.1.12.post2", decision(f"gfx950 {B16}", 64, page_size=64), False),
     ("aiter-3095", "v0.1.14", decision(f"gfx950 {B16}", 64, page_size=64), False),
+    ("intra-batch-unlimited", "v0.1.8", decision(f"gfx950 {F8}", 16, planner=UNLIMITED), True),
+    ("intra-batch-unlimited", None, decision(f"gfx950 {B16}", 16, 4, planner=UNLIMITED), True),
+    ("intra-batch-unlimited", "v0.1.20", decision(f"gfx942 {F8}", 16, planner=UNLIMITED), False),
+    ("intra-batch-unlimited", "v0.1.20", decision(f"gfx950 {F8}", 16, planner=LIMITED), False),
+    ("intra-batch-unlimited", "v0.1.20", decision(f"gfx950 {F8}", 16), False),
     ("aiter-2983", "v0.1.13-rc1", decision(f"gfx950 {B16}", 32, persistent=False), True),
     ("aiter-2983", "v0.1.12.post2", decision(f"gfx950 {B16}", 32, persistent=False), False),
     ("aiter-2983", "v0.1.13-rc2", decision(f"gfx950 {B16}", 32, persistent=False), False),

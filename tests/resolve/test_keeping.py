@@ -193,6 +193,7 @@ def test_the_order_in_which_a_question_is_remembered_is_that_of_the_call() -> No
         **{"persistent": False, "pad_qlen": False, "strategy": "zero"},
     }
     found = plan(capability=source, **question)
-    (key,) = resolve._caches[id(source)].value.answers
+    meant, key = resolve._caches[id(source)].value.answers
+    assert len(meant) == 2, "the request that was meant, and the profile"
     assert dict(zip(resolve._NAMES, key[:-1], strict=True)) == question
     assert (found.num_heads, found.lse, str(found.strategy)) == (24, True, "zero")

@@ -171,6 +171,14 @@ def test_of_a_release(release: Pair) -> None:
         ({"planner": PlannerCall(q_dtype=None)}, "a planner told the dtypes nothing/fp8"),
         ({"planner": PlannerCall(num_heads=33)}, "a planner told 33 heads and qlen 1"),
         ({"planner": PlannerCall(uniform_qlen=-1)}, "a planner told the uniform qlen -1"),
+        ({"planner": PlannerCall(fast_mode=False)}, "a planner told fast_mode=0 (it holds what"),
+        ({"planner": PlannerCall(max_split_per_batch=8)}, "ask the AITER source itself"),
+        ({"planner": PlannerCall(intra_batch_mode=True)}, "a planner told intra_batch_mode=1"),
+        (
+            {"planner": PlannerCall(intra_batch_mode=True), "persistent": False, "num_heads": 16},
+            "a planner told intra_batch_mode=1",
+        ),
+        ({"planner": PlannerCall(cp_round_robin=True)}, "a planner told cp_round_robin=1"),
     ],
 )
 def test_off_the_grid(ours: Pair, change: dict[str, Any], what: str) -> None:
@@ -181,3 +189,35 @@ def test_off_the_grid(ours: Pair, change: dict[str, Any], what: str) -> None:
     assert answer.message is not None
     assert answer.message.startswith("outside the snapshot")
     assert what in answer.message
+
+
+TOLD = (
+    PlannerCall(fast_mode=False),
+    PlannerCall(intra_batch_mode=True),
+    PlannerCall(max_split_per_batch=8),
+    PlannerCall(cp_round_robin=True),
+)
+
+
+def test_a_stage_that_is_told_otherwise_is_never_answered_for_the_usual(ours: Pair) -> None:
+    kept = ours[1]
+    for told in TOLD:
+        for persistent in (True, False):
+            asked = replace(INSIDE, planner=told, persistent=persistent)
+            for stage in ("planner", "sizing"):
+                assert kept.ask(stage, asked).status == "unknown", (stage, told)
+    passed = replace(INSIDE, planner=PlannerCall(intra_batch_mode=True))
+    assert kept.ask("dispatcher", passed).status == "unknown"
+
+
+def test_what_makes_no_difference_is_answered(ours: Pair) -> None:
+    """Round robin that is as launched, and a planner that is not asked at all."""
+    live, kept, _ = ours
+    for told in (PlannerCall(cp_round_robin=False), PlannerCall(fast_mode=True)):
+        asked = replace(INSIDE, planner=told)
+        assert kept.decide(asked).verdict is live.decide(asked).verdict is Verdict.NATIVE
+    away = replace(INSIDE, persistent=False, planner=PlannerCall(fast_mode=False))
+    assert kept.decide(away).verdict is live.decide(away).verdict
+    for stage in ("dispatcher", "host"):
+        alone = replace(INSIDE, planner=PlannerCall(fast_mode=False))
+        assert kept.ask(stage, alone).status == live.ask(stage, alone).status
