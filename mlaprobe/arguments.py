@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from mlaprobe.errors import UsageError
@@ -26,8 +27,11 @@ _WORDS = {
     "$causal": "causal",
     "$lse": "lse",
     "$cp_round_robin": "cp_round_robin",
+    "$fast_mode": "planner.fast_mode",
+    "$intra_batch_mode": "planner.intra_batch_mode",
+    "$max_split_per_batch": "planner.max_split_per_batch",
 }
-"""Word -> field of the launched shape."""
+"""Word -> field of the launched shape, or of what the planner is told besides."""
 SCHEMA = Record(
     required={
         "functions": ListOf(
@@ -140,5 +144,5 @@ def _meant(written: Any, shape: DecodeShape, instead: Mapping[str, object]) -> o
         return written
     field = _WORDS[written]
     told = instead.get(field)
-    found = getattr(shape, field) if told is None else told
+    found = attrgetter(field)(shape) if told is None else told
     return found.value if isinstance(found, Dtype) else found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from mlaprobe.errors import UsageError
 from mlaprobe.inputs import arch_name, flag, shown, variables, whole
 from mlaprobe.padding import Strategy
 from mlaprobe.padplan import Mode
-from mlaprobe.shape import DecodeShape, Dtype, Route
+from mlaprobe.shape import DecodeShape, Dtype, PlannerCall, Route
 
 Env = Mapping[str, str] | Iterable[tuple[str, str]]
 AUTO = "auto"
@@ -131,6 +131,8 @@ class Request:
     pad_qlen: bool
     """Whether a query may ride a kernel for a longer one."""
     strategy: Strategy
+    planner: PlannerCall = field(default_factory=PlannerCall)
+    """What the planner is told otherwise than the launch is."""
     name: str = ""
     """What the launch is called in a run of several."""
 
@@ -163,9 +165,11 @@ class Request:
             page_size=self.page_size,
             route=route,
             env=self.env,
+            planner=self.planner if route is Route.ASM else _AS_LAUNCHED,
         )
 
 
+_AS_LAUNCHED = PlannerCall()
 _Check = Callable[[Any], Any]
 _CHECKS: Mapping[str, _Check] = {
     "num_heads": partial(positive, what="num_heads"),
@@ -182,6 +186,7 @@ _CHECKS: Mapping[str, _Check] = {
     "env": knobs,
     "persistent": persistence,
     "pad_qlen": partial(flag, what="pad_qlen"),
+    "planner": PlannerCall.of,
     "strategy": lambda value: choice(Strategy, value, "strategy"),
     "name": str,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec
 
@@ -19,7 +19,7 @@ from mlaprobe.planning import make_plan, warn_once
 from mlaprobe.policy import policy
 from mlaprobe.question import AUTO, Env, positive, request_of
 from mlaprobe.resolver import Decider, runs, why_not
-from mlaprobe.shape import Route
+from mlaprobe.shape import PlannerCall, Route
 
 __all__ = ["CannotRunError", "Decider", "Mode", "PadPlan", "Rejected", "padded_num_heads", "plan"]
 P = ParamSpec("P")
@@ -61,6 +61,7 @@ def plan(
     env: Env = (),
     persistent: bool | str = True,
     pad_qlen: bool = False,
+    planner: PlannerCall | Mapping[str, Any] | None = None,
     profile: Profile | None = None,
 ) -> PadPlan:
     """The head count to launch with, constant for a run.
@@ -87,6 +88,8 @@ def plan(
         persistent: whether the caller passes work metadata; ``auto``: what runs, and is native
             where one of the two is.
         pad_qlen: whether queries may be padded to the length of a kernel that exists.
+        planner: what the planner is told otherwise, for example
+            ``{"fast_mode": False, "intra_batch_mode": True}``.
         profile: a measured cost profile, for its arch and dtypes.
 
     Raises:
@@ -99,7 +102,7 @@ def plan(
         capability = default_capability()
     key = (
         *(num_heads, arch, q_dtype, kv_dtype, qlens, lse, mode, page_size, route, causal),
-        *(cp_round_robin, kv_len, batch, env, persistent, pad_qlen, strategy, profile),
+        *(cp_round_robin, kv_len, batch, env, persistent, pad_qlen, planner, strategy, profile),
     )
     # What is asked over and over is answered here: Keeper.of() alone takes half as long again.
     kept = _caches.get(id(capability))
@@ -117,7 +120,8 @@ def plan(
 
 _NAMES = (
     *("num_heads", "arch", "q_dtype", "kv_dtype", "qlens", "lse", "mode", "page_size", "route"),
-    *("causal", "cp_round_robin", "kv_len", "batch", "env", "persistent", "pad_qlen", "strategy"),
+    *("causal", "cp_round_robin", "kv_len", "batch", "env", "persistent", "pad_qlen", "planner"),
+    "strategy",
 )
 """The question, in the order in which plans are remembered by it; the profile comes last."""
 

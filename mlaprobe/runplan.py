@@ -18,7 +18,7 @@ from mlaprobe.planning import Planner
 from mlaprobe.question import AUTO, Env, Request, request_of
 from mlaprobe.resolve import default_capability, plans_of
 from mlaprobe.resolver import Decider
-from mlaprobe.shape import Route
+from mlaprobe.shape import PlannerCall, Route
 
 MOST_CASES = 12
 """More launches of one run are a slip of the pen."""
@@ -41,6 +41,7 @@ class RunCase:
     batch: int | None = None
     kv_len: int | None = None
     pad_qlen: bool = False
+    planner: PlannerCall | Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, value: RunCase | Mapping[str, Any]) -> RunCase:

@@ -21,6 +21,7 @@ Examples:
   mlaprobe resolve --heads 96 --arch gfx950 --dtype fp8/fp8 --qlens 1-4 --lse
   mlaprobe resolve --heads 8 --arch gfx950 --dtype bf16/bf16 --route gluon
   mlaprobe resolve --heads 32 --arch gfx950 --dtype fp8/fp8 --lse --auto-persistent
+  mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --planner fast_mode=0
   mlaprobe resolve --aiter ~/src/aiter@v0.1.20 --heads 32 --arch gfx942 --dtype fp8/fp8
   mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --format json
 """
@@ -55,6 +56,7 @@ def resolve(
         False, "--pad-qlen", help="Let queries ride a kernel for longer ones."
     ),
     profile: o.ProfileFile = None,
+    planner: o.PlannerOption = None,
     env: o.EnvOption = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
@@ -119,6 +121,7 @@ def _question(given: dict[str, Any]) -> dict[str, Any]:
         "qlens": common.parse_numbers("--qlens", given["qlens"]),
         **common.parse_plan(given),
         "env": common.parse_env(given["env"] or ()),
+        "planner": common.parse_planner(given["planner"] or ()),
         "profile": _profile(given["profile"]),
         **numbers,
         **{name: given[name] for name in ("lse", "causal", "cp_round_robin")},

@@ -190,7 +190,7 @@ def test_the_order_in_which_a_question_is_remembered_is_that_of_the_call() -> No
         **{"num_heads": 24, "arch": "gfx942", "q_dtype": "bf16", "kv_dtype": "fp8"},
         **{"qlens": (2, 3), "lse": True, "mode": "force", "page_size": 64, "route": "asm"},
         **{"causal": False, "cp_round_robin": True, "kv_len": 77, "batch": 5, "env": (("A", "1"),)},
-        **{"persistent": False, "pad_qlen": False, "strategy": "zero"},
+        **{"persistent": False, "pad_qlen": False, "planner": None, "strategy": "zero"},
     }
     found = plan(capability=source, **question)
     meant, key = resolve._caches[id(source)].value.answers

@@ -17,7 +17,7 @@ from mlaprobe.padplan import PadPlan
 from mlaprobe.releases import is_release, release_key
 from mlaprobe.resolve import plan
 from mlaprobe.rulebook import load_rules
-from mlaprobe.shape import Decision, DecodeShape, Verdict
+from mlaprobe.shape import Decision, DecodeShape, PlannerCall, Verdict
 from tests.resolve.fake import Fake, later
 from tests.trees import today
 from tests.trees.common import write
@@ -113,7 +113,8 @@ def test_the_settings_of_one_launch_are_plain() -> None:
         assert found.settings_for(qlen) == {
             **{"num_heads_per_head_k": 64, "num_heads_k": 1, "is_causal": True, "page_size": 1},
             **{"kv_granularity": 32, "max_seqlen_qo": qlen, "uni_seqlen_qo": qlen},
-            **{"fast_mode": True, "intra_batch_mode": False, "is_cp_round_robin": False},
+            **{"fast_mode": True, "intra_batch_mode": False, "max_split_per_batch": -1},
+            **{"is_cp_round_robin": False},
             **{"dtype_q": "fp8", "dtype_kv": "fp8"},
         }
         assert {type(value) for value in found.settings_for(qlen).values()} == {int, bool, str}
@@ -145,10 +146,22 @@ def test_dtypes_can_be_the_callers_own() -> None:
 def test_without_metadata_there_is_none_to_build() -> None:
     found = made(later(), persistent=False)
     assert found.settings_for(1) == found.settings_for(1, SIZING) == {}
-    assert "intra_batch_mode" not in found.settings_for(1, DECODE)
+    assert found.settings_for(1, DECODE)["intra_batch_mode"] is False
     assert found.settings_for(1, DECODE)["max_seqlen_q"] == 1
     gluon = made(later(), 8, q_dtype="bf16", kv_dtype="bf16")
     assert gluon.settings_for(1) == gluon.settings_for(1, DECODE) == {}
+
+
+def test_the_planner_is_told_what_the_caller_says() -> None:
+    """And no rule tells people to build metadata of another mode."""
+    told = {"fast_mode": False, "intra_batch_mode": True, "max_split_per_batch": 32}
+    found = made(later(), planner=told)
+    assert found.decisions[0].shape.planner == PlannerCall(**told)
+    for function in (METADATA, SIZING):
+        assert told.items() <= found.settings_for(1, function).items()
+    assert found.settings_for(1, DECODE)["intra_batch_mode"] is True
+    assert "fast_mode" not in found.settings
+    assert made(later()).settings["fast_mode"] is True
 
 
 def test_what_a_plan_has_no_settings_for() -> None:
@@ -166,7 +179,8 @@ def test_only_what_the_release_takes() -> None:
     old, older = made(later(release="v0.1.10")), made(later(release="v0.1.6.post2"))
     assert {*old.settings_for(1)} == {
         *("num_heads_per_head_k", "num_heads_k", "is_causal", "kv_granularity", "max_seqlen_qo"),
-        *("uni_seqlen_qo", "fast_mode", "intra_batch_mode", "dtype_q", "dtype_kv"),
+        *("uni_seqlen_qo", "fast_mode", "intra_batch_mode", "max_split_per_batch"),
+        *("dtype_q", "dtype_kv"),
     }
     assert "dtype_q" not in older.settings_for(1)
     assert "return_lse" not in older.settings_for(1, DECODE)
