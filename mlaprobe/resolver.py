@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mlaprobe import reasons
 from mlaprobe.cost import CostModel, Profile
 from mlaprobe.padplan import Mode, Rejected
 from mlaprobe.policy import Policy
@@ -125,7 +126,7 @@ def why_not(decision: Decision) -> str:
     text = f"{verdict} {at}"
     if decision.stage is not None:
         text += f" ({decision.stage})"
-    message = (decision.message or "").lstrip(": ")
+    message = (reasons.reason(decision, place=True) or "").lstrip(": ")
     return f"{text}: {message}" if message else text
 
 

@@ -12,6 +12,7 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import what_happens
+from mlaprobe.reasons import reason, said
 from mlaprobe.shape import Decision, Kernel, StageOutcome, Verdict
 
 _EMPTY: Line = ()
@@ -72,8 +73,9 @@ def _stage(
     style = "unknown" if outcome.status == "unknown" else style
     title = Span(f"{number:>2} {printable(outcome.stage)}: ", "title")
     lines = broken(line(title, Span(printable(_status(outcome)), style)), width, rest="     ")
-    if outcome.message:
-        lines += paragraph(printable(outcome.message), width, first="     ")
+    told = said(outcome)
+    if told:
+        lines += paragraph(printable(told), width, first="     ")
     for excerpt in excerpts[:_MOST_EXCERPTS]:
         lines += excerpt_lines(excerpt, width)
     for excerpt in excerpts[_MOST_EXCERPTS:]:
@@ -195,8 +197,9 @@ def _verdict(decision: Decision, width: int) -> list[Line]:
         said += (Span(f", decided by {printable(decision.stage)}"),)
     lines = broken(said, width, rest="  ")
     lines += paragraph(_meaning(decision), width, first="  ")
-    if decision.message:
-        lines += paragraph(printable(decision.message), width, first="  ")
+    told = reason(decision, place=True)
+    if told:
+        lines += paragraph(printable(told), width, first="  ")
     how = what_happens(decision)
     if how:
         lines += paragraph(f"At run time it {how}.", width, first="  ")

@@ -12,6 +12,7 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import notes, troubles
+from mlaprobe.reasons import reason
 from mlaprobe.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.survey import Block, Others, Setting, Survey, deciding_clause
 
@@ -195,8 +196,9 @@ def _reasons(block: Block) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
         text = WORDS[decision.verdict].long
         if decision.stage:
             text += f" ({decision.stage})"
-        if decision.message:
-            text += f": {decision.message}"
+        said = reason(decision)
+        if said:
+            text += f": {said}"
         found.setdefault((printable(text), place), []).append(heads)
     return tuple((text, place, tuple(heads)) for (text, place), heads in found.items())
 
