@@ -8,7 +8,7 @@ from mlaprobe import probe
 from mlaprobe.explanation import explain
 from mlaprobe.output.explain import explain as lines_of
 from mlaprobe.output.style import plain
-from mlaprobe.shape import DecodeShape, Route, Verdict
+from mlaprobe.shape import DecodeShape, Dtype, Route, Verdict
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,8 @@ def test_the_other_route(
     route: str, arch: str, dtype: str, heads: int, shown: tuple[str, ...]
 ) -> None:
     answers = probe("release:v0.1.20")
-    shape = DecodeShape(arch=arch, q_dtype=dtype, kv_dtype=dtype, num_heads=heads, route=route)
+    kind = Dtype(dtype)
+    shape = DecodeShape(arch=arch, q_dtype=kind, kv_dtype=kind, num_heads=heads, route=Route(route))
     found = explain(answers, shape)
     assert found.decision.verdict is not Verdict.NATIVE
     others = [each for each in found.alternatives if each.what == "route"]

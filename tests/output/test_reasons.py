@@ -9,7 +9,7 @@ import pytest
 
 from mlaprobe import plan, probe
 from mlaprobe.reasons import reason, said
-from mlaprobe.shape import DecodeShape, Evidence, Route, StageOutcome, Verdict
+from mlaprobe.shape import DecodeShape, Dtype, Evidence, Route, StageOutcome, Verdict
 from tests.cli.conftest import Run, run
 
 __all__ = ["run"]
@@ -50,8 +50,8 @@ def test_what_a_release_refuses_has_a_reason(release: str) -> None:
     ):
         shape = DecodeShape(
             arch="gfx942",
-            q_dtype=dtype,
-            kv_dtype=dtype,
+            q_dtype=Dtype(dtype),
+            kv_dtype=Dtype(dtype),
             num_heads=heads,
             qlen=qlen,
             persistent=persistent,
