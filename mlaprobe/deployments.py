@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from mlaprobe.lanes import Evaluation
 from mlaprobe.models import Deployment
 from mlaprobe.padplan import Mode, PadPlan
 from mlaprobe.resolve import bare_plan
 from mlaprobe.resolver import Decider
-from mlaprobe.shape import Dtype, Verdict
+from mlaprobe.shape import DecodeShape, Dtype, Route, Verdict
 
 DtypePair = tuple[Dtype, Dtype]
 
@@ -19,6 +20,8 @@ class Assessment:
     """One deployment on one arch with one pair of dtypes."""
 
     deployment: Deployment
+    own: Evaluation
+    """What happens to the head count itself, launched as the model has it, on the asm route."""
     as_is: PadPlan
     """The launch without padding to a native count (mode ``off``)."""
     padded: PadPlan
@@ -82,11 +85,12 @@ def assess(
         plans = known.get(key)
         if plans is None:
             plans = known[key] = _plans(launch, arch, q_dtype, kv_dtype)
-        return Assessment(deployment=deployment, as_is=plans[0], padded=plans[1])
+        own, as_is, padded = plans
+        return Assessment(deployment=deployment, own=own, as_is=as_is, padded=padded)
 
     def _plans(
         launch: tuple[int, tuple[int, ...], bool], arch: str, q_dtype: Dtype, kv_dtype: Dtype
-    ) -> tuple[PadPlan, PadPlan]:
+    ) -> tuple[Evaluation, PadPlan, PadPlan]:
         as_is, padded = (
             bare_plan(
                 capability,
@@ -104,9 +108,32 @@ def assess(
             )
             for mode in (Mode.OFF, Mode.AUTO)
         )
-        return as_is, padded
+        return _own(launch, arch, q_dtype, kv_dtype), as_is, padded
+
+    def _own(
+        launch: tuple[int, tuple[int, ...], bool], arch: str, q_dtype: Dtype, kv_dtype: Dtype
+    ) -> Evaluation:
+        count, qlens, lse = launch
+        shapes = (
+            DecodeShape(
+                arch=arch,
+                q_dtype=q_dtype,
+                kv_dtype=kv_dtype,
+                num_heads=count,
+                qlen=qlen,
+                lse=lse,
+                batch=batch,
+                page_size=page_size,
+                env=env,
+            )
+            for qlen in qlens
+        )
+        decisions = tuple(map(capability.decide, shapes))
+        return Evaluation(
+            num_heads=count, route=Route.ASM, persistent=True, decisions=decisions, cost=None
+        )
 
     # Many deployments launch the same.
-    known: dict[tuple[object, ...], tuple[PadPlan, PadPlan]] = {}
+    known: dict[tuple[object, ...], tuple[Evaluation, PadPlan, PadPlan]] = {}
     kept, archs, dtypes = tuple(deployments), tuple(archs), tuple(dtypes)
     return tuple(sorted(each(), key=lambda found: found.trouble))

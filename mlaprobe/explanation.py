@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from mlaprobe.interface import LiveAnswers, NearestRow, SourceInfo
-from mlaprobe.shape import Decision, DecodeShape, Evidence, PlannerCall, Verdict
+from mlaprobe.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
 from mlaprobe.snapshot import OUTSIDE
 from mlaprobe.survey import DECODE_HEAD_DIM, MOST_HEADS, TRIED_PAGE_SIZE
 
@@ -184,3 +184,8 @@ def _neighbours(shape: DecodeShape) -> Iterator[tuple[str, Iterator[DecodeShape]
         yield "lse", iter([replace(shape, lse=False)])
     pages = {1, TRIED_PAGE_SIZE} - {shape.page_size}
     yield "page_size", (replace(shape, page_size=size) for size in sorted(pages))
+    # Gluon takes a count as it is or not at all; the asm route is padded to.
+    gluon = shape.route is Route.GLUON
+    counts = range(shape.num_heads, MOST_HEADS + 1) if gluon else (shape.num_heads,)
+    other = replace(shape, route=Route.ASM if gluon else Route.GLUON)
+    yield "route", (replace(other, num_heads=heads) for heads in counts)

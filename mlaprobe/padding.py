@@ -2,13 +2,13 @@
 
 Heads are the second to last dimension of q (``[tokens, heads, 576]``) and o
 (``[tokens, heads, 512]``) and the last of the log-sum-exp (``[tokens, heads]``). No function
-looks at values: shapes follow from shapes alone, so all of it can be captured in a graph.
+looks at values: shapes follow from shapes alone, so all of it can be captured in a graph, and be
+compiled into one with counts that are symbols (``torch.compile(fullgraph=True, dynamic=True)``).
 PyTorch is imported when the first tensor arrives.
 """
 
 from __future__ import annotations
 
-import importlib
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -56,7 +56,7 @@ def pad_heads(q: Tensor, target: int, strategy: Strategy = Strategy.TILE) -> Ten
         out.narrow(-2, 0, heads).copy_(source)
         out.narrow(-2, heads, target - heads).zero_()
     else:
-        whole, rest = divmod(target, heads)
+        whole, rest = target // heads, target % heads  # no divmod: heads may be symbolic
         full = out.narrow(-2, 0, whole * heads).unflatten(-2, (whole, heads))
         full.copy_(source.unsqueeze(-3))
         if rest:
@@ -166,13 +166,15 @@ def _as_bytes(x: Tensor) -> Tensor:
 
 
 def _torch() -> Any:
-    return importlib.import_module("torch")
+    import torch  # a statement: what a compiler of graphs follows
+
+    return torch
 
 
 def _requests(x: Tensor, qlen: int, kernel_qlen: int, rows: int) -> int:
     if not 0 < qlen <= kernel_qlen:
         raise UsageError(f"cannot pad {qlen} query rows to {kernel_qlen}")
-    requests, rest = divmod(int(x.shape[0]), rows)
-    if rest:
-        raise UsageError(f"{x.shape[0]} rows are no whole requests of {rows}")
-    return requests
+    found: int = x.shape[0]
+    if found % rows:
+        raise UsageError(f"{found} rows are no whole requests of {rows}")
+    return found // rows

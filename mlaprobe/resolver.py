@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+from mlaprobe import reasons
 from mlaprobe.shape import Decision, DecodeShape, Verdict
 
 
@@ -59,5 +60,5 @@ def why_not(decision: Decision) -> str:
     text = f"{verdict} {at}"
     if decision.stage is not None:
         text += f" ({decision.stage})"
-    message = (decision.message or "").lstrip(": ")
+    message = (reasons.reason(decision, place=True) or "").lstrip(": ")
     return f"{text}: {message}" if message else text

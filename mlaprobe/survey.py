@@ -112,6 +112,15 @@ class Block:
         """Whether anything here runs."""
         return any(answer.decision.verdict.runs for answer in self.answers)
 
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """The head counts that may run or not, at some query length."""
+        return tuple(
+            heads
+            for heads, row in self.rows
+            if any(answer.decision.verdict is Verdict.UNKNOWN for answer in row)
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:

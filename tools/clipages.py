@@ -28,8 +28,8 @@ def cli_page() -> str:
 
 def _shared() -> list[str]:
     return [
-        "Lists are comma lists of values and, for numbers, ranges: `--heads 1-64,128`. In `report` "
-        "and `table`, which take lists of flags, `--lse` alone means `--lse 1`, and "
+        "Lists are comma lists of values and, for numbers, ranges: `--heads 1-64,128`. Where "
+        "an option takes a list of flags (`0,1`), `--lse` alone means `--lse 1`, and "
         "`--no-persistent` means `--persistent 0`.",
         "",
         "`NO_COLOR` and `FORCE_COLOR` are honoured, and what does not go to a terminal is plain. "

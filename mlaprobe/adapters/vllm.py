@@ -1,7 +1,8 @@
 """The decisions of vLLM's ROCm AITER MLA back end, by its own names and arguments.
 
 Needs no vLLM, and no AITER where a snapshot is given (``configure``). PyTorch is imported by the
-functions that take tensors. Two environment variables are honoured, in any case:
+functions that take tensors, which can be compiled (``torch.compile(fullgraph=True)``). Two
+environment variables are honoured, in any case:
 
 ``VLLM_ROCM_AITER_MLA_PAD_TO_NATIVE_SHAPE``
     ``auto``, ``off`` (the default) or ``force``: how far heads are padded.
@@ -30,6 +31,7 @@ from mlaprobe.padding import Strategy, Tensor
 from mlaprobe.padplan import Mode
 from mlaprobe.planning import warn_once
 from mlaprobe.policy import policy
+from mlaprobe.question import positive
 from mlaprobe.resolver import Decider, native
 from mlaprobe.shape import DecodeShape, Dtype, Route
 
@@ -55,6 +57,8 @@ __all__ = [
     "use_gluon_verify",
 ]
 
+_RULES = policy()
+"""Read once and here: nothing that is given a tensor reads a file, and it can be compiled."""
 _PLAIN_CACHES = {
     "auto": Dtype.BF16,
     "bfloat16": Dtype.BF16,
@@ -66,13 +70,12 @@ _PLAIN_CACHES = {
 
 def get_actual_mla_num_heads(num_heads: int) -> int:
     """The head count launched without any padding to a native one: the next multiple of 16."""
-    return resolve.padded_num_heads(num_heads, arch="", q_dtype="", kv_dtype="", mode=Mode.OFF)
+    return _RULES.unpadded(positive(num_heads, "num_heads"))
 
 
 def is_valid_num_heads(num_heads: int) -> bool:
     """Whether the back end takes a head count: 1 to 128, and multiples of 16 above."""
-    rules = policy()
-    return num_heads > 0 and (num_heads <= rules.largest or num_heads % rules.multiple == 0)
+    return num_heads > 0 and (num_heads <= _RULES.largest or num_heads % _RULES.multiple == 0)
 
 
 def check_num_heads_validity(num_heads: int) -> None:
@@ -82,11 +85,10 @@ def check_num_heads_validity(num_heads: int) -> None:
         UsageError: it does not.
     """
     if not is_valid_num_heads(num_heads):
-        rules = policy()
         raise UsageError(
             f"AITER MLA does not take {num_heads} query heads per rank",
-            hint=f"change the tensor parallel size: 1 to {rules.largest} heads are padded, more "
-            f"must be a multiple of {rules.multiple}",
+            hint=f"change the tensor parallel size: 1 to {_RULES.largest} heads are padded, more "
+            f"must be a multiple of {_RULES.multiple}",
         )
 
 
@@ -217,7 +219,7 @@ def use_gluon_decode(
     if max_qo_len != 1 or not _small(num_heads, dcp_world_size):
         return False
     mode = small_head_mode()
-    if mode == "asm" or (mode == "auto" and policy().multiple % num_heads):
+    if mode == "asm" or (mode == "auto" and _RULES.multiple % num_heads):
         return False
     return _gluon(num_heads, 1, kv_cache_dtype, dcp_world_size > 1, mode, arch, capability)
 
@@ -252,7 +254,7 @@ def use_gluon_verify(
 
 
 def _small(num_heads: int, dcp_world_size: int) -> bool:
-    return num_heads > 0 and (dcp_world_size > 1 or num_heads < policy().multiple)
+    return num_heads > 0 and (dcp_world_size > 1 or num_heads < _RULES.multiple)
 
 
 def _gluon(
@@ -284,7 +286,7 @@ def _gluon(
                 route=Route.GLUON,
                 env=knobs(asked),
             )
-            for batch in (None, *policy().gluon_batches)
+            for batch in (None, *_RULES.gluon_batches)
         )
         if all(native(asked.decide(shape)) for shape in shapes):
             return True

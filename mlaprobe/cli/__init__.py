@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from mlaprobe.cli.arguments import flags_as_values, refuse_repeated
+from mlaprobe.cli.arguments import Command, Group, prepare
 from mlaprobe.cli.emit import warnings_said
 from mlaprobe.cli.streams import PipeClosedError, let_go_of_stdout, let_go_of_unwritable, settled
 from mlaprobe.collecting import seldom
@@ -39,20 +39,13 @@ Exit codes: 0 clean, 1 a source cannot be read, 2 wrong usage, 10 a check failed
 11 something that a check needs is not known.
 """
 
-_UsageError: type[Exception] = next(
-    each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"
-)
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     with settled(), seldom():
         try:
-            try:
-                return _run(args)
-            except _UsageError as error:
-                return _wrong_usage(error, args)
+            return _run(args)
         except KeyboardInterrupt:
             return INTERRUPTED
         except PipeClosedError:
@@ -61,16 +54,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         except MlaprobeError as error:
             return _fail(error, args)
         except Exception as error:
-            return _crash(error)
+            told = getattr(error, "format_message", None)  # what typer found wrong can say it
+            return _crash(error) if told is None else _wrong_usage(told(), args)
 
 
 def _run(args: list[str]) -> int:
     command = command_of(_wanted(args))
-    words = flags_as_values(args)
-    refuse_repeated(words, command)
+    words = args or ["--help"]
     with warnings_said(quiet=not {"-q", "--quiet"}.isdisjoint(words)):
         code = command.main(args=words, prog_name=PROGRAM, standalone_mode=False)
     sys.stdout.flush()
+    if not args:
+        return 2  # nothing was asked
     return code if isinstance(code, int) else 0
 
 
@@ -85,9 +80,9 @@ def _app(names: Sequence[str]) -> typer.Typer:
     # Plain help: it costs no start-up time, and pipes get no boxes.
     app = typer.Typer(
         name=PROGRAM,
+        cls=Group,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(epilog=EPILOG)(_top)
@@ -97,16 +92,14 @@ def _app(names: Sequence[str]) -> typer.Typer:
             loaded = importlib.import_module(module)
             loaded.register(app)
             app.registered_commands[-1].short_help = _in_short(loaded.__doc__)
+            app.registered_commands[-1].cls = Command
     return app
 
 
 def command_of(names: Sequence[str] = COMMANDS) -> Any:
     """What typer makes of the commands. Every option has a name for its value."""
     command: Any = typer.main.get_command(_app(names))
-    for each in command.commands.values():
-        for parameter in each.params:
-            if parameter.metavar is None and not getattr(parameter, "is_flag", True):
-                parameter.metavar = parameter.name.upper()
+    prepare(command.params)
     return command
 
 
@@ -163,15 +156,11 @@ def _called(args: Sequence[str]) -> str:
     return f"{PROGRAM} {args[0]}" if args and args[0] in COMMANDS else PROGRAM
 
 
-def _wrong_usage(error: Exception, args: Sequence[str]) -> int:
+def _wrong_usage(message: str, args: Sequence[str]) -> int:
     """What typer found wrong, in the form of every other error."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        print(error)
-        sys.stdout.flush()
-        return 2
     from mlaprobe.output.escape import printable
 
-    message = getattr(error, "format_message", error.__str__)().strip().rstrip(".")
+    message = message.strip().rstrip(".")
     _say(f"error: {printable(message[:1].lower() + message[1:])}")
     _say(f"help: {_called(args)} --help shows the options, with examples")
     return 2

@@ -18,6 +18,7 @@ from mlaprobe.compose import TAKEN
 from mlaprobe.facts import Fact
 from mlaprobe.grid import DEFAULT_DTYPES, DtypePair
 from mlaprobe.interface import LiveAnswers
+from mlaprobe.reasons import said
 from mlaprobe.shape import (
     Decision,
     DecodeShape,
@@ -97,15 +98,16 @@ class Chain:
         planner, dispatcher = self.outcomes["planner"], self.outcomes["dispatcher"]
         sizing = self.outcomes["sizing"]
         accepted = [stage.status in TAKEN for stage in (planner, dispatcher)]
+        disagrees = all(accepted) and sizing.status == "rejected"
+        why = (said(sizing) if disagrees else None) or "without a reason"
         kinds = {(True, True): "fold", (True, False): "accepts", (False, True): "refuses"}
         return {
             **shape_values(self.shape),
             **{stage: outcome.status for stage, outcome in self.outcomes.items()},
             "clash": self.clash,
             "clash_kind": kinds.get((accepted[0], accepted[1])) if self.clash else None,
-            "disagrees": all(accepted) and sizing.status == "rejected",
-            "words": "planner and dispatcher take it, and sizing refuses it: "
-            f"{sizing.message or 'without a reason'}",
+            "disagrees": disagrees,
+            "words": f"planner and dispatcher take it, and sizing refuses it: {why}",
             "example": "",
         }
 

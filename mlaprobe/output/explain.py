@@ -12,7 +12,8 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import what_happens
-from mlaprobe.shape import Decision, Kernel, StageOutcome, Verdict
+from mlaprobe.reasons import reason, said
+from mlaprobe.shape import Decision, DecodeShape, Kernel, StageOutcome, Verdict
 
 _EMPTY: Line = ()
 _MOST_EXCERPTS = 4
@@ -72,8 +73,9 @@ def _stage(
     style = "unknown" if outcome.status == "unknown" else style
     title = Span(f"{number:>2} {printable(outcome.stage)}: ", "title")
     lines = broken(line(title, Span(printable(_status(outcome)), style)), width, rest="     ")
-    if outcome.message:
-        lines += paragraph(printable(outcome.message), width, first="     ")
+    told = said(outcome)
+    if told:
+        lines += paragraph(printable(told), width, first="     ")
     for excerpt in excerpts[:_MOST_EXCERPTS]:
         lines += excerpt_lines(excerpt, width)
     for excerpt in excerpts[_MOST_EXCERPTS:]:
@@ -195,8 +197,9 @@ def _verdict(decision: Decision, width: int) -> list[Line]:
         said += (Span(f", decided by {printable(decision.stage)}"),)
     lines = broken(said, width, rest="  ")
     lines += paragraph(_meaning(decision), width, first="  ")
-    if decision.message:
-        lines += paragraph(printable(decision.message), width, first="  ")
+    told = reason(decision, place=True)
+    if told:
+        lines += paragraph(printable(told), width, first="  ")
     how = what_happens(decision)
     if how:
         lines += paragraph(f"At run time it {how}.", width, first="  ")
@@ -254,10 +257,12 @@ def _alternatives(found: Explanation, width: int, spec: str, can_resolve: bool) 
     lines = [_EMPTY, line(Span("Nearest that do better", "title"))]
     for each in found.alternatives:
         style = WORDS[each.decision.verdict].style
-        said = line(f"  {what_differs(each)}: ", Span(_change(each.decision), style))
+        said = line(
+            f"  {what_differs(each, decision.shape)}: ", Span(_change(each.decision), style)
+        )
         lines += broken(said, width, rest="    ")
     if not found.alternatives:
-        none = "none: no padding, query length, mode or page size that was tried"
+        none = "none: no padding, query length, mode, page size or route that was tried"
         lines += paragraph(none, width, first="  ")
     if can_resolve:
         command = commands.resolve(decision.shape, spec)
@@ -270,9 +275,10 @@ def _alternatives(found: Explanation, width: int, spec: str, can_resolve: bool) 
     return lines
 
 
-def what_differs(alternative: Alternative) -> str:
+def what_differs(alternative: Alternative, asked: DecodeShape) -> str:
     """What one would do differently."""
     shape = alternative.decision.shape
+    more = f", padded to {shape.num_heads} heads" * (shape.num_heads != asked.num_heads)
     words = {
         "heads": f"padded to {shape.num_heads} heads",
         "qlen": f"at qlen {shape.qlen}",
@@ -280,5 +286,6 @@ def what_differs(alternative: Alternative) -> str:
         "persistent": "persistent" if shape.persistent else "non-persistent",
         "lse": "with LSE" if shape.lse else "without LSE",
         "page_size": f"at page size {shape.page_size}",
+        "route": f"by the {shape.route} route{more}",
     }
     return words[alternative.what]

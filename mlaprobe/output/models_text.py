@@ -12,7 +12,7 @@ from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import markdown, printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
-from mlaprobe.shape import Route, Verdict
+from mlaprobe.shape import Decision, Route, Verdict
 
 _Key = TypeVar("_Key")
 _EMPTY: Line = ()
@@ -21,8 +21,8 @@ _LEAST_NAMES = 24
 
 
 def models(source: SourceInfo, found: Sequence[Assessment], *, width: int) -> list[Line]:
-    """All deployments, one line per shape: what happens as it is, the head count to launch, and
-    the expected gain."""
+    """All deployments, one line per shape: what happens to its head count itself, the one to
+    launch and what happens to that, and the expected gain."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     lines = paragraph(where_found(source), width, style="dim")
     for (arch, dtype), group in _by(found, _pair):
@@ -53,10 +53,20 @@ def _by(
 
 
 def words(each: Assessment) -> str:
-    """What happens as it is: ``FOLDED by 6``."""
-    if each.verdict is Verdict.FOLDED:
-        return f"FOLDED by {each.fold}"
-    return str(each.verdict)
+    """What happens without padding to a native count: ``FOLDED by 6``."""
+    return _outcome(each.verdict, each.as_is.decisions)
+
+
+def own_words(each: Assessment) -> str:
+    """What happens to the head count itself."""
+    return _outcome(each.own.verdict, each.own.decisions)
+
+
+def _outcome(verdict: Verdict, decisions: Sequence[Decision]) -> str:
+    """A verdict with how often the KV cache is read, at the worst of the query lengths."""
+    if verdict is Verdict.FOLDED:
+        return f"FOLDED by {max(d.fold * d.qlen_fold for d in decisions)}"
+    return str(verdict)
 
 
 def target(each: Assessment) -> str:
@@ -65,6 +75,14 @@ def target(each: Assessment) -> str:
     if not padded.verdict.runs:
         return "none works"
     return f"{padded.padded_num_heads}" + (" gluon" if padded.route is Route.GLUON else "")
+
+
+def launched(each: Assessment) -> str:
+    """What to launch and what happens to it: ``16: NATIVE``."""
+    text = target(each)
+    if not each.padded.verdict.runs:
+        return text
+    return f"{text}: {_outcome(each.padded.verdict, each.padded.decisions)}"
 
 
 def gain(each: Assessment) -> str:
@@ -91,7 +109,7 @@ def _table(rows: Sequence[list[Assessment]], width: int) -> list[Line]:
     if not rows:
         return []
     room = max(5, *(len(_heads(same)) for same in rows))
-    head = f"  {'heads':>{room}} {'qlen':<5} {'lse':<4}{'as it is':<14}{'launch':<11}{'gain':<8}"
+    head = f"  {'heads':>{room}} {'qlen':<5} {'lse':<4}{'itself':<14}{'launch':<17}{'gain':<8}"
     lines = broken(line(Span(head.rstrip(), "dim")), width, rest=_REST)
     for same in rows:
         lines += _row(same, room, width)
@@ -105,10 +123,10 @@ def _row(same: list[Assessment], heads: int, width: int) -> list[Line]:
     first = same[0]
     _, qlens, lse = _shape(first)
     head = f"  {_heads(same):>{heads}} {ranges(qlens):<5} {'yes' if lse else 'no':<4}"
-    verdict, rest = f"{words(first):<14}", f"{target(first):<11}{gain(first):<8}"
+    verdict, rest = f"{own_words(first):<14}", f"{launched(first):<17}{gain(first):<8}"
     names = [where(each) for each in same]
     room = width - len(head + verdict + rest)
-    numbers = (Span(head), Span(verdict, WORDS[first.verdict].style), Span(rest))
+    numbers = (Span(head), Span(verdict, WORDS[first.own.verdict].style), Span(rest))
     if room >= _LEAST_NAMES:
         return [line(*numbers, Span(printable(fitting(names, room)), "dim"))]
     shown = printable(fitting(names, width - len(_REST)))
@@ -129,7 +147,7 @@ def _launch(each: Assessment) -> tuple[object, ...]:
     """What rows are one row by: troubled shapes are shown apart, healthy ones by their target."""
     _, qlens, lse = _shape(each)
     apart = None if each.verdict is Verdict.NATIVE else each.padded.num_heads
-    return each.trouble, qlens, lse, target(each), each.verdict, apart
+    return each.trouble, qlens, lse, launched(each), each.verdict, own_words(each), apart
 
 
 def _outside(found: list[Assessment], width: int) -> list[Line]:
@@ -142,8 +160,9 @@ def _outside(found: list[Assessment], width: int) -> list[Line]:
 
 def _legend(width: int) -> list[Line]:
     return paragraph(
-        "as it is: heads rounded up to a multiple of 16; launch: what mode auto takes; gain: the "
-        "estimated change of the kernel's time; DCP gathers heads and needs the log-sum-exp.",
+        "itself: what happens to these heads without any padding; launch: what mode auto takes; "
+        "gain: the estimated change of the kernel's time against heads rounded up to a multiple of "
+        "16; DCP gathers heads and needs the log-sum-exp.",
         width,
         style="dim",
     )
@@ -152,7 +171,7 @@ def _legend(width: int) -> list[Line]:
 def models_markdown(found: Sequence[Assessment]) -> str:
     """All deployments as a Markdown table, a row each."""
     lines = [
-        "| model | tp | dcp | draft | arch | dtype | heads | as it is | launch | gain |",
+        "| model | tp | dcp | draft | arch | dtype | heads | itself | launch | gain |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for each in found:
@@ -161,7 +180,7 @@ def models_markdown(found: Sequence[Assessment]) -> str:
         cells = (
             *(each.deployment.model.name, each.deployment.tp, each.deployment.dcp),
             *(each.deployment.draft, arch, dtype, each.padded.num_heads),
-            *(("outside", "", "") if outside else (words(each), target(each), gain(each))),
+            *(("outside", "", "") if outside else (own_words(each), launched(each), gain(each))),
         )
         lines.append("| " + " | ".join(markdown(str(cell)) for cell in cells) + " |")
     return "\n".join(lines) + "\n"

@@ -12,6 +12,7 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import notes, troubles
+from mlaprobe.reasons import reason
 from mlaprobe.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.survey import Block, Others, Setting, Survey, deciding_clause
 
@@ -186,17 +187,21 @@ def _draw(block: Block) -> _Drawn:
 
 
 def _reasons(block: Block) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
-    """Why a block fails, by its first query length, each reason once."""
+    """Why nothing in a block is known to run, each reason once, what is not known first: by the
+    first query length that is not known, or else by the first."""
     found: dict[tuple[str, str], list[int]] = {}
-    for heads, answers in block.rows:
-        decision = answers[0].decision
+    for heads, answers in sorted(block.rows, key=lambda row: row[0] not in block.unknown):
+        decisions = [answer.decision for answer in answers]
+        unknown = (each for each in decisions if each.verdict is Verdict.UNKNOWN)
+        decision = next(unknown, decisions[0])
         clause = deciding_clause(decision)
         place = printable(f"{clause.file}:{clause.line}") if clause else ""
         text = WORDS[decision.verdict].long
         if decision.stage:
             text += f" ({decision.stage})"
-        if decision.message:
-            text += f": {decision.message}"
+        said = reason(decision)
+        if said:
+            text += f": {said}"
         found.setdefault((printable(text), place), []).append(heads)
     return tuple((text, place, tuple(heads)) for (text, place), heads in found.items())
 
@@ -241,12 +246,18 @@ def native_summary(block: Block) -> str:
         parts.append(f"native at {_every(block.qlens)}: {', '.join(always)}")
     if sometimes:
         parts.append(f"native at some: {', '.join(sometimes)}")
-    return "; ".join(parts) or "no head count is native"
+    none = "no head count is known to be native" if block.unknown else "no head count is native"
+    return "; ".join(parts) or none
 
 
 def _nothing_runs(drawn: _Drawn, width: int) -> list[Line]:
-    """Why a whole block fails, each reason once."""
-    lines = [line(Span(f"{INDENT}nothing runs", "fail"))]
+    """Why a whole block fails, or is not known to run, each reason once."""
+    unknown, rows = len(drawn.block.unknown), len(drawn.block.rows)
+    said = "nothing runs"
+    if unknown:
+        said = f"nothing is known to run: not known for {unknown} of {rows} head counts"
+    style = "unknown" if unknown else "fail"
+    lines = paragraph(said, width, first=INDENT, style=style)
     for text, place, heads in drawn.reasons[:_MOST_REASONS]:
         whose = f"{_listed(heads)} heads" if len(drawn.reasons) > 1 else "every head count"
         lines += paragraph(f"{whose}: {text}", width, first=INDENT * 2)

@@ -12,6 +12,7 @@ from mlaprobe.output.report import block_title, native_summary, where_found
 from mlaprobe.output.rows import Row, decision_row
 from mlaprobe.output.tabular import table_text
 from mlaprobe.output.troubles import cells_in_words, what_happens
+from mlaprobe.reasons import reason
 from mlaprobe.shape import Verdict
 from mlaprobe.survey import Block, Survey, Trouble
 
@@ -115,6 +116,6 @@ def _markdown_troubles(found: tuple[Trouble, ...]) -> Iterator[str]:
             word += f" {decision.fold}"
         where = f"{setting.arch} {setting.dtype}, {cells_in_words(trouble.cells)}"
         lse = " with LSE only" if trouble.lse_only else ""
-        said = "; ".join(filter(None, (decision.message, what_happens(decision))))
+        said = "; ".join(filter(None, (reason(decision), what_happens(decision))))
         place = f" ({markdown_code(f'{clause.file}:{clause.line}')})" if clause else ""
         yield f"- **{word}**{lse}: {markdown(where)}. {markdown(said)}{place}\n"

@@ -97,6 +97,7 @@ def assessment_rows(assessments: Iterable[Assessment]) -> Iterator[Row]:
             "lse": padded.lse,
             "qlens": list(padded.qlens),
             "outside": deployment.model.outside,
+            "own_verdict": each.own.verdict.value,
             "verdict": each.verdict.value,
             "fold": each.fold,
             "failure": each.failure,

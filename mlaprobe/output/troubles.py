@@ -8,6 +8,7 @@ from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
 from mlaprobe.output.style import Line, Span, line, paragraph, ranges
+from mlaprobe.reasons import reason
 from mlaprobe.shape import Decision, Failure, Verdict
 from mlaprobe.survey import Trouble
 
@@ -120,7 +121,7 @@ def places_of(found: Iterable[Trouble]) -> list[str]:
 
 def said_of(group: Sequence[Trouble]) -> str:
     """What AITER says, where it says the same of all, and what the call does."""
-    messages = {trouble.example.message for trouble in group}
+    messages = {reason(trouble.example) for trouble in group}
     message = messages.pop() if len(messages) == 1 else None
     return "; ".join(filter(None, (message, what_happens(group[0].example))))
 

@@ -32,7 +32,7 @@ FAKE_MAIN = (
     ("words", "says"),
     [
         (["reprt"], "no such command 'reprt'"),
-        (["report", "--nope"], "no such option: --nope"),
+        (["report", "--nope"], "no such option"),
         (["explain", "--arch", "gfx950"], "missing option '--dtype'"),
         (["report", "--aiter"], "option '--aiter' requires an argument"),
         (["report", "extra"], "got unexpected extra argument"),

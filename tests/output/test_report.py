@@ -11,7 +11,7 @@ from mlaprobe.grid import Grid
 from mlaprobe.output.report import report
 from mlaprobe.output.report_data import report_text
 from mlaprobe.output.style import plain
-from mlaprobe.shape import Dtype
+from mlaprobe.shape import Decision, DecodeShape, Dtype, Evidence, StageOutcome, Verdict
 from mlaprobe.survey import Others, Survey, head_counts, survey
 from tests.output.fake import Fake, FakeSource
 from tests.output.goldens import check
@@ -124,3 +124,47 @@ def test_what_runs_otherwise() -> None:
     never = asked(fake, archs=("gfx1250",), dtypes=(FP8,), heads=(12,), qlens=(1,))
     assert never.blocks[0].runs_with is None
     assert "some of it runs" not in text(never)
+
+
+class Obscure(Fake):
+    """A source of which some head counts cannot be known, and the rest is refused."""
+
+    def __init__(self, unknown: tuple[tuple[int, int], ...]) -> None:
+        super().__init__()
+        self.unknown = unknown
+
+    def decide(self, shape: DecodeShape) -> Decision:
+        known = (shape.num_heads, shape.qlen) not in self.unknown
+        clause = Evidence(stage="planner", file="p.cuh", line=3 if known else 77, text="x")
+        outcome = StageOutcome(
+            stage="planner",
+            status="rejected" if known else "unknown",
+            message="no such count" if known else "a loop without an end",
+            evidence=(clause,),
+        )
+        return Decision(
+            shape=shape,
+            verdict=Verdict.REJECTED if known else Verdict.UNKNOWN,
+            stage="planner",
+            message=outcome.message,
+            stages=(("planner", outcome),),
+        )
+
+
+@pytest.mark.parametrize("qlens", [(1,), (1, 2)])
+def test_nothing_runs_only_where_all_is_known(qlens: tuple[int, ...]) -> None:
+    heads = (16, 32, 48, 64)
+    for number in range(len(heads) + 1):
+        fake = Obscure(tuple((count, qlens[-1]) for count in heads[len(heads) - number :]))
+        found = asked(fake, archs=("gfx950",), dtypes=(FP8,), heads=heads, qlens=qlens)
+        shown = text(found)
+        assert ("  nothing runs\n" in shown) is (number == 0)
+        told = f"nothing is known to run: not known for {number} of 4 head counts"
+        assert (told in shown) is (number > 0)
+        assert ("p.cuh:77" in shown.partition("Not known")[0]) is (number > 0), "the obstacle"
+        assert ("no such count" in shown) is (number < 4)
+        (block,) = found.blocks
+        assert len(block.unknown) == number
+        page = "".join(report_text("markdown", found))
+        assert ("No head count is native." in page) is (number == 0)
+        assert ("No head count is known to be native." in page) is (number > 0)

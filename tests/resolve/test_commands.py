@@ -303,11 +303,11 @@ def test_models_shows_what_breaks_or_folds_first(run: Run) -> None:
     order = [" ".join(words) for words in verdicts]
     assert "ERRATUM" in order[0]
     assert "NO_KERNEL" in order[1]
-    folds = [line for line in order if "FOLDED" in line]
-    assert order.index(folds[0]) < order.index(next(o for o in order if "NATIVE" in o))
+    folds = [line for line in order if line.split()[3] == "FOLDED"]
+    assert order.index(folds[0]) < order.index(next(o for o in order if o.split()[3] == "NATIVE"))
     assert "FOLDED by 6" in folds[0]
     assert "MiniCPM3-4B: a KV row of 256 latent and 32 rope values is outside" in second
-    assert "FOLDED by 3   64         -50.9%" in second
+    assert "FOLDED by 3   64: NATIVE       -50.9%" in second
 
 
 def test_models_for_programs(run: Run) -> None:
@@ -329,7 +329,7 @@ def test_models_as_markdown(run: Run) -> None:
     assert lines[0].startswith("| model | tp |")
     assert lines[2] == "| MiniCPM3-4B | 2 | 1 | 0 | gfx950 | fp8/fp8 | 20 | outside |  |  |"
     assert lines[3] == (
-        "| Kimi-K3 | 2 | 1 | 0 | gfx950 | fp8/fp8 | 48 | FOLDED by 3 | 64 | -50.9% |"
+        "| Kimi-K3 | 2 | 1 | 0 | gfx950 | fp8/fp8 | 48 | FOLDED by 3 | 64: NATIVE | -50.9% |"
     )
 
 

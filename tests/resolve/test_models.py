@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from mlaprobe import probe
 from mlaprobe.deployments import assess
 from mlaprobe.errors import UsageError
 from mlaprobe.models import Deployment, deployments, find, models
-from mlaprobe.shape import Dtype, Route, Verdict
+from mlaprobe.output import models_text, resolve_data
+from mlaprobe.output.style import plain
+from mlaprobe.shape import DecodeShape, Dtype, Route, Verdict
 from tests.resolve.fake import later
 
 # Read once more from the models' own configurations: query heads, latent, rope.
@@ -116,6 +121,31 @@ def test_an_assessment_tells_both_launches() -> None:
     assert found.as_is.padded_num_heads == 48
     assert found.padded.padded_num_heads == 64
     assert found.padded.expected_gain == pytest.approx(0.509, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("heads", "own", "shown"),
+    [
+        (12, "REJECTED", "16: NATIVE"),
+        (48, "FOLDED by 3", "64: NATIVE"),
+        (64, "NATIVE", "64: NATIVE"),
+    ],
+)
+def test_what_happens_to_the_count_itself(heads: int, own: str, shown: str) -> None:
+    model = replace(find("kimi-k3")[0], heads=heads)
+    wanted = [Deployment(model=model, tp=1, dcp=1, draft=0)]
+    answers = probe("release:v0.1.19.post2")
+    (found,) = assess(answers, wanted, archs=("gfx950",), dtypes=FP8)
+    direct = answers.decide(
+        DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=heads)
+    )
+    assert found.own.decisions == (direct,)
+    lines = plain(models_text.models(answers.source, [found], width=100)).splitlines()
+    row = next(text for text in lines if text.startswith(f"{heads:>7} "))
+    assert row.split("no ", 1)[1].strip().startswith(f"{own:<14}{shown} ")
+    assert f"| {own} | {shown} |" in models_text.models_markdown([found])
+    (data,) = resolve_data.assessment_rows([found])
+    assert data["own_verdict"] == direct.verdict.value
 
 
 def test_small_counts_may_take_gluon() -> None:

@@ -120,7 +120,7 @@ def test_the_settings_of_one_launch_are_plain() -> None:
         assert {type(value) for value in found.settings_for(qlen).values()} == {int, bool, str}
     assert found.settings_for(4, SIZING) == {
         **{"max_seqlen_qo": 4, "num_head_qo": 64, "q_dtype": "fp8", "kv_dtype": "fp8"},
-        **{"fast_mode": True, "intra_batch_mode": False},
+        **{"fast_mode": True, "intra_batch_mode": False, "max_split_per_batch": -1},
     }
     assert found.settings_for(1, DECODE) == {
         **{"max_seqlen_q": 1, "page_size": 1, "nhead_kv": 1, "intra_batch_mode": False},
@@ -154,7 +154,9 @@ def test_without_metadata_there_is_none_to_build() -> None:
 
 def test_the_planner_is_told_what_the_caller_says() -> None:
     """And no rule tells people to build metadata of another mode."""
-    told = {"fast_mode": False, "intra_batch_mode": True, "max_split_per_batch": 32}
+    told: dict[str, Any] = {
+        **{"fast_mode": False, "intra_batch_mode": True, "max_split_per_batch": 32}
+    }
     found = made(later(), planner=told)
     assert found.decisions[0].shape.planner == PlannerCall(**told)
     for function in (METADATA, SIZING):

@@ -11,7 +11,7 @@ from mlaprobe import errata, launch, models, nearest, policy, rulebook
 from mlaprobe.errors import RuleError
 from mlaprobe.pattern import PATTERN, Numbers, Pattern
 from mlaprobe.schema import Schema
-from mlaprobe.shape import DecodeShape, Dtype
+from mlaprobe.shape import DecodeShape, Dtype, PlannerCall
 
 FILES: dict[str, Schema] = {
     "errata": errata.SCHEMA,
@@ -108,11 +108,13 @@ def test_each_field_of_a_pattern_counts() -> None:
         lse=True,
         page_size=16,
         env=(("A", "1"), ("B", "2")),
+        planner=PlannerCall(max_split_per_batch=32),
     )
     fits = {
         **{"arch": ["gfx950"], "dtype": ["fp8/bf16"], "heads": ["40-50"], "qlen": [2]},
         **{"page_size": ["2+"], "lse": True, "persistent": True, "causal": True},
         **{"cp_round_robin": False, "route": "asm", "env": {"A": 1}},
+        "planner": {"fast_mode": True, "max_split_per_batch": 32},
     }
     assert set(fits) == set(PATTERN.optional)
     assert Pattern(fits).matches(shape)
@@ -120,6 +122,7 @@ def test_each_field_of_a_pattern_counts() -> None:
         **{"arch": ["gfx942"], "dtype": ["bf16/fp8"], "heads": [47], "qlen": ["3+"]},
         **{"page_size": [1], "lse": False, "persistent": False, "causal": False},
         **{"cp_round_robin": True, "route": "gluon", "env": {"A": 2}},
+        "planner": {"fast_mode": True, "max_split_per_batch": -1},
     }
     for name, value in other.items():
         assert not Pattern({**fits, name: value}).matches(shape)

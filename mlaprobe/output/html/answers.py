@@ -14,6 +14,7 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.html.intern import Interner, runs
 from mlaprobe.output.report import varying
 from mlaprobe.output.rows import key_row
+from mlaprobe.reasons import reason, said
 from mlaprobe.shape import Decision, DecodeShape, Evidence, Kernel, StageOutcome
 from mlaprobe.survey import Answer, Block, Setting, Survey
 
@@ -71,7 +72,7 @@ class Book:
                 NONE if same else outcome.final_heads or 0,
                 self.text(outcome.entry),
                 tuple(map(self.clause, outcome.evidence)) if proven else (),
-                self.said(outcome.message, shape),
+                self.said(said(outcome) if proven else outcome.message, shape),
             )
         )
 
@@ -94,7 +95,7 @@ class Book:
                 max(decision.fold, 1) * max(decision.qlen_fold, 1),
                 self.text(decision.failure),
                 self.text(decision.stage),
-                self.said(decision.message, shape),
+                self.said(reason(decision), shape),
                 tuple(map(self._kernel, decision.kernels)),
                 self.said(pairs, shape),
                 tuple(self._outcomes(decision)),

@@ -111,7 +111,7 @@ function deploymentSection() {
     { id: "deployments" },
     el("h2", {}, "Deployments"),
     el("p", {}, el("label", { for: "pair" }, "Arch and dtypes "), select, name),
-    el("p", { class: "dim" }, "Heads per rank, what happens as it is (rounded up to a multiple of 16, at the worst of its query lengths), and the head count to launch instead. DCP gathers heads and needs the log-sum-exp."),
+    el("p", { class: "dim" }, "Heads per rank, what happens when they are rounded up to a multiple of 16 (at the worst of the query lengths), and the head count to launch instead. DCP gathers heads and needs the log-sum-exp."),
     shown,
   );
 }

@@ -127,15 +127,18 @@ function drawCell(block, row, at, record, column) {
 function summaryOf(block) {
   const always = [];
   const some = [];
+  let unknown = false;
   block.heads.forEach((heads, at) => {
-    const native = DATA.map.qlens.filter((_, column) => text(recordAt(block, at, column, state)[0]) === "NATIVE").length;
+    const verdicts = DATA.map.qlens.map((_, column) => text(recordAt(block, at, column, state)[0]));
+    const native = verdicts.filter((verdict) => verdict === "NATIVE").length;
+    unknown ||= verdicts.includes("UNKNOWN");
     if (native === DATA.map.qlens.length) always.push(heads);
     else if (native > 0) some.push(heads);
   });
   const parts = [];
   if (always.length) parts.push(`native at every qlen: ${rangeOf(always)}`);
   if (some.length) parts.push(`at some: ${rangeOf(some)}`);
-  return parts.join("; ") || "no head count is native";
+  return parts.join("; ") || `no head count is ${unknown ? "known to be " : ""}native`;
 }
 
 // --- detail --------------------------------------------------------------------------------------
