@@ -13,6 +13,7 @@ from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.chunks import Chunk, index_of
+from mlaprobe.reading.containers import CONTAINERS, Container
 from mlaprobe.reading.cppdefinitions import Definition, DefinitionReader
 from mlaprobe.reading.cpptranslate import Translator
 from mlaprobe.reading.cpptree import Tree, without_idle_parentheses
@@ -125,6 +126,8 @@ class CppModule:
         if last.kind == "alias":
             return self.lookup(run, last.value.split("<", 1)[0], span)
         ctype, init = last.value
+        if init is None and ctype.name.split("<", 1)[0] in CONTAINERS and not ctype.pointer:
+            return Container(ctype)
         if init is None:
             return zero_of(ctype, span)  # what has static storage starts as zero
         value = run.machine.evaluate(run, init, self)

@@ -15,6 +15,7 @@ from mlaprobe.reading.formulas import ARITHMETIC, COMPARE
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import truth
 from mlaprobe.reading.operators import binary, unary
+from mlaprobe.reading.optionals import held
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Closure, EnumType, Model, Pointer, Record, Ref, Unknown
 
@@ -267,7 +268,7 @@ def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
             return v.load(Unknown("a pointer to nothing", span))
         if v is None:
             return Unknown("a null pointer is followed", span)
-        return v
+        return held(v)
 
     return run
 

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced, spoil
+from mlaprobe.reading.containers import not_followed
 from mlaprobe.reading.conversions import convert
+from mlaprobe.reading.cpptypes import SCALARS
 from mlaprobe.reading.ir import CType, Node
 from mlaprobe.reading.machine import Abandon, Failed
+from mlaprobe.reading.optionals import Engaged, engaged
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import Sym, plain
 from mlaprobe.reading.values import (
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
 
 Frame = dict[str, Any]
 Store = Callable[[Frame, Any], None]
-SCALARS = ("int", "unsigned", "bool", "float")
 
 
 def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
@@ -61,8 +63,12 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
     ctype = _type_of(target.value, scope)
     adapt = adapter(unit, None if ctype is None else replace(ctype, pointer=False), span)
 
+    whole = compile_store(unit, target.value, scope)
+
     def through(e: Frame, v: Any) -> None:
         pointer = value(e)
+        if type(pointer) is Engaged:
+            return whole(e, engaged(v))
         v = v if adapt is None else adapt(v)
         machine.run.effects += 1
         if isinstance(pointer, Pointer):
@@ -73,6 +79,7 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
             pointer[0] = v
         elif not (isinstance(pointer, Model) or getattr(pointer, "foreign", False)):
             raise Abandon("a pointer that is written through is not known", span)
+        return None
 
     return through
 
@@ -218,6 +225,8 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
             put = getattr(owner, "put", None)
             if put is not None:
                 put(name, v)
+        elif unit.lang == "cpp" and not_followed(owner):
+            raise Abandon(f"what is written is not known: {owner.reason}", span)
 
     return store
 
@@ -268,6 +277,8 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
                     v if known and i == at else o if known else lost for i, o in enumerate(owner)
                 ),
             )
+        elif isinstance(owner, Unknown) and whole is not None:
+            whole(e, owner.another())
         elif isinstance(owner, str) and whole is not None:
             whole(e, Unknown("a character was written", span))
         elif isinstance(owner, list):

@@ -284,6 +284,9 @@ class Model:
     by_reference = False
     """Whether a call of it may write the variables that are its arguments."""
 
+    steady = True
+    """Whether it is always equal to itself: it, or a copy of it, does not change."""
+
     def get(self, name: str, span: Span) -> Any:
         """The value of an attribute."""
         return Unknown(f"attribute {name} is not modelled", span)
