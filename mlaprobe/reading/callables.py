@@ -9,7 +9,7 @@ from mlaprobe.reading import ir
 from mlaprobe.reading.attributes import attribute
 from mlaprobe.reading.calls import Braced, result_of_unknown
 from mlaprobe.reading.displays import compile_items
-from mlaprobe.reading.machine import Failed, Halted
+from mlaprobe.reading.machine import Failed
 from mlaprobe.reading.references import compile_place
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import plain
@@ -136,8 +136,8 @@ def _caller(
                 return compiler.call_closure(function, tuple(values), named, span)
             types = tuple(t(e) for t in template)
             machine.run.emit("template", name, values, {"<>": types}, span)
-            if machine.run.facts.get("stop_at_template"):
-                raise Halted
+            if machine.run.facts.get("templates_return"):
+                return Unknown(f"the result of {name}", span, foreign=True)
             return compiler.call_closure(function, tuple(values), named, span, types)
         if isinstance(function, Builtin):
             if function.takes_template:

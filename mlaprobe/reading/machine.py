@@ -61,10 +61,6 @@ class Again(Exception):
     """The path is to be run once more: what was assumed of a piece of code was seen not to hold."""
 
 
-class Halted(Exception):
-    """The path has shown what the question is about; the rest of it does not matter."""
-
-
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something the program did to the outside world: a call, a launch."""
@@ -294,8 +290,6 @@ class Machine:
         self.run = run
         try:
             outcome = Outcome("returned", value=start(run))
-        except Halted:
-            outcome = Outcome("returned")
         except Failed as failure:
             failure.__traceback__ = None
             if failure.kind == "unknown":
