@@ -13,7 +13,7 @@ from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.cpptypes import SCALARS
 from mlaprobe.reading.ir import CType, Node
 from mlaprobe.reading.machine import Abandon, Failed
-from mlaprobe.reading.optionals import Engaged, engaged
+from mlaprobe.reading.optionals import Engaged, engaged, held
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import Sym, plain
 from mlaprobe.reading.values import (
@@ -154,6 +154,7 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
     """An assignment to a reference goes to what it is bound to."""
     depth, slot, ctype = found
     assert ctype is not None
+    inferred = ctype.kind == "auto" and unit.lang == "cpp"
     adapt = adapter(unit, replace(ctype, ref=False, const=False), span)
     machine = unit.machine
 
@@ -165,13 +166,22 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
         v = v if adapt is None else adapt(v)
         bound = frame.get(slot)
         if type(bound) is Ref:
-            bound.store(v)
+            bound.store(_of_kind(bound.load(), v) if inferred else v)
         elif isinstance(bound, Record) and isinstance(v, Record):
             bound.fields.update(v.copy().fields)
         else:
             frame[slot] = v
 
     return store
+
+
+def _of_kind(before: Any, value: Any) -> Any:
+    """A number or text as a variable takes it, of which only what it held before tells the type."""
+    number = isinstance(value, (int, float, Sym))
+    if type(before) is Engaged or (before is None and (number or isinstance(value, str))):
+        return engaged(held(value))
+    kind = {bool: "bool", float: "float", int: "int"}.get(type(before)) if number else None
+    return value if kind is None else convert(value, CType(kind, kind, 64), ir.NOWHERE)
 
 
 def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Any], Any] | None:

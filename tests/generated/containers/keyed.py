@@ -58,7 +58,7 @@ MAP_ASKS = (
     *SIZES,
     Part("c.at(a)", at_key),
     Part("try { c.at(a); return 1; } catch(const std::out_of_range&) { return 2; }", _caught),
-    Part("int x = 0; for(const auto& p : c) x += p.second; return x;",
+    Part("int sum = 0; for(const auto& p : c) sum += p.second; return sum;",
          lambda m, a, b: sum(m.values())),
     Part("for(auto& [k, v] : c) if(k == a) return v; return -1;", lambda m, a, b: m.get(a, -1)),
     Part("auto it = c.find(a); return it == c.end() ? -1 : it->second;",
@@ -138,7 +138,7 @@ def _drop(model: list[int], a: int, b: int) -> None:
 SET_ASKS = (
     *HAS,
     *SIZES,
-    Part("int x = 0; for(int v : c) x += v; return x;", lambda m, a, b: sum(m)),
+    Part("int sum = 0; for(int v : c) sum += v; return sum;", lambda m, a, b: sum(m)),
     Part("g_sum(c)", lambda m, a, b: sum(m)),
     Part("std::find(c.begin(), c.end(), a) != c.end()", lambda m, a, b: a in m),
     Part("for(int v : c) if(v == a) return 3; return 4;", lambda m, a, b: 3 if a in m else 4),

@@ -35,7 +35,7 @@ SEQUENCE_ASKS = (
     *SIZES,
     Part("g_size(c)", lambda m, a, b: len(m)),
     Part("g_sum(c)", lambda m, a, b: sum(m)),
-    Part("int x = 0; for(auto v : c) x += v; return x;", lambda m, a, b: sum(m)),
+    Part("int sum = 0; for(auto v : c) sum += v; return sum;", lambda m, a, b: sum(m)),
     Part("std::find(c.begin(), c.end(), a) != c.end()", lambda m, a, b: a in m),
     Part("std::count(c.begin(), c.end(), a) > 0", lambda m, a, b: a in m),
     Part("for(int v : c) if(v == a) return 3; return 4;", lambda m, a, b: 3 if a in m else 4),

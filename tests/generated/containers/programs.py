@@ -91,18 +91,18 @@ MAKING: tuple[tuple[str, str, str], ...] = (
     ("", "auto c = T{I};", "new"),
     ("", "using U = T; U c = {I};", "new"),
     ("using U_g_ = T;", "U_g_ c = {I};", "new"),
-    ("", "T d = {I}; T c = d;", "new"),
-    ("", "T d = {I}; auto c = d;", "new"),
-    ("", "T d = {I}; T c(d);", "new"),
-    ("", "T d = {I}; T c{}; c = d;", "new"),
-    ("", "T d = {I}; T c = std::move(d);", "new"),
-    ("", "T d = {I}; auto& c = d;", "new"),
-    ("", "T d = {I}; T* p = &d; T& c = *p;", "new"),
+    ("", "T o = {I}; T c = o;", "new"),
+    ("", "T o = {I}; auto c = o;", "new"),
+    ("", "T o = {I}; T c(o);", "new"),
+    ("", "T o = {I}; T c{}; c = o;", "new"),
+    ("", "T o = {I}; T c = std::move(o);", "new"),
+    ("", "T o = {I}; auto& c = o;", "new"),
+    ("", "T o = {I}; T* at = &o; T& c = *at;", "new"),
     ("", "auto c = [] { return T{I}; }();", "new"),
     ("", "static T c = {I};", "lasting"),
     ("", "static const T c = {I};", "const"),
     ("", "const T c{I};", "const"),
-    ("", "T d = {I}; const T& c = d;", "const"),
+    ("", "T o = {I}; const T& c = o;", "const"),
     ("static const T g_c = {I};", "const auto& c = g_c;", "const"),
     ("static const T g_c{I};", "T c = g_c;", "new"),
     ("static T g_c = {I};", "auto& c = g_c;", "lasting"),
@@ -117,7 +117,7 @@ MAKING: tuple[tuple[str, str, str], ...] = (
     ("static T g_same(T t) { return t; }", "T c = g_same(T{I});", "new"),
     ("static T g_same(T t) { return t; }", "T c = g_same({I});", "new"),
 )
-RANGE = ("", "T d = {I}; T c(d.begin(), d.end());", "new")
+RANGE = ("", "T o = {I}; T c(o.begin(), o.end());", "new")
 
 
 def programs(kind: Kind) -> Iterator[Program]:
@@ -200,8 +200,8 @@ SIZES = (
     Part("(int)c.size()", lambda m, a, b: len(m)),
     Part("c.size() > 2", lambda m, a, b: len(m) > 2),
     Part("c.begin() == c.end()", lambda m, a, b: not m),
-    Part("auto d = c; d.clear(); return c == d;", lambda m, a, b: not m),
-    Part("auto d = c; return c == d;", lambda m, a, b: True),
+    Part("auto e = c; e.clear(); return c == e;", lambda m, a, b: not m),
+    Part("auto e = c; return c == e;", lambda m, a, b: True),
     Part("auto n = c.size(); c = {}; return n == c.size();", lambda m, a, b: not m),
 )
 CHANGING = "c = {}"
