@@ -140,12 +140,39 @@ def _dict_method(obj: dict[Any, Any], name: str, span: Span) -> Any:
 
         return Builtin("get", get)
     rest = rest_of(obj)
+    if name in _STORES and rest is None:
+        return Builtin(name, lambda run, a, k, s: _stored(run, obj, name, a, k, s), symbolic=True)
     if name in ("keys", "values", "items") and rest is not None:
         return Builtin(name, lambda run, a, k, s: rest.another())
     if name in ("keys", "values", "items"):
         parts = {"keys": tuple(obj), "values": tuple(obj.values()), "items": tuple(obj.items())}
         return Builtin(name, lambda run, a, k, s: parts[name])
     return _mutation(obj, name, span)
+
+
+_STORES = frozenset(("pop", "setdefault", "update"))
+
+
+def _stored(
+    run: Any, obj: dict[Any, Any], name: str, args: tuple[Any, ...], kwargs: Any, span: Span
+) -> Any:
+    """A method that changes a dict in a way that is known, where its arguments are."""
+    if name == "update":
+        other = args[0] if len(args) == 1 else {}
+        if len(args) > 1 or not isinstance(other, dict) or rest_of(other) is not None:
+            return _mutation(obj, name, span).call(run, args, kwargs, span)
+        run.effects += 1
+        obj.update({**other, **kwargs})
+        return None
+    keys = (*obj, *args[:1])
+    if kwargs or not 1 <= len(args) <= 2 or not all(isinstance(k, str) for k in keys):
+        return _mutation(obj, name, span).call(run, args, kwargs, span)
+    run.effects += 1
+    if name == "setdefault":
+        return obj.setdefault(args[0], args[1] if len(args) > 1 else None)
+    if args[0] not in obj and len(args) == 1:
+        raise Failed("exception", "KeyError", repr(args[0]), span)
+    return obj.pop(*args)
 
 
 def _sequence_method(obj: Any, name: str, span: Span) -> Any:

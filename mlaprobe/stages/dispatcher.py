@@ -145,7 +145,7 @@ class _Entry:
         if computed is not NotImplemented:
             return computed
         run = self._dispatcher.world.machine.run
-        values, named = bound(entry.function, args, kwargs)
+        values, named = bound(self._dispatcher.world.bindings.signature(entry), args, kwargs)
         run.emit("entry", entry.name, values, named, span)
         return Unknown(
             f"the result of {entry.name}",

@@ -32,7 +32,7 @@ PAIRS = ((0, 5), (1, 10), (2, 0), (3, -1))
 def sample(kind: Kind) -> list[Program]:
     """Some of a kind's programs, or all."""
     everything = list(programs(kind))
-    return Random(kind.type).sample(everything, min(len(everything), examples(90, len(everything))))
+    return Random(kind.type).sample(everything, min(len(everything), examples(70, len(everything))))
 
 
 def told(text: str) -> dict[tuple[int, int], str]:
