@@ -12,6 +12,7 @@ from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.attributes import attribute
+from mlaprobe.reading.formulas import COMPARE
 from mlaprobe.reading.machine import Abandon, Failed, Run
 from mlaprobe.reading.pystdlib import Partial
 from mlaprobe.reading.values import Closure, Unknown
@@ -104,11 +105,11 @@ class Passing:
         if any(_names(rest) != _names(rests[0]) for rest in rests):
             reason = f"{function.name} passes its arguments on to functions that take others"
             raise Abandon(reason, function.span)
-        rest = [*(rests[0] if rests else ()), *self._asked_for(uses)]
+        further = [*(rests[0] if rests else ()), *self._asked_for(uses)]
         own = [t if t.role else replace(t, role=meant.get(t.name)) for t in own]
         mine = {t.name for t in own}
-        added = {t.name: t for t in reversed(rest) if t.name not in mine}
-        return (*own, *(t for t in rest if added.get(t.name) is t))
+        added = {t.name: t for t in reversed(further) if t.name not in mine}
+        return (*own, *(t for t in further if added.get(t.name) is t))
 
     def _asked_for(self, uses: Uses) -> Iterator[Taken]:
         for name, needed in uses.keys.items():
@@ -220,8 +221,14 @@ class Uses:
         elif isinstance(node, ir.Binary) and node.op in ("in", "not in"):
             if self._is(node.right, self._named) and isinstance(node.left, ir.Const):
                 self.keys.setdefault(str(node.left.value), False)
-        elif isinstance(node, (ir.If, ir.Cond)):
+        elif isinstance(node, ir.Binary) and node.op in COMPARE:
+            self._tested(node.left)
+            self._tested(node.right)
+        elif isinstance(node, (ir.If, ir.Cond, ir.Check, ir.While)):
             self._tested(node.test)
+        elif isinstance(node, ir.Bool):
+            for part in node.parts:
+                self._tested(part)
         elif isinstance(node, ir.ForEach):
             self._is(node.iterable, self._named)
         elif isinstance(node, ir.Unary) and node.op == "not":
