@@ -252,9 +252,10 @@ class Compiler:
                     value = self.construct_named(ctype, value.items, module, span)
                 fields[name] = convert(value, ctype, span)
             elif default is not None and module is not None:
-                fields[name] = convert(
-                    self.machine.evaluate(self.machine.run, default, module), ctype, span
-                )
+                value = self.machine.evaluate(self.machine.run, default, module)
+                if isinstance(value, calls.Braced):
+                    value = self.construct_named(ctype, value.items, module, span)
+                fields[name] = convert(value, ctype, span)
             elif struct.plain and ctype.kind == "other" and module is not None:
                 fields[name] = self.construct_named(ctype, (), module, span)
             elif struct.plain:

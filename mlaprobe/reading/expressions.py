@@ -15,7 +15,7 @@ from mlaprobe.reading.formulas import ARITHMETIC, COMPARE
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import truth
 from mlaprobe.reading.operators import binary, unary
-from mlaprobe.reading.optionals import held
+from mlaprobe.reading.optionals import Engaged, held
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Closure, EnumType, Model, Pointer, Record, Ref, Unknown
 
@@ -247,7 +247,7 @@ def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
 
     def run(e: Frame) -> Any:
         current = value(e)
-        if isinstance(current, _OBJECTS) and not is_pointer:
+        if isinstance(current, _OBJECTS) and not is_pointer and type(current) is not Engaged:
             return current
         target = place(e)
         return current if target is None else Pointer(target.frame, target.slot)

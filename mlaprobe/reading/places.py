@@ -125,6 +125,12 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
     if ctype is not None and ctype.ref:
         return _store_referred(unit, found, span)
     adapt = adapter(unit, ctype, span)
+    if depth == 0 and adapt is not None and ctype is not None and ctype.kind == "auto":
+
+        def store_inferred(e: Frame, v: Any) -> None:
+            e[slot] = _of_kind(e.get(slot), adapt(v))
+
+        return store_inferred
     if depth == 0:
         if adapt is None:
 
@@ -178,6 +184,8 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
 def _of_kind(before: Any, value: Any) -> Any:
     """A number or text as a variable takes it, of which only what it held before tells the type."""
     number = isinstance(value, (int, float, Sym))
+    if number and not_followed(before):
+        return before.another()
     if type(before) is Engaged or (before is None and (number or isinstance(value, str))):
         return engaged(held(value))
     kind = {bool: "bool", float: "float", int: "int"}.get(type(before)) if number else None

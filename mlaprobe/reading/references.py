@@ -141,7 +141,8 @@ def compile_hidden(
     why = Unknown(f"what {node.name} refers to is not followed", node.span)
 
     def bind(e: Frame, value: Any) -> Ref | None:
-        if isinstance(value, (Record, Model, Closure, Pointer, list, dict)):
+        shared = isinstance(value, (Record, Model, Closure, Pointer, list, dict))
+        if shared and type(value) is not Engaged:
             return None
         if isinstance(value, Unknown) and not not_followed(value):
             return None
@@ -203,6 +204,9 @@ def _place_of_name(unit: Unit, node: ir.Name, scope: Scope) -> Callable[[Frame],
     return point
 
 
+_NO_VARIABLES = (Closure, Builtin, Model, StructType, EnumType, EnumMember)
+
+
 def _place_of_global(unit: Unit, node: ir.Name) -> Callable[[Frame], Ref | None]:
     from mlaprobe.reading.expressions import global_name
 
@@ -211,7 +215,7 @@ def _place_of_global(unit: Unit, node: ir.Name) -> Callable[[Frame], Ref | None]
 
     def point(e: Frame) -> Ref | None:
         value = load(e)
-        if isinstance(value, (Closure, Builtin, Model, StructType, EnumType, EnumMember)):
+        if isinstance(value, _NO_VARIABLES) and type(value) is not Engaged:
             return None
         machine.run.effects += 1
         machine.run.globals.setdefault(key, value)

@@ -107,9 +107,10 @@ class Passing:
             raise Abandon(reason, function.span)
         further = [*(rests[0] if rests else ()), *self._asked_for(uses)]
         own = [t if t.role else replace(t, role=meant.get(t.name)) for t in own]
-        mine = {t.name for t in own}
-        added = {t.name: t for t in reversed(further) if t.name not in mine}
-        return (*own, *(t for t in further if added.get(t.name) is t))
+        found = {t.name: t for t in own}
+        for one in further:
+            found.setdefault(one.name, one)
+        return tuple(found.values())
 
     def _asked_for(self, uses: Uses) -> Iterator[Taken]:
         for name, needed in uses.keys.items():
