@@ -91,7 +91,7 @@ MAP_STORES = (
     Part("for(int i = 0; i < 3; ++i) c[i] = b;", does(_put_some)),
     Part("for(int i : {0, 1, 2}) c.insert_or_assign(i, b);", does(_put_some)),
     Part("if(b > 0) c[a] = b;", does(_put_positive)),
-    Part("auto it = c.find(1); if(it != c.end()) it->second = b;", does(_put_at_one)),
+    Part("auto i = c.find(1); if(i != c.end()) i->second = b;", does(_put_at_one)),
     Part("for(auto& p : c) if(p.first == 1) p.second = b;", does(_put_at_one)),
     Part("for(auto& [k, v] : c) if(k == 1) v = b;", does(_put_at_one)),
     Part("auto g = [&] { c[a] = b; }; g();", does(_put)),
