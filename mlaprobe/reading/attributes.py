@@ -8,9 +8,10 @@ from mlaprobe.reading.comparing import entry_of, equals
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.methods import method
+from mlaprobe.reading.optionals import METHODS
+from mlaprobe.reading.optionals import method as optional_method
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import (
-    Builtin,
     EnumMember,
     EnumType,
     Model,
@@ -21,30 +22,12 @@ from mlaprobe.reading.values import (
     rest_of,
 )
 
-_OPTIONAL = frozenset(("has_value", "value", "value_or"))
-
-
-def optional_method(obj: Any, name: str) -> Builtin:
-    """A method of ``std::optional``: a plain value is one that is there, ``None`` one that is
-    not."""
-
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        if name == "has_value":
-            return obj is not None
-        if obj is not None:
-            return obj
-        if name == "value_or" and args:
-            return args[0]
-        raise Failed("exception", "std::bad_optional_access", "bad optional access", span)
-
-    return Builtin(name, call, symbolic=True)
-
 
 def attribute(
     run: Run, module: Any, obj: Any, name: str, span: Span, *, python: bool = False
 ) -> Any:
     """``obj.name``."""
-    if name in _OPTIONAL and not python and not isinstance(obj, (Unknown, Model, Record, Pointer)):
+    if name in METHODS and not python and not isinstance(obj, (Unknown, Model, Record, Pointer)):
         return optional_method(obj, name)
     if isinstance(obj, Record):
         found = obj.fields.get(name, run)

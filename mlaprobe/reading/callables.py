@@ -10,7 +10,7 @@ from mlaprobe.reading.attributes import attribute
 from mlaprobe.reading.calls import Braced, result_of_unknown
 from mlaprobe.reading.displays import compile_items
 from mlaprobe.reading.frames import RUN, Eval, Frame
-from mlaprobe.reading.machine import Failed, Halted
+from mlaprobe.reading.machine import Failed
 from mlaprobe.reading.references import compile_place
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import plain
@@ -134,8 +134,8 @@ def _caller(
                 return compiler.call_closure(e[RUN], function, tuple(values), named, span)
             types = tuple(t(e) for t in template)
             e[RUN].emit("template", name, values, {"<>": types}, span)
-            if e[RUN].facts.get("stop_at_template"):
-                raise Halted
+            if e[RUN].facts.get("templates_return"):
+                return Unknown(f"the result of {name}", span, foreign=True)
             return compiler.call_closure(e[RUN], function, tuple(values), named, span, types)
         if isinstance(function, Builtin):
             if function.takes_template:

@@ -92,7 +92,7 @@ def equals(left: Any, right: Any, span: Span) -> Any:
             if isinstance(one, Model):
                 return _from_model(one.equals(other), span)
         return compare("==", left, right, span)
-    if left is right:
+    if left is right and _steady(left):
         return True
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return _compare_unknown("==", left, right)
@@ -117,6 +117,13 @@ def equals(left: Any, right: Any, span: Span) -> Any:
     if type(left) is type(right) and isinstance(left, (str, set, frozenset, range)):
         return left == right
     return Unknown(f"{kind_of(left)} == {kind_of(right)}", span)
+
+
+def _steady(value: Any) -> bool:
+    """Whether a value is equal to itself: of what may have changed it is not known."""
+    if isinstance(value, tuple):
+        return all(map(_steady, value))
+    return not isinstance(value, Model) or value.steady
 
 
 def _equals_none(other: Any, span: Span) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlaprobe.reading import calls, expressions, statements
+from mlaprobe.reading import calls, containers, expressions, statements
 from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.cppbuiltins import message_of
 from mlaprobe.reading.cpptypes import zero_of
@@ -224,16 +224,19 @@ class Compiler:
         """``Type{items}``."""
         if ctype.kind in ("int", "unsigned", "bool", "float", "string") and not ctype.pointer:
             empty: Any = {"string": "", "float": 0.0, "bool": False}.get(ctype.kind, 0)
+            if len(items) > 1:
+                return Unknown(f"how a {ctype.name} is made is not followed", span)
             return convert(items[0] if items else empty, ctype, span)
-        if ctype.name.startswith(("std::tuple", "std::pair", "std::array")):
-            return items
-        if ctype.name.startswith("std::optional") and len(items) < 2:
-            return items[0] if items else None
+        made = containers.made(self, run, ctype, items, module, span)
+        if made is not NotImplemented:
+            return made
         kind = module.lookup(run, ctype.name.split("<", 1)[0], span)
         if isinstance(kind, StructType):
             return self.construct(run, kind, items, span, module)
         if isinstance(kind, (Builtin, Model)):
-            return self.call(run, kind, items, {}, span)
+            value = self.call(run, kind, items, {}, span)
+            # an object is like no other: what happens to one does not happen to the others
+            return value.another() if isinstance(value, Unknown) else value
         if isinstance(kind, EnumType) and len(items) == 1:
             return self.call(run, kind, items, {}, span)
         return Unknown(f"type {ctype.name} is not known", span)
@@ -252,7 +255,10 @@ class Compiler:
                     value = self.construct_named(run, ctype, value.items, module, span)
                 fields[name] = convert(value, ctype, span)
             elif default is not None and module is not None:
-                fields[name] = convert(self.machine.evaluate(run, default, module), ctype, span)
+                value = self.machine.evaluate(run, default, module)
+                if isinstance(value, calls.Braced):
+                    value = self.construct_named(run, ctype, value.items, module, span)
+                fields[name] = convert(value, ctype, span)
             elif struct.plain and ctype.kind == "other" and module is not None:
                 fields[name] = self.construct_named(run, ctype, (), module, span)
             elif struct.plain:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from mlaprobe.reading.arithmetic import NUMBERS, plain_number
+from mlaprobe.reading.cpptypes import parse_type, template_of
 from mlaprobe.reading.ir import CType, Span
 from mlaprobe.reading.machine import truth
+from mlaprobe.reading.optionals import engaged, held
 from mlaprobe.reading.symbols import Sym
 from mlaprobe.reading.values import Record, Unknown
 
@@ -17,8 +20,10 @@ def convert(value: Any, ctype: CType, span: Span) -> Any:
         return value
     if isinstance(value, Record):
         return value if ctype.ref else value.copy()
-    if isinstance(value, Unknown) or ctype.kind == "other":
+    if isinstance(value, Unknown):
         return value
+    if ctype.kind == "other":
+        return _convert_parts(value, ctype, span) if ctype.name.startswith(_PARTS) else value
     if type(value) is Sym:
         return _convert_symbol(value, ctype, span)
     if isinstance(value, tuple):
@@ -40,6 +45,27 @@ def convert(value: Any, ctype: CType, span: Span) -> Any:
     if isinstance(value, int):
         return _fit(value, ctype, span)
     return value
+
+
+_PARTS = ("std::optional<", "std::pair<", "std::tuple<")
+
+
+def _convert_parts(value: Any, ctype: CType, span: Span) -> Any:
+    """A value of a class template: ``std::pair<bool, int> p = std::make_pair(2, 3)`` converts
+    both."""
+    kinds = _arguments(ctype.name)
+    if ctype.name.startswith(_PARTS[0]):
+        return value if value is None else engaged(convert(held(value), kinds[0], span))
+    if not isinstance(value, tuple):
+        return value
+    if len(value) != len(kinds):
+        return Unknown(f"how a {ctype.name} is made is not followed", span)
+    return tuple(convert(v, kind, span) for v, kind in zip(value, kinds, strict=True))
+
+
+@lru_cache(maxsize=256)
+def _arguments(name: str) -> tuple[CType, ...]:
+    return tuple(parse_type(argument) for argument in template_of(name)[1])
 
 
 def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Any:

@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from mlaprobe.reading.comparing import compare
+from mlaprobe.reading.containers import constructors
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.machine import Failed, truth
+from mlaprobe.reading.optionals import engaged
 from mlaprobe.reading.symbols import Sym, SymText, joined
 from mlaprobe.reading.values import Builtin, EnumMember, Unknown, rest_of
 
@@ -81,6 +83,10 @@ def _getenv(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span)
 
 def _identity(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
     return args[0] if args else Unknown("nothing", span)
+
+
+def _engaged(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return engaged(args[0]) if len(args) == 1 else Unknown("an optional that is made", span)
 
 
 def _abort(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
@@ -175,8 +181,9 @@ def builtins() -> dict[str, Any]:
     values["stoi"] = values["std::stoi"] = Builtin("stoi", _stoi)
     for name in ("getenv", "secure_getenv"):
         values[name] = values["std::" + name] = Builtin(name, _getenv)
-    for name in ("move", "forward", "ref", "cref", "as_const", "make_optional"):
+    for name in ("move", "forward", "ref", "cref", "as_const"):
         values["std::" + name] = Builtin(name, _identity, symbolic=True)
+    values["std::make_optional"] = Builtin("make_optional", _engaged, symbolic=True)
     for name in ("abort", "terminate", "exit", "_exit", "quick_exit"):
         values[name] = values["std::" + name] = Builtin(name, _abort)
     for name in ("printf", "fprintf", "puts", "fputs", "fflush", "fwrite", "snprintf"):
@@ -184,6 +191,7 @@ def builtins() -> dict[str, Any]:
     for name in ("std::make_tuple", "std::make_pair", "std::tie"):
         values[name] = Builtin(name, _tuple)
     values["std::size"] = Builtin("std::size", _size, symbolic=True)
+    values.update(constructors())
     values["assert"] = _check("assert", "abort")
     values.update(
         {

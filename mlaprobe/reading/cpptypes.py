@@ -40,6 +40,8 @@ _DROPPED = re.compile(
     r"|struct|class|enum|signed)\b|\[\[.*?\]\]|__attribute__\s*\(\(.*?\)\)"
 )
 _STRINGS = ("string", "string_view")
+SCALARS = ("int", "unsigned", "bool", "float")
+"""Kinds of types that hold a number."""
 
 
 def parse_type(text: str, *, ref: bool = False, pointer: bool = False) -> CType:
@@ -81,6 +83,20 @@ def _strip_declarator(text: str) -> str:
         return head.replace("*", " ").replace("&", " ")
     inner, _, after = tail.rpartition(">")
     return head + "<" + inner + ">" + after.replace("*", " ").replace("&", " ")
+
+
+def template_of(name: str) -> tuple[str, tuple[str, ...]]:
+    """The name of a class template and its arguments: ``std::pair<int,bool>`` is
+    ``("std::pair", ("int", "bool"))``."""
+    head, _, rest = name.partition("<")
+    parts, depth = [""], 0
+    for char in rest.rpartition(">")[0]:
+        depth += (char in "<(") - (char in ">)")
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return head.strip(), tuple(part.strip() for part in parts if part.strip())
 
 
 def zero_of(ctype: CType, span: Span) -> Any:

@@ -13,10 +13,12 @@ from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.chunks import Chunk, index_of
+from mlaprobe.reading.containers import CONTAINERS, Container
 from mlaprobe.reading.cppdefinitions import Definition, DefinitionReader
 from mlaprobe.reading.cpptranslate import Translator
 from mlaprobe.reading.cpptree import Tree, without_idle_parentheses
 from mlaprobe.reading.cpptypes import parse_type, zero_of
+from mlaprobe.reading.cppwrites import may_write
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.macros import ExpansionError
 from mlaprobe.reading.preprocess import Included, TranslationUnit
@@ -53,6 +55,8 @@ class CppModule:
         self._found: dict[str, list[Definition]] = {}
         self._finding: dict[str, list[Definition]] = {}
         """What has been found so far of the names that are being looked for."""
+        self._changed: dict[str, bool] = {}
+        """Whether variables of a namespace are written."""
         self._lines: dict[str, list[int]] = {}
         self._places: dict[tuple[str, int], tuple[int, int]] = {}
         self.problems: list[tuple[str, Span]] = []
@@ -127,10 +131,28 @@ class CppModule:
         if last.kind == "alias":
             return self.lookup(run, last.value.split("<", 1)[0], span)
         ctype, init = last.value
+        value = ctype.kind != "other" or ctype.pointer or ctype.name.startswith("std::")
+        if value and not ctype.const and self._written(last.name):
+            return Unknown(f"{last.name} keeps its value between calls", span)
+        if init is None and ctype.name.split("<", 1)[0] in CONTAINERS and not ctype.pointer:
+            return Container(ctype)
         if init is None:
             return zero_of(ctype, span)  # what has static storage starts as zero
         value = run.machine.evaluate(run, init, self)
         return value if not isinstance(value, ir.Node) else Unknown("a value", span)
+
+    def _written(self, name: str) -> bool:
+        """Whether the unit may write a variable of a namespace."""
+        known = self._changed.get(name)
+        if known is None:
+            pieces = (
+                file.code[chunk.start : chunk.end]
+                for file in self.unit.files
+                if name in file.code
+                for chunk in index_of(file.code).chunks
+            )
+            known = self._changed[name] = may_write(name, pieces)
+        return known
 
     def _overloaded(self, functions: list[Definition]) -> Any:
         if len(functions) == 1:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced
-from mlaprobe.reading.cpptypes import zero_of
+from mlaprobe.reading.cpptypes import SCALARS, zero_of
 from mlaprobe.reading.frames import RUN, Eval, Frame
 from mlaprobe.reading.ir import Node
-from mlaprobe.reading.places import SCALARS, adapter, compile_store
-from mlaprobe.reading.references import compile_place
+from mlaprobe.reading.keptmaps import KeptMap, keeps_objects
+from mlaprobe.reading.places import adapter, compile_store
+from mlaprobe.reading.references import compile_hidden, compile_place
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Builtin, Closure, Record, SettingsBase, Unknown
 
@@ -32,6 +33,8 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     array = ctype.pointer and ctype.kind in SCALARS and isinstance(node.init, ir.Sequence)
     adapt = adapter(unit, replace(ctype, pointer=False) if array else ctype, span)
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
+    if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
+        return _keeping(node, slot)
     if node.static and not ctype.const and node.name in changed:
         return _kept(node, slot)
     if init is None:
@@ -40,15 +43,18 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         init = _by_value(node.init, init, scope)
     traced = unit.traced
     compiler, module = unit.compiler, unit.module
+    hidden = compile_hidden(unit, node, scope) if ctype.ref and unit.lang == "cpp" else None
 
     def run(e: Frame) -> Any:
         bound = place(e) if place is not None else None
+        if bound is None:
+            value = init(e)
+            bound = hidden(e, value) if hidden is not None else None
         if bound is not None:
             e[slot] = bound
             if traced:
                 e[RUN].trace.append((node, bound.load()))
             return None
-        value = init(e)
         if isinstance(value, Braced):
             if not value.items and ctype.kind != "other":
                 value = zero_of(ctype, span)
@@ -68,6 +74,16 @@ def _kept(node: ir.Decl, slot: str) -> Eval:
 
     def run(e: Frame) -> Any:
         e[slot] = unknown
+        return None
+
+    return run
+
+
+def _keeping(node: ir.Decl, slot: str) -> Eval:
+    """A map of objects by name."""
+
+    def run(e: Frame) -> Any:
+        e[slot] = KeptMap(filled=node.static)
         return None
 
     return run

@@ -16,6 +16,7 @@ from mlaprobe.reading.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.reading.ir import Node, Span
 from mlaprobe.reading.machine import truth
 from mlaprobe.reading.operators import binary, unary
+from mlaprobe.reading.optionals import Engaged, held
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import Closure, EnumType, Model, Pointer, Record, Ref, Unknown
 
@@ -246,7 +247,7 @@ def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
 
     def run(e: Frame) -> Any:
         current = value(e)
-        if isinstance(current, _OBJECTS) and not is_pointer:
+        if isinstance(current, _OBJECTS) and not is_pointer and type(current) is not Engaged:
             return current
         target = place(e)
         return current if target is None else Pointer(target.frame, target.slot)
@@ -267,7 +268,7 @@ def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
             return v.load(Unknown("a pointer to nothing", span))
         if v is None:
             return Unknown("a null pointer is followed", span)
-        return v
+        return held(v)
 
     return run
 

@@ -68,10 +68,6 @@ class Again(Exception):
     """The path is to be run once more: what was assumed of a piece of code was seen not to hold."""
 
 
-class Halted(Exception):
-    """The path has shown what the question is about; the rest of it does not matter."""
-
-
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something the program did to the outside world: a call, a launch."""
@@ -326,8 +322,6 @@ class Machine:
         everything that would remember one."""
         try:
             outcome = Outcome("returned", value=start(run))
-        except Halted:
-            outcome = Outcome("returned")
         except Failed as failure:
             # What was being handled when it was raised would keep that code's frames.
             failure.__traceback__ = failure.__context__ = failure.__cause__ = None

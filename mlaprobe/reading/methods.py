@@ -7,16 +7,32 @@ from typing import Any
 
 from mlaprobe.reading.comparing import entry_of, negate
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Abandon, truth
+from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.values import Builtin, Unknown, rest_of, unknown_in
 
 NPOS = 2**64 - 1
 """``std::string::npos``."""
 
 
+class _OutOfRange(Exception):
+    """What C++ throws for a place that is not in a text."""
+
+
 def _find(text: str, part: str, start: int = 0) -> int:
-    at = text.find(part, start)
+    at = text.find(part, start) if start >= 0 else -1
     return at if at >= 0 else NPOS
+
+
+def _at(text: str, at: int) -> str:
+    if not 0 <= at < len(text):
+        raise _OutOfRange
+    return text[at]
+
+
+def _substr(text: str, start: int = 0, count: int = NPOS) -> str:
+    if not 0 <= start <= len(text):
+        raise _OutOfRange
+    return text[start:] if count < 0 else text[start : start + count]
 
 
 def _compare(text: str, other: str) -> int:
@@ -30,13 +46,13 @@ _TEXT: dict[str, Callable[..., Any]] = {
     "length": len,
     "c_str": lambda s: s,
     "data": lambda s: s,
-    "substr": lambda s, start=0, n=NPOS: s[start : start + n],
+    "substr": _substr,
     "compare": _compare,
     "starts_with": str.startswith,
     "ends_with": str.endswith,
     "front": lambda s: s[0],
     "back": lambda s: s[-1],
-    "at": lambda s, i: s[i],
+    "at": _at,
     "contains": lambda s, part: part in s,
     # Python
     "startswith": str.startswith,
@@ -97,9 +113,14 @@ def _safe(name: str, obj: Any, function: Callable[..., Any], span: Span) -> Buil
     def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
         unknown = unknown_in((obj, args))
         if unknown is not None or kwargs:
-            return _first_unknown((unknown, *args), name, where)
+            found = _first_unknown((unknown, *args), name, where)
+            if function in (_at, _substr) and run.decide(found.derive("out of range", obj, *args)):
+                raise Failed("exception", "std::out_of_range", name, where)
+            return found
         try:
             return function(obj, *args)
+        except _OutOfRange:
+            raise Failed("exception", "std::out_of_range", name, where) from None
         except Exception as error:
             return Unknown(f"{name}: {error}", where)
 
@@ -119,6 +140,8 @@ def _dict_method(obj: dict[Any, Any], name: str, span: Span) -> Any:
 
         return Builtin("get", get)
     rest = rest_of(obj)
+    if name in _STORES and rest is None:
+        return Builtin(name, lambda run, a, k, s: _stored(run, obj, name, a, k, s), symbolic=True)
     if name in ("keys", "values", "items") and rest is not None:
         return Builtin(name, lambda run, a, k, s: rest.another())
     if name in ("keys", "values", "items"):
@@ -127,12 +150,39 @@ def _dict_method(obj: dict[Any, Any], name: str, span: Span) -> Any:
     return _mutation(obj, name, span)
 
 
+_STORES = frozenset(("pop", "setdefault", "update"))
+
+
+def _stored(
+    run: Any, obj: dict[Any, Any], name: str, args: tuple[Any, ...], kwargs: Any, span: Span
+) -> Any:
+    """A method that changes a dict in a way that is known, where its arguments are."""
+    if name == "update":
+        other = args[0] if len(args) == 1 else {}
+        if len(args) > 1 or not isinstance(other, dict) or rest_of(other) is not None:
+            return _mutation(obj, name, span).call(run, args, kwargs, span)
+        run.effects += 1
+        obj.update({**other, **kwargs})
+        return None
+    keys = (*obj, *args[:1])
+    if kwargs or not 1 <= len(args) <= 2 or not all(isinstance(k, str) for k in keys):
+        return _mutation(obj, name, span).call(run, args, kwargs, span)
+    run.effects += 1
+    if name == "setdefault":
+        return obj.setdefault(args[0], args[1] if len(args) > 1 else None)
+    if args[0] not in obj and len(args) == 1:
+        raise Failed("exception", "KeyError", repr(args[0]), span)
+    return obj.pop(*args)
+
+
 def _sequence_method(obj: Any, name: str, span: Span) -> Any:
     rest = rest_of(obj)
     if name in ("size", "length"):
         return Builtin(name, lambda run, a, k, s: len(obj) if rest is None else rest.another())
     if name == "empty":
         return Builtin(name, lambda run, a, k, s: negate(truth(obj)))
+    if name == "at" and rest is None:
+        return Builtin(name, lambda run, a, k, s: _element(run, obj, a, s))
     if name in ("append", "push_back", "emplace_back") and isinstance(obj, list):
 
         def append(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
@@ -144,6 +194,17 @@ def _sequence_method(obj: Any, name: str, span: Span) -> Any:
     if name in ("index", "count"):
         return _safe(name, obj, getattr(type(obj), name), span)
     return _mutation(obj, name, span)
+
+
+def _element(run: Any, obj: Any, args: tuple[Any, ...], span: Span) -> Any:
+    """``at`` of an array."""
+    at = args[0] if len(args) == 1 else None
+    if type(at) is int and 0 <= at < len(obj):
+        return obj[at]
+    beyond = Unknown("whether an element is there", span)
+    if type(at) is int or run.decide(beyond):
+        raise Failed("exception", "std::out_of_range", "at", span)
+    return Unknown("an element at an unknown place", span)
 
 
 _KEEPS_LENGTH = {"data", "begin", "end", "cbegin", "cend", "rbegin", "rend", "front", "back", "at"}

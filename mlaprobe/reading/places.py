@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced, spoil
+from mlaprobe.reading.containers import not_followed
 from mlaprobe.reading.conversions import convert
+from mlaprobe.reading.cpptypes import SCALARS
 from mlaprobe.reading.frames import OUTER, RUN, Frame
 from mlaprobe.reading.ir import CType, Node
 from mlaprobe.reading.machine import Abandon, Failed, Run
+from mlaprobe.reading.optionals import Engaged, engaged, held
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.symbols import Sym, plain
 from mlaprobe.reading.values import (
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
 
 Store = Callable[[Frame, Any], None]
-SCALARS = ("int", "unsigned", "bool", "float")
 
 
 def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
@@ -61,8 +63,12 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
     ctype = _type_of(target.value, scope)
     adapt = adapter(unit, None if ctype is None else replace(ctype, pointer=False), span)
 
+    whole = compile_store(unit, target.value, scope)
+
     def through(e: Frame, v: Any) -> None:
         pointer = value(e)
+        if type(pointer) is Engaged:
+            return whole(e, engaged(v))
         v = v if adapt is None else adapt(e, v)
         e[RUN].effects += 1
         if isinstance(pointer, Pointer):
@@ -73,6 +79,7 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
             pointer[0] = v
         elif not (isinstance(pointer, Model) or getattr(pointer, "foreign", False)):
             raise Abandon("a pointer that is written through is not known", span)
+        return None
 
     return through
 
@@ -118,6 +125,12 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
     if ctype is not None and ctype.ref:
         return _store_referred(unit, found, span)
     adapt = adapter(unit, ctype, span)
+    if depth == 0 and adapt is not None and ctype is not None and ctype.kind == "auto":
+
+        def store_inferred(e: Frame, v: Any) -> None:
+            e[slot] = _of_kind(e.get(slot), adapt(e, v))
+
+        return store_inferred
     if depth == 0:
         if adapt is None:
 
@@ -149,6 +162,7 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
     """An assignment to a reference goes to what it is bound to."""
     depth, slot, ctype = found
     assert ctype is not None
+    inferred = ctype.kind == "auto" and unit.lang == "cpp"
     adapt = adapter(unit, replace(ctype, ref=False, const=False), span)
 
     def store(e: Frame, v: Any) -> None:
@@ -159,13 +173,24 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
         v = v if adapt is None else adapt(e, v)
         bound = frame.get(slot)
         if type(bound) is Ref:
-            bound.store(v)
+            bound.store(_of_kind(bound.load(), v) if inferred else v)
         elif isinstance(bound, Record) and isinstance(v, Record):
             bound.fields.update(v.copy().fields)
         else:
             frame[slot] = v
 
     return store
+
+
+def _of_kind(before: Any, value: Any) -> Any:
+    """A number or text as a variable takes it, of which only what it held before tells the type."""
+    number = isinstance(value, (int, float, Sym))
+    if number and not_followed(before):
+        return before.another()
+    if type(before) is Engaged or (before is None and (number or isinstance(value, str))):
+        return engaged(held(value))
+    kind = {bool: "bool", float: "float", int: "int"}.get(type(before)) if number else None
+    return value if kind is None else convert(value, CType(kind, kind, 64), ir.NOWHERE)
 
 
 def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Frame, Any], Any] | None:
@@ -217,6 +242,8 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
         elif isinstance(owner, Model):
             e[RUN].effects += 1
             owner.put(name, v, span)
+        elif unit.lang == "cpp" and not_followed(owner):
+            raise Abandon(f"what is written is not known: {owner.reason}", span)
 
     return store
 
@@ -267,6 +294,8 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
                     v if known and i == at else o if known else lost for i, o in enumerate(owner)
                 ),
             )
+        elif isinstance(owner, Unknown) and whole is not None:
+            whole(e, owner.another())
         elif isinstance(owner, str) and whole is not None:
             whole(e, Unknown("a character was written", span))
         elif isinstance(owner, list):

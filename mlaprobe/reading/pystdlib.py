@@ -10,7 +10,7 @@ from typing import Any
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.pyvalues import RecordClass
 from mlaprobe.reading.symbols import Sym
-from mlaprobe.reading.values import Builtin, Model, Record, Unknown
+from mlaprobe.reading.values import Builtin, Closure, Model, Record, Unknown
 
 
 def plain(name: str, function: Callable[..., Any]) -> Builtin:
@@ -72,6 +72,27 @@ def _namedtuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: S
     return RecordClass(args[0], tuple((name, None) for name in names))
 
 
+class Partial(Model):
+    """``functools.partial``: a function with some of its arguments."""
+
+    __slots__ = ("args", "function", "kwargs")
+
+    def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+
+    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        named = {**self.kwargs, **kwargs}
+        return run.machine.call(run, self.function, (*self.args, *args), named, span)
+
+
+def _partial(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if not args or not isinstance(args[0], (Closure, Builtin, Model)):
+        return Unknown("a function with some of its arguments is not followed", span)
+    return Partial(args[0], args[1:], kwargs)
+
+
 class Match(Model):
     """A match of a regular expression."""
 
@@ -110,6 +131,7 @@ STANDARD: dict[str, Any] = {
     "re.search": _matching(re.search),
     "re.fullmatch": _matching(re.fullmatch),
     "collections.namedtuple": Builtin("collections.namedtuple", _namedtuple),
+    "functools.partial": Builtin("functools.partial", _partial, symbolic=True),
     "math.ceil": rounding("ceil"),
     "math.floor": rounding("floor"),
     "math.gcd": plain("math.gcd", math.gcd),

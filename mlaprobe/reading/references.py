@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
+from mlaprobe.reading.containers import Container, Elsewhere, not_followed
 from mlaprobe.reading.frames import OUTER, RUN, Frame
-from mlaprobe.reading.ir import Node
+from mlaprobe.reading.ir import CType, Node
 from mlaprobe.reading.machine import truth
+from mlaprobe.reading.optionals import Engaged, engaged, held
 from mlaprobe.reading.scope import Scope
 from mlaprobe.reading.values import (
     Builtin,
@@ -23,6 +25,7 @@ from mlaprobe.reading.values import (
     Unknown,
     rest_of,
 )
+from mlaprobe.reading.walk import targets
 
 if TYPE_CHECKING:
     from mlaprobe.reading.expressions import Unit
@@ -40,29 +43,125 @@ def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref
         def member(e: Frame) -> Ref | None:
             owner = obj(e)
             owner = owner.load() if isinstance(owner, Pointer) else owner
-            return Ref(owner.fields, name) if isinstance(owner, Record) else None
+            return Ref(owner.fields, name) if isinstance(owner, Record) else _unseen(owner)
 
         return member
     if isinstance(node, ir.Index):
         obj, key = (compile_expression(unit, n, scope) for n in (node.obj, node.key))
+        whole = compile_place(unit, node.obj, scope)
 
         def element(e: Frame) -> Ref | None:
             owner, at = obj(e), key(e)
             known = isinstance(owner, list) and rest_of(owner) is None
             inside = known and type(at) is int and 0 <= at < len(owner)
-            return Ref(owner, at) if inside else None
+            if isinstance(owner, tuple) and whole is not None and type(at) is int:
+                around = whole(e) if 0 <= at < len(owner) else None
+                return None if around is None else Ref(_Elements(around), at)
+            return Ref(owner, at) if inside else _unseen(owner)
 
         return element
     if isinstance(node, ir.Cond):
         return _place_of_conditional(unit, node, scope)
     if isinstance(node, ir.Deref):
         value = compile_expression(unit, node.value, scope)
+        optional = compile_place(unit, node.value, scope)
 
         def pointed(e: Frame) -> Ref | None:
             pointer = value(e)
-            return Ref(pointer.frame, pointer.slot) if isinstance(pointer, Pointer) else None
+            if isinstance(pointer, Pointer):
+                return Ref(pointer.frame, pointer.slot)
+            if type(pointer) is Engaged:
+                around = optional(e) if optional is not None else None
+                return None if around is None else Ref(_Held(around), None)
+            return _unseen(pointer)
 
         return pointed
+    return None
+
+
+class _Elements:
+    """The elements of an array that is a value here: writing one gives its variable another."""
+
+    __slots__ = ("whole",)
+
+    def __init__(self, whole: Ref) -> None:
+        self.whole = whole
+
+    def __getitem__(self, at: int) -> Any:
+        array = self.whole.load()
+        if isinstance(array, tuple) and at < len(array):
+            return array[at]
+        return Unknown("an element of an array that is not known")
+
+    def __setitem__(self, at: int, value: Any) -> None:
+        array = self.whole.load()
+        if isinstance(array, tuple) and at < len(array):
+            self.whole.store((*array[:at], value, *array[at + 1 :]))
+
+
+class _Held:
+    """What an optional holds."""
+
+    __slots__ = ("whole",)
+
+    def __init__(self, whole: Ref) -> None:
+        self.whole = whole
+
+    def __getitem__(self, slot: Any) -> Any:
+        optional = self.whole.load()
+        return Unknown("the value of an empty optional") if optional is None else held(optional)
+
+    def __setitem__(self, slot: Any, value: Any) -> None:
+        self.whole.store(engaged(value))
+
+
+def compile_hidden(
+    unit: Unit, node: ir.Decl, scope: Scope
+) -> Callable[[Frame, Any], Ref | None] | None:
+    """What a reference is bound to whose place is not followed (an element of an array that is a
+    value here, the result of a method), where it or what it is part of may be written."""
+    from mlaprobe.reading.places import compile_loss
+
+    init = node.init
+    if isinstance(init, (ir.Attr, ir.Index, ir.Deref)):
+        owners: tuple[Node, ...] = (init,)
+    elif isinstance(init, ir.Call) and isinstance(init.func, ir.Attr):
+        owners = (init.func.obj,)
+    elif isinstance(init, ir.Call) and not node.type.const:
+        owners = init.args
+    else:
+        return None
+    names = {name for owner in owners for name in targets(owner)}
+    found = {name: scope.find(name) for name in names}
+    open_ = {n for n, f in found.items() if f is None or f[2] is None or _may_change(f[2])}
+    if not ({node.name, *open_} if not node.type.const else open_) & scope.function.written:
+        return None
+    lose = None if node.type.const else compile_loss(unit, open_, scope, node.span)
+    why = Unknown(f"what {node.name} refers to is not followed", node.span)
+
+    def bind(e: Frame, value: Any) -> Ref | None:
+        shared = isinstance(value, (Record, Model, Closure, Pointer, list, dict))
+        if shared and type(value) is not Engaged:
+            return None
+        if isinstance(value, Unknown) and not not_followed(value):
+            return None
+        if lose is not None:
+            lose(e, why)
+        return Ref(Elsewhere(why, writable=True), None)
+
+    return bind
+
+
+def _may_change(ctype: CType) -> bool:
+    return not ctype.const or ctype.ref or ctype.pointer
+
+
+def _unseen(owner: Any) -> Ref | None:
+    """A place inside something that is not followed."""
+    if isinstance(owner, Container):
+        return Ref(Elsewhere(owner.index(None, ir.NOWHERE), writable=True), None)
+    if not_followed(owner):
+        return Ref(Elsewhere(owner, writable=False), None)
     return None
 
 
@@ -104,6 +203,9 @@ def _place_of_name(unit: Unit, node: ir.Name, scope: Scope) -> Callable[[Frame],
     return point
 
 
+_NO_VARIABLES = (Closure, Builtin, Model, StructType, EnumType, EnumMember)
+
+
 def _place_of_global(unit: Unit, node: ir.Name) -> Callable[[Frame], Ref | None]:
     from mlaprobe.reading.expressions import global_name
 
@@ -112,7 +214,7 @@ def _place_of_global(unit: Unit, node: ir.Name) -> Callable[[Frame], Ref | None]
 
     def point(e: Frame) -> Ref | None:
         value = load(e)
-        if isinstance(value, (Closure, Builtin, Model, StructType, EnumType, EnumMember)):
+        if isinstance(value, _NO_VARIABLES) and type(value) is not Engaged:
             return None
         e[RUN].effects += 1
         e[RUN].globals.setdefault(key, value)

@@ -13,7 +13,7 @@ class FunctionScope:
 
     def __init__(self, outer: Scope | None, body: tuple[Node, ...] = ()) -> None:
         self.outer = outer
-        self._body = body
+        self.body = body
         self._counts: dict[str, int] = {}
 
     def slot(self, name: str) -> str:
@@ -25,12 +25,12 @@ class FunctionScope:
     @cached_property
     def written(self) -> frozenset[str]:
         """Names that the function's body may write."""
-        return frozenset(written_names(self._body, references=True))
+        return frozenset(written_names(self.body, references=True))
 
     @cached_property
     def assigned(self) -> frozenset[str]:
         """Names that the body may write itself, not through a pointer that it takes."""
-        return frozenset(written_names(self._body, through_pointers=False, references=True))
+        return frozenset(written_names(self.body, through_pointers=False, references=True))
 
 
 class Scope:

@@ -300,6 +300,9 @@ class Model:
 
         raise Abandon(f"attribute {name} of something that is not followed is assigned", span)
 
+    steady = True
+    """Whether it is always equal to itself: it, or a copy of it, does not change."""
+
     def get(self, name: str, span: Span) -> Any:
         """The value of an attribute."""
         return Unknown(f"attribute {name} is not modelled", span)

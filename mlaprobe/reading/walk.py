@@ -59,12 +59,13 @@ def _root(node: Node) -> str | None:
     return node.id if isinstance(node, ir.Name) else None
 
 
-def _targets(node: Node) -> Iterator[str]:
+def targets(node: Node) -> Iterator[str]:
+    """The variables that something to be written is, or is part of."""
     if isinstance(node, ir.Sequence):
         for item in node.items:
-            yield from _targets(item)
+            yield from targets(item)
     elif isinstance(node, ir.Star):
-        yield from _targets(node.value)
+        yield from targets(node.value)
     else:
         name = _root(node)
         if name is not None:
@@ -87,7 +88,7 @@ def written_names(
         if writes is not None:
             names.update(writes(node))
         elif kind is ir.AddressOf and through_pointers:
-            names.update(_targets(node.value))
+            names.update(targets(node.value))
         elif kind is ir.Call and references and not _library(node.func):
             names.update(_arguments(node))
     return names
@@ -96,17 +97,17 @@ def written_names(
 def _by_call(node: ir.Call) -> Iterator[str]:
     """A call made for its own sake may change the object whose method it is, and its arguments."""
     if isinstance(node.func, ir.Attr):
-        yield from _targets(node.func.obj)
+        yield from targets(node.func.obj)
     yield from _arguments(node)
 
 
 _WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
-    ir.AssignExpr: lambda node: _targets(node.target),
-    ir.Assign: lambda node: (name for target in node.targets for name in _targets(target)),
+    ir.AssignExpr: lambda node: targets(node.target),
+    ir.Assign: lambda node: (name for target in node.targets for name in targets(target)),
     ir.ExprStmt: lambda node: _by_call(node.value) if isinstance(node.value, ir.Call) else (),
     ir.Opaque: lambda node: node.writes,
     ir.OpaqueStmt: lambda node: node.writes,
-    ir.ForEach: lambda node: _targets(node.target),
+    ir.ForEach: lambda node: targets(node.target),
 }
 """What a kind of node writes, whatever else is asked."""
 
@@ -126,7 +127,7 @@ def _arguments(node: ir.Call) -> Iterator[str]:
     """Variables that a call is given (a C++ reference looks like a value)."""
     for arg in node.args:
         if isinstance(arg, (ir.Name, ir.Attr, ir.Index)):
-            yield from _targets(arg)
+            yield from targets(arg)
 
 
 def assigned_names(body: Iterable[Node]) -> list[str]:

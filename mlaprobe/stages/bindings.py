@@ -33,19 +33,25 @@ _TRANSLATED = {
 def bound(
     function: ir.Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments by position and by name, with simple defaults filled in."""
-    values: list[Any] = list(args)
-    for at, param in enumerate(function.params):
-        if at < len(values):
-            continue
-        if param.name in kwargs:
+    """Arguments by position and by name, with simple defaults filled in. Of a stub that passes on
+    whatever it gets, those that have no name of its own come last."""
+    params = [p for p in function.params if p.kind not in _STARS]
+    values: list[Any] = []
+    for at, param in enumerate(params):
+        if at < len(args) and param.kind == "normal":
+            values.append(args[at])
+        elif param.name in kwargs:
             values.append(kwargs[param.name])
         elif isinstance(param.default, ir.Const):
             values.append(param.default.value)
         else:
             values.append(Unknown(f"the argument {param.name} is not known", param.span))
-    names = [p.name for p in function.params]
-    return tuple(values), dict(zip(names, values, strict=False))
+    names = [p.name for p in params]
+    further = args[sum(p.kind == "normal" for p in params) :]
+    return (*values, *further), {**kwargs, **dict(zip(names, values, strict=True))}
+
+
+_STARS = ("*", "**")
 
 
 class Bindings:
@@ -77,7 +83,7 @@ class Bindings:
         function = self.world.cpp_function(self._cpp_name(entry), self._places)
         if function is None:
             return NotImplemented
-        values, _ = bound(entry.function, args, kwargs)
+        values, _ = bound(self.signature(entry), args, kwargs)
         if len(values) != len(function.function.params):
             return NotImplemented
         try:
@@ -87,6 +93,14 @@ class Bindings:
                 raise
             how = _TRANSLATED.get(failure.how, "RuntimeError")
             raise Failed("exception", how, failure.message, failure.span) from None
+
+    def signature(self, entry: EntryPoint) -> ir.Function:
+        """The parameters of a stub; of one that passes on whatever it gets, those of the C++
+        function that it binds."""
+        if all(p.kind not in _STARS for p in entry.function.params):
+            return entry.function
+        found = self.world.cpp_function(self._cpp_name(entry), self._places)
+        return entry.function if found is None else found.function
 
     def _cpp_name(self, entry: EntryPoint) -> str:
         """The name of the C++ function: the decorator may give another."""

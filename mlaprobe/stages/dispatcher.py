@@ -151,7 +151,7 @@ class _Entry:
         computed = self._dispatcher.world.bindings.called(run, entry, args, kwargs, span)
         if computed is not NotImplemented:
             return computed
-        values, named = bound(entry.function, args, kwargs)
+        values, named = bound(self._dispatcher.world.bindings.signature(entry), args, kwargs)
         run.emit("entry", entry.name, values, named, span)
         return Unknown(
             f"the result of {entry.name}",

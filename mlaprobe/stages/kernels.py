@@ -10,6 +10,7 @@ from typing import Any, cast
 from mlaprobe.errors import SourceError
 from mlaprobe.reading.elf import has_kernel
 from mlaprobe.reading.ir import Span
+from mlaprobe.reading.keptmaps import END, pair
 from mlaprobe.reading.machine import PROBE, Run, truth
 from mlaprobe.reading.table import KernelTable, TableRow, comment_rule, read_tables
 from mlaprobe.reading.values import Builtin, Model, Record, Unknown, Unordered
@@ -108,27 +109,6 @@ class Column(Model):
         if name in ("find", "compare", "rfind"):
             return Builtin(name, lambda run, a, k, s: 0)
         return Unknown("a watching row", span, free=PROBE, foreign=True)
-
-
-class End(Model):
-    """The end of a container."""
-
-    __slots__ = ()
-
-    @property
-    def identity(self) -> Hashable:
-        return ("end",)
-
-    def equals(self, other: Any) -> bool | None:
-        return isinstance(other, End)
-
-
-END = End()
-
-
-def pair(first: Any, second: Any) -> Record:
-    """A ``std::pair``."""
-    return Record("std::pair", {"first": first, "second": second})
 
 
 def constant(record: Record) -> Record:
@@ -255,42 +235,6 @@ class KernelCache(Model):
         return run.machine.call(run, args[1], (), {}, span)
 
 
-class StdMap(Model):
-    """A ``std::unordered_map`` of the host code, empty at first."""
-
-    __slots__ = ("certain", "items")
-
-    def __init__(self) -> None:
-        self.items: dict[Any, Record] = {}
-        self.certain = True
-        """Whether every key that was put in is known."""
-
-    def get(self, name: str, span: Span) -> Any:
-        if name in ("emplace", "try_emplace", "insert"):
-            return Builtin(name, self._emplace)
-        if name == "find":
-            return Builtin(name, self._find)
-        if name in ("end", "cend"):
-            return Builtin(name, lambda run, a, k, s: END)
-        return Unknown(f"{name} of a map is not modelled", span)
-
-    def _find(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        known = self.certain and args and isinstance(args[0], (str, int))
-        if not known:
-            return Unknown("an element of a map", span)
-        return self.items.get(args[0], END)
-
-    def _emplace(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        if not args or not isinstance(args[0], (str, int)):
-            self.certain = False
-        if not self.certain:
-            return Unknown("an element of a map", span)
-        new = args[0] not in self.items
-        if new:
-            self.items[args[0]] = pair(args[0], args[1] if len(args) > 1 else None)
-        return pair(self.items[args[0]], new)
-
-
 def kernel_externals(world: World) -> dict[str, Any]:
     """What the host code makes kernels with."""
     names = world.names.data["host"]
@@ -312,6 +256,4 @@ def kernel_externals(world: World) -> dict[str, Any]:
         values[name] = Builtin(name, lambda run, a, k, s: KernelCache())
     for name in ("std::make_unique", "std::make_shared"):
         values[name] = Builtin(name, make_unique, takes_template=True)
-    for name in ("std::unordered_map", "std::map"):
-        values[name] = Builtin(name, lambda run, a, k, s: StdMap())
     return values

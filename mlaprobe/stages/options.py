@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlaprobe.reading.ir import Span
+from mlaprobe.reading.keptmaps import END, pair
 from mlaprobe.reading.symbols import Sym
 from mlaprobe.reading.values import Builtin, Model, Record, Unknown
-from mlaprobe.stages.kernels import END, pair
 
 
 class Options(Model):

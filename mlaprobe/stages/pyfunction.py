@@ -7,10 +7,17 @@ from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.machine import Abandon, Failed, Run
+from mlaprobe.reading.pymodule import EntryPoint
+from mlaprobe.reading.pystdlib import Partial
+from mlaprobe.reading.pystmt import TRANSPARENT_DECORATORS
 from mlaprobe.reading.values import Closure, Unknown
 from mlaprobe.shape import StageOutcome
 from mlaprobe.stages.base import Absent, place_evidence
+from mlaprobe.stages.passing import Passing, Taken, passed
 from mlaprobe.stages.world import World
+
+NO_CONTEXT = ("", ())
+"""No arch and no environment: what a source says by itself."""
 
 
 class PythonFunction:
@@ -23,13 +30,15 @@ class PythonFunction:
         self.problem: str | None = None
         self._roles = world.names.roles(stage)
         self.file = ""
+        self.function: ir.Function | None = None
+        self._parameters: tuple[str, ...] | None = None
         for dotted, name in world.names.places(stage):
             module = world.python.module(dotted)
             if module is None:
                 continue
             self.module, self.name, self.file = module, name, module.path
             try:
-                self.function = world.python.function(dotted, name)
+                self.function = world.python.function(dotted, name) or self._bound()
             except RecursionError:
                 self.function = None
                 self.problem = f"{self.file} is nested too deeply to be read from here"
@@ -42,6 +51,16 @@ class PythonFunction:
         if world.python.module(self.module.dotted) is not None and self._certainly_missing():
             raise Absent(f"{self.file} defines no {self.name}")
         self.problem = f"{self.file} defines no {self.name} that can be read"
+
+    def _bound(self) -> ir.Function | None:
+        """The function that the name is bound to, by an import or an assignment."""
+        if not self.module.index.binds(self.name):
+            return None
+        outcomes = self.world.explore(self._value, NO_CONTEXT)
+        value = outcomes[0].value if len(outcomes) == 1 else None
+        while isinstance(value, Partial):
+            value = value.function
+        return value.function if isinstance(value, Closure) else None
 
     def _certainly_missing(self) -> bool:
         """Whether the file is Python and does not mention the name at all."""
@@ -60,8 +79,17 @@ class PythonFunction:
     @property
     def parameters(self) -> tuple[str, ...]:
         """What the parameters mean, as far as that is known."""
+        with self.world.session:
+            if self._parameters is None:
+                self._parameters = self._meanings()
+            return self._parameters
+
+    def _meanings(self) -> tuple[str, ...]:
         if self.function is None:
             return ()
+        outcomes = self.world.explore(self._taken, NO_CONTEXT)
+        if len(outcomes) == 1 and outcomes[0].kind == "returned":
+            return tuple(one.role or "" for one in outcomes[0].value)
         return tuple(self._roles.get(p.name, "") for p in self.function.params)
 
     def call(self, run: Run, values: Mapping[str, Any]) -> Any:
@@ -71,19 +99,35 @@ class PythonFunction:
         """
         if self.function is None:
             raise Abandon(self.problem or "no function", ir.NOWHERE)
-        named: dict[str, Any] = {}
-        for param in self.function.params:
-            role = self._roles.get(param.name)
-            if param.kind not in ("normal", "keyword"):
-                continue
-            if role is not None and role in values:
-                named[param.name] = values[role]
-            elif param.default is None:
-                named[param.name] = Unknown(
-                    f"the argument {param.name} is not known", param.span, foreign=True
-                )
-        value = self.module.lookup(run, self.name, self.function.span)
-        if not isinstance(value, Closure):
+        args, named = passed(run, self._taken(run), values)
+        return run.machine.call(run, self._value(run), args, named, self.function.span)
+
+    def _taken(self, run: Run) -> tuple[Taken, ...]:
+        return Passing(run, self._roles).taken(self._value(run))
+
+    def _value(self, run: Run) -> Closure | Partial:
+        """What the name is bound to."""
+        span = ir.NOWHERE if self.function is None else self.function.span
+        value = self.module.lookup(run, self.name, span)
+        if isinstance(value, EntryPoint):
+            value = self._decorated(run, value)
+        if not isinstance(value, (Closure, Partial)):
             reason = value.reason if isinstance(value, Unknown) else f"{self.name} is no function"
-            raise Failed("unknown", "unknown", reason, self.function.span)
-        return run.machine.call(run, value, (), named, self.function.span)
+            raise Failed("unknown", "unknown", reason, span)
+        return value
+
+    def _decorated(self, run: Run, entry: EntryPoint) -> Any:
+        """What decorators of the source make of a function."""
+        compiled = self.world.names.data["bindings"]["decorators"]
+        if any(name.rpartition(".")[2] in compiled for name in entry.decorators):
+            return entry
+        value: Any = Closure(entry.function, entry.module)
+        pairs = zip(entry.function.decorators, entry.decorators, strict=True)
+        for node, name in reversed([*pairs]):
+            if name in TRANSPARENT_DECORATORS:
+                continue
+            decorator = run.machine.evaluate(run, node, entry.module)
+            if not isinstance(decorator, (Closure, Partial)):
+                return entry
+            value = run.machine.call(run, decorator, (value,), {}, entry.function.span)
+        return value

@@ -1,7 +1,8 @@
 """The reducer: for which (heads, head_dim) the split-KV merge is instantiated.
 
 The router is the body of ``mla_reduce_v1``, macros and all. A pair is instantiated if any
-combination of the router's other arguments reaches the merge.
+combination of the router's other arguments reaches the merge and returns: a router of several
+chains may merge in one and fall into the failure of the next.
 """
 
 from __future__ import annotations
@@ -75,13 +76,13 @@ class Reducer(CppStage[tuple[int, int]]):
         return num_heads, self.head_dim if head_dim is None else head_dim
 
     def _evaluated(self, question: tuple[int, int]) -> Solved[StageOutcome]:
-        """The answer by the paths up to one that certainly merges."""
+        """The answer by the paths up to one that certainly merges and returns."""
         heads, dim = question
         inputs = {"heads": heads, "dim": dim}
         return self.world.solve(STAGE, inputs, self._start, ("", ()), self._read, **_ROUTER)
 
     def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
-        reaching = [o for o in outcomes if _reaches(o)]
+        reaching = [o for o in outcomes if _merges(o)]
         places = Proof(STAGE, self.world.text, self._case, asked["heads"], path=_preferred)
         if any(o.certain for o in reaching):
             return StageOutcome(stage=STAGE, status="instantiated", evidence=places)
@@ -103,7 +104,7 @@ class Reducer(CppStage[tuple[int, int]]):
 
     def _case(self, trace: Trace, outcome: Outcome, heads: int) -> tuple[ir.Span, ...]:
         """The case of the router that was taken, or the check that fails."""
-        if _reaches(outcome):
+        if _merges(outcome):
             for node, value in trace.conditions():
                 if value is True and (number := _number(node.test, heads)) is not None:
                     return (line_of(number.span, self.world.text),)
@@ -140,21 +141,23 @@ def _merge(event: Event) -> bool:
     return event.kind in ("template", "launch")
 
 
-def _reaches(outcome: Outcome) -> bool:
-    return any(_merge(e) for e in outcome.events)
+def _merges(outcome: Outcome) -> bool:
+    """Whether a path merges, and does not fail afterwards."""
+    return outcome.kind == "returned" and any(_merge(e) for e in outcome.events)
 
 
 _ROUTER: dict[str, Any] = {
     "limit": PATHS,
-    "facts": {"stop_at_template": True},
-    "enough": lambda outcome: outcome.certain and _reaches(outcome),
+    "facts": {"templates_return": True},
+    "enough": lambda outcome: outcome.certain and _merges(outcome),
 }
-"""How the router is explored: until the merge is certainly reached, and no further."""
+"""How the router is explored: until a path certainly merges and returns. The merge itself, which is
+a template, is not entered: it launches a kernel."""
 
 
 def _preferred(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
     """The path to show: one that reaches the merge, else one that fails."""
-    return tuple(sorted(outcomes, key=lambda o: (not _reaches(o), o.kind != "failed")))
+    return tuple(sorted(outcomes, key=lambda o: (not _merges(o), o.kind != "failed")))
 
 
 def _number(test: ir.Node, number: int) -> ir.Node | None:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.values import Builtin, Unknown
-from mlaprobe.stages.kernels import END, AsmKernel, Column, End, KernelCache, StdMap
+from mlaprobe.reading.keptmaps import END, End, KeptMap
+from mlaprobe.reading.machine import Machine, Run
+from mlaprobe.reading.values import Builtin, Pointer, Unknown
+from mlaprobe.stages.kernels import AsmKernel, Column, KernelCache
 from tests.stages.ask import BF16, answers, grid, opened, shape
 from tests.trees import today
 from tests.trees.common import changed
@@ -74,6 +76,22 @@ OPEN = {
         "it != config_map->end()",
         "config_map->contains(Q->label())",
     ),
+    "a map that held something before": (
+        "std::string kernelName",
+        "static std::unordered_map<std::string, std::unique_ptr<AiterAsmKernel>> kept;"
+        'AITER_CHECK(kept.find("a") != kept.end(), "none"); std::string kernelName',
+    ),
+    "a map that is written otherwise": (
+        "std::string kernelName",
+        "std::unordered_map<std::string, std::unique_ptr<AiterAsmKernel>> kept;"
+        'kept["a"] = nullptr;'
+        'AITER_CHECK(kept.find("a") != kept.end(), "none"); std::string kernelName',
+    ),
+    "a map with an initialiser": (
+        "std::string kernelName",
+        "static const std::map<int, int> sizes = {{16, 1}, {32, 2}};"
+        'AITER_CHECK(sizes.find(16) != sizes.end(), "none"); std::string kernelName',
+    ),
     "another method": ("it != config_map->end()", "config_map->bucket_count() > 3"),
     "another method of a kernel": ("impl_ptr->launch_kernel(", "impl_ptr->enqueue("),
     "a kernel without a name": ("AiterAsmKernel(name, co_name)", "AiterAsmKernel(name)"),
@@ -94,24 +112,45 @@ def method(value: Any, name: str, *args: Any) -> Any:
     """What a method gives."""
     found = value.get(name, NOWHERE)
     assert isinstance(found, Builtin), found
-    return found.call(None, args, {}, NOWHERE)
+    return found.call(Run(Machine()), args, {}, NOWHERE)
+
+
+def second(element: Any) -> Any:
+    """What an iterator of a map refers to."""
+    assert isinstance(element, Pointer)
+    return element.load().fields["second"]
 
 
 def test_a_map_with_a_key_that_is_not_known_tells_nothing() -> None:
     """The unknown key may be the one that is asked for."""
-    kept = StdMap()
+    kept = KeptMap()
     assert method(kept, "find", "a") is END
+    assert (method(kept, "size"), method(kept, "empty")) == (0, True)
     assert method(kept, "emplace", "a", 4).fields["second"] is True
-    assert method(kept, "insert", "a", 5).fields["second"] is False
-    assert method(kept, "find", "a").fields["second"] == 4
+    assert method(kept, "try_emplace", "a", 5).fields["second"] is False
+    assert second(method(kept, "find", "a")) == 4
+    assert (method(kept, "count", "a"), method(kept, "contains", "b")) == (1, False)
     assert isinstance(method(kept, "find", Unknown("a key")), Unknown)
     assert isinstance(method(kept, "find"), Unknown)
     assert method(kept, "find", "b") is END
+    assert (method(kept, "size"), method(kept, "empty")) == (1, False)
     assert isinstance(method(kept, "emplace", Unknown("a key"), 6), Unknown)
     for key in ("a", "b"):
-        assert isinstance(method(kept, "find", key), Unknown)
+        for name in ("find", "count", "contains"):
+            assert isinstance(method(kept, name, key), Unknown)
         assert isinstance(method(kept, "try_emplace", key, 7), Unknown)
+    assert isinstance(method(kept, "size"), Unknown)
     assert isinstance(kept.get("erase", NOWHERE), Unknown)
+
+
+def test_a_map_that_earlier_calls_have_filled_tells_what_this_call_put_there() -> None:
+    kept = KeptMap(filled=True)
+    assert isinstance(method(kept, "find", "a"), Unknown)
+    assert isinstance(method(kept, "contains", "a"), Unknown)
+    assert isinstance(method(kept, "empty"), Unknown)
+    method(kept, "emplace", "a", 4)
+    assert second(method(kept, "find", "a")) == 4
+    assert isinstance(method(kept, "count", "b"), Unknown)
 
 
 def test_ends_are_equal_and_nothing_else_is_one() -> None:

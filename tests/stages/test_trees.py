@@ -160,6 +160,25 @@ def test_three_generations_of_the_router(tmp_path: Path, generation: str) -> Non
     assert found == set(today.ROUTED)
 
 
+def test_a_merge_that_is_followed_by_a_failure_is_none(tmp_path: Path) -> None:
+    """A router of two chains: what the first merges, the second does not know, and fails."""
+    start = "    else MERGE_IF(HEADS, 32,"
+    text = today.router()
+    assert text.count(start) == 1
+    split = text.replace(start, start.replace("else ", ""))
+    text = today.REDUCER_HEAD + split + today.REDUCER_ENTRY
+    capability = opened(tmp_path, {**today.tree(), today.REDUCER: text})
+    at = today.ROUTED.index((32, 512))
+    for heads, dim in today.ROUTED:
+        assert capability.reducer is not None
+        outcome = capability.reducer.decide((heads, dim))
+        returns = (heads, dim) in today.ROUTED[at:]
+        assert outcome.status == ("instantiated" if returns else "missing"), (heads, dim)
+        assert outcome.failure is (None if returns else Failure.ABORT)
+    lost = ask(capability, "gfx950", FP8, 16)
+    assert (lost.verdict, lost.failure) == (Verdict.NO_REDUCER, Failure.ABORT)
+
+
 def test_kernels_in_the_host_code(tmp_path: Path) -> None:
     capability = opened(tmp_path, old.tree())
     status = {name: there for name, there, _ in capability.stage_status}
