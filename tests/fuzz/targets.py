@@ -55,7 +55,8 @@ class Target:
     """How often it is taken, against the others."""
     seeds: Callable[[], tuple[bytes, ...]]
     read: Callable[[bytes, Random], object]
-    """Raises nothing but ``MlaprobeError``."""
+    """Raises nothing but ``MlaprobeError``, and ``RecursionError`` for what is nested more deeply
+    than the stack: a stage makes an answer of that."""
 
 
 def _cpp_seeds() -> tuple[bytes, ...]:
@@ -206,4 +207,4 @@ TARGETS = (
     Target("waivers", 25, _waiver_seeds, _read_waivers),
     Target("source", 5, _tree_seeds, _read_tree),
 )
-REFUSED = MlaprobeError
+REFUSED = (MlaprobeError, RecursionError)
