@@ -42,7 +42,7 @@ def parse(text: str, file: str) -> ast.Module | SyntaxProblem:
         line, column = error.lineno or 1, max(error.offset or 1, 1)
         span = Span(file, line, column, line, column + 1)
         return SyntaxProblem(f"syntax error: {error.msg}", span)
-    except ValueError as error:
+    except (ValueError, MemoryError) as error:  # the latter for what is nested too deeply
         return SyntaxProblem(f"cannot be parsed: {error}", Span(file, 1, 1, 1, 2))
 
 

@@ -15,12 +15,19 @@ from mlaprobe.reading.pymodule import (
     PyModule,
     PyProject,
 )
-from mlaprobe.reading.values import Builtin
+from mlaprobe.reading.values import Builtin, Unknown
 
 KNOWN: dict[str, Any] = {
-    "builtins.int": Builtin("int", lambda run, args, kwargs, span: int(args[0])),
+    "builtins.int": Builtin("int", lambda run, args, kwargs, span: _int(args[0])),
     "torch.bfloat16": "bf16",
 }
+
+
+def _int(value: Any) -> Any:
+    try:
+        return int(value)
+    except (TypeError, ValueError) as error:
+        return Unknown(f"int: {error}")
 
 
 class World:
