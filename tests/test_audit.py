@@ -165,6 +165,47 @@ def test_a_comparison_and_a_survey_only_read(tmp_path: Path, tree: Path) -> None
     quiet(audited(body, tmp_path, TREE=str(tree)))
 
 
+def test_nothing_keeps_a_process(tmp_path: Path) -> None:
+    """Also where nobody closes the capability, and between two questions."""
+    repository = write_git(tmp_path / "repository", today.tree(), tag="v9")
+    body = """
+        capability = mlaprobe.probe(f"{REPOSITORY}@v9")
+        left = []
+        for heads in (16, 48):
+            shape = mlaprobe.DecodeShape(num_heads=heads, **HERE)
+            tuple(capability.decide(shape).evidence)
+            try:
+                os.waitpid(-1, os.WNOHANG)
+                left.append(heads)
+            except ChildProcessError:
+                pass
+        ask(capability)
+        assert left == [], left
+    """
+    found = audited(body, tmp_path, REPOSITORY=str(repository))
+    assert (found["threads"], found["children"]) == (1, False)
+
+
+def test_a_forked_process_goes_on_with_what_it_inherits(tmp_path: Path) -> None:
+    """A capability, its memory and its git: made before, asked after."""
+    repository = write_git(tmp_path / "repository", today.tree(), tag="v9")
+    body = """
+        capability = mlaprobe.probe(f"{REPOSITORY}@v9")
+        shapes = [mlaprobe.DecodeShape(num_heads=n, **HERE) for n in (16, 24, 48, 128)]
+        capability.decide(shapes[0])
+        child = os.fork()
+        found = [(d.verdict.name, len(d.evidence)) for d in map(capability.decide, shapes)]
+        if not child:
+            with open("found", "w") as file:
+                file.write(repr(found))
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        with open("found") as file:
+            assert file.read() == repr(found)
+    """
+    audited(body, tmp_path, REPOSITORY=str(repository))
+
+
 def test_a_git_revision_is_read_by_git_alone(tmp_path: Path) -> None:
     repository = write_git(tmp_path / "repository", today.tree(), tag="v9")
     before = {path: path.stat().st_mtime_ns for path in repository.rglob("*")}

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from mlaprobe import bundled
+from mlaprobe import bundled, resolve
 from mlaprobe.capability import Capability, probe
+from mlaprobe.keeping import Once
+from mlaprobe.resolve import plan
 from mlaprobe.shape import DecodeShape
 from mlaprobe.shortcut import KnownRevision
 from mlaprobe.snapshot import Snapshot
@@ -77,6 +79,51 @@ def test_stages_alone(tmp_path: Path) -> None:
     with probe(str(tmp_path)) as one, probe(str(tmp_path)) as shared:
         expected = list(map(asked(one), questions))
         assert not wrong_answers(questions, expected, asked(shared))
+
+
+def test_plans(tmp_path: Path) -> None:
+    opened(tmp_path, today.tree()).close()
+    questions = [
+        {"num_heads": n, "arch": arch, "q_dtype": "fp8", "kv_dtype": "fp8", "qlens": q, "lse": lse}
+        for arch in ("gfx942", "gfx950")
+        for n in (12, 24, 32, 48, 96, 128)
+        for q, lse in (((1,), False), ((1, 2), True), ((4,), False))
+    ]
+
+    def planned(capability: Capability | Snapshot | KnownRevision) -> Callable[[Any], Any]:
+        def ask(question: dict[str, Any]) -> Any:
+            found = plan(capability=capability, **question)
+            shown = (found.line, found.reason, found.rejected, found.settings)
+            return (*shown, [everything(decision) for decision in found.decisions])
+
+        return ask
+
+    with probe(str(tmp_path)) as one, probe(str(tmp_path)) as shared:
+        expected = list(map(planned(one), questions))
+        assert not wrong_answers(questions, expected, planned(shared))
+
+
+def test_the_default_capability(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Made once by whichever of the threads asks first."""
+    opened(tmp_path, today.tree()).close()
+    made: list[Capability] = []
+
+    def installed() -> tuple[Capability, None]:
+        made.append(probe(str(tmp_path)))
+        return made[-1], None
+
+    monkeypatch.setattr("mlaprobe.probing.installed_or_bundled", installed)
+    monkeypatch.setattr("mlaprobe.resolve.default_capability", Once(resolve._default))
+    question = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8"}
+
+    def ask(heads: int) -> str:
+        return plan(heads, **question).line  # type: ignore[arg-type]
+
+    with probe(str(tmp_path)) as one:
+        counts = list(range(1, 129, 3))
+        lines = [plan(heads, capability=one, **question).line for heads in counts]  # type: ignore[arg-type]
+        assert not wrong_answers(counts, lines, ask)
+    assert len(made) == 1
 
 
 def test_real_releases(aiter_git: Path) -> None:
