@@ -133,7 +133,7 @@ def _tuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) 
 def _size(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
     if len(args) == 1 and isinstance(args[0], (tuple, list, str)) and rest_of(args[0]) is None:
         return len(args[0])
-    return Unknown("a size", span)
+    return Unknown("how many elements there are is not followed", span)
 
 
 def _bits(value: int) -> int:

@@ -341,7 +341,7 @@ def _sizeof(tr: Translator, node: Any) -> Node:
     ctype = parse_type(name)
     if ctype.kind in ("int", "unsigned") and not ctype.pointer and not ctype.ref:
         return ir.Const(span, ctype.bits // 8)
-    return ir.Opaque(span, "a size")
+    return ir.Opaque(span, f"the size of {name[:60] or 'something'} is not followed")
 
 
 def _comma(tr: Translator, node: Any) -> Node:
