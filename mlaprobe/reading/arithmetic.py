@@ -6,7 +6,7 @@ from typing import Any
 
 from mlaprobe.reading.formulas import ARITHMETIC
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Abandon, Failed
+from mlaprobe.reading.signals import Abandon, Failed
 from mlaprobe.reading.symbols import Sym, plain
 from mlaprobe.reading.values import EnumMember, Unknown, rest_of
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from mlaprobe.reading.comparing import entry_of, equals
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.methods import method
 from mlaprobe.reading.optionals import METHODS
 from mlaprobe.reading.optionals import method as optional_method
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import (
     EnumMember,

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.comparing import condition, contains, membership
 from mlaprobe.reading.formulas import COMPARE
 from mlaprobe.reading.frames import RUN, Eval, Frame
 from mlaprobe.reading.ir import Node
-from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.operators import binary
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.signals import Abandon, Failed
 from mlaprobe.reading.symbols import LARGEST, Condition, Sym
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.undecided import note_acting, undecided
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import Builtin, Closure, Unknown
-
-if TYPE_CHECKING:
-    from mlaprobe.reading.expressions import Unit
 
 Term = Callable[[Any], Any]
 """An operand without being asked: ``True``, ``False``, a ``Condition``, or ``None`` for one that
@@ -44,11 +43,9 @@ class _Part:
 
 def compile_bool(unit: Unit, node: ir.Bool, scope: Scope) -> Eval:
     """The closure for ``and`` or ``or``."""
-    from mlaprobe.reading.expressions import compile_expression
-
     parts = tuple(
         _Part(
-            compile_expression(unit, part, scope),
+            unit.compile(part, scope),
             None if unit.traced else _term(unit, part, scope, node.coerce),
         )
         for part in node.parts
@@ -61,11 +58,9 @@ def compile_bool(unit: Unit, node: ir.Bool, scope: Scope) -> Eval:
 
 def compile_test(unit: Unit, node: Node, scope: Scope) -> Eval:
     """The closure for an expression of which only the truth is wanted."""
-    from mlaprobe.reading.expressions import compile_expression
-
     if isinstance(node, ir.Bool) and not unit.traced:
         return compile_bool(unit, replace(node, coerce=True), scope)
-    return compile_expression(unit, node, scope)
+    return unit.compile(node, scope)
 
 
 def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[Eval, ...]) -> Eval:
@@ -137,18 +132,14 @@ def _term(unit: Unit, node: Node, scope: Scope, coerce: bool) -> Term | None:
 def _operand(unit: Unit, node: Node, scope: Scope) -> Eval | None:
     """An expression that does nothing but compute, or ``None``. It raises ``Abandon`` where more
     would have to be done."""
-    from mlaprobe.reading.expressions import compile_expression
-
     if isinstance(node, ir.Call) and not (node.args or node.kwargs or node.template):
         return _known_call(unit, node, scope) if _is_total(node.func) else None
-    return compile_expression(unit, node, scope) if _is_total(node) else None
+    return unit.compile(node, scope) if _is_total(node) else None
 
 
 def _known_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     """A call without arguments whose result is known already."""
-    from mlaprobe.reading.expressions import compile_expression
-
-    callee = compile_expression(unit, node.func, scope)
+    callee = unit.compile(node.func, scope)
     compiler, span = unit.compiler, node.span
 
     def ask(e: Frame) -> Any:
@@ -197,13 +188,11 @@ def _comparison(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
 
 
 def _membership(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
-    from mlaprobe.reading.expressions import compile_expression
-
     items = node.right.items if isinstance(node.right, ir.Sequence) else (node.right,)
     if not all(_is_total(part) for part in (node.left, *items)):
         return None
-    item = compile_expression(unit, node.left, scope)
-    container = compile_expression(unit, node.right, scope)
+    item = unit.compile(node.left, scope)
+    container = unit.compile(node.right, scope)
     span = node.span
 
     def ask(e: Frame) -> Any:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.attributes import attribute
 from mlaprobe.reading.calls import Braced, result_of_unknown
 from mlaprobe.reading.displays import compile_items
 from mlaprobe.reading.frames import RUN, Eval, Frame
-from mlaprobe.reading.machine import Failed
+from mlaprobe.reading.globalnames import global_name
 from mlaprobe.reading.references import compile_place
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.symbols import plain
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import Builtin, Closure, Model, Record, Unknown, rest_of
-
-if TYPE_CHECKING:
-    from mlaprobe.reading.expressions import Unit
 
 
 def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     """A call: the callee decides whether variables are passed as places."""
-    from mlaprobe.reading.expressions import compile_expression, global_name
-
     func = node.func
     args = compile_items(unit, node.args, scope)
     kwargs = _compile_kwargs(unit, node, scope)
@@ -31,7 +28,7 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     name = callee_name(func)
     callee: Eval
     if isinstance(func, ir.Attr):
-        owner, attr, where = compile_expression(unit, func.obj, scope), func.name, func.span
+        owner, attr, where = unit.compile(func.obj, scope), func.name, func.span
         module, python = unit.module, unit.lang == "py"
 
         def method(e: Frame) -> Any:
@@ -41,7 +38,7 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     elif isinstance(func, ir.Name) and scope.find(func.id) is None:
         callee = global_name(unit, func.id, func.span)
     else:
-        callee = compile_expression(unit, func, scope)
+        callee = unit.compile(func, scope)
     return _caller(unit, node, scope, callee, args, kwargs, pointers, name)
 
 
@@ -59,11 +56,9 @@ def callee_name(func: ir.Node) -> str:
 
 
 def _compile_kwargs(unit: Unit, node: ir.Call, scope: Scope) -> Callable[[Frame], Any] | None:
-    from mlaprobe.reading.expressions import compile_expression
-
     if not node.kwargs:
         return None
-    pairs = [(k, compile_expression(unit, v, scope)) for k, v in node.kwargs]
+    pairs = [(k, unit.compile(v, scope)) for k, v in node.kwargs]
     span = node.span
 
     def run(e: Frame) -> Any:
@@ -91,10 +86,8 @@ def _caller(
     pointers: list[Any],
     name: str,
 ) -> Eval:
-    from mlaprobe.reading.expressions import compile_expression
-
     machine, compiler, span = unit.machine, unit.compiler, node.span
-    template = tuple(compile_expression(unit, t, scope) for t in node.template)
+    template = tuple(unit.compile(t, scope) for t in node.template)
     writable = any(p is not None for p in pointers)
     locals_ = [
         p if isinstance(a, ir.Name) and scope.find(a.id) is not None else None

@@ -7,8 +7,10 @@ from typing import Any
 from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.frames import RUN, Eval, Frame
 from mlaprobe.reading.ir import Function, Param, Span
-from mlaprobe.reading.machine import Failed, Run
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Closure, Pointer, Record, Ref, Rest, Unknown
+from mlaprobe.reading.walk import written_names
 
 
 class Braced:
@@ -135,7 +137,5 @@ def spoil(value: Any, reason: str, span: Span) -> None:
 
 
 def _written_by(closure: Closure) -> frozenset[str]:
-    from mlaprobe.reading.statements import written_names
-
     function = closure.function
     return frozenset(written_names(function.body, references=function.lang == "cpp"))

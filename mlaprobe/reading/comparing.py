@@ -7,8 +7,8 @@ from typing import Any
 from mlaprobe.reading.arithmetic import NUMBERS, arithmetic, kind_of, number_of, plain_number
 from mlaprobe.reading.formulas import COMPARE
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import truth
 from mlaprobe.reading.symbols import Condition, Sym
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.values import EnumMember, Model, Unknown, rest_of, unknown_in
 
 PLAIN = frozenset((int, bool, str, float, EnumMember))

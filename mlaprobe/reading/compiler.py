@@ -16,9 +16,10 @@ from mlaprobe.reading.cpptypes import zero_of
 from mlaprobe.reading.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.reading.ir import CType, Function, Name, Node, Param, Span
 from mlaprobe.reading.kept import changeable
-from mlaprobe.reading.machine import MAX_DEPTH, Abandon, Failed, Machine, Run, memo_key
+from mlaprobe.reading.runs import MAX_DEPTH, Run, memo_key
 from mlaprobe.reading.scope import FunctionScope, Scope
-from mlaprobe.reading.statements import Returned
+from mlaprobe.reading.signals import Abandon, Failed, Returned
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import (
     Builtin,
     Closure,
@@ -28,6 +29,7 @@ from mlaprobe.reading.values import (
     StructType,
     Unknown,
 )
+from mlaprobe.reading.walk import assigned_names
 
 
 class Code:
@@ -52,7 +54,7 @@ class Code:
 class Compiler:
     """Compiles and calls; holds what is compiled."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Any) -> None:
         self.machine = machine
         self._codes: dict[tuple[int, bool], tuple[Function, Code]] = {}
 
@@ -60,8 +62,16 @@ class Compiler:
 
     def expression(self, node: Node, module: Any) -> Eval:
         """An expression of a module's own scope."""
-        unit = expressions.Unit(self.machine, self, module, "py", traced=False)
-        return expressions.compile_expression(unit, node, Scope(FunctionScope(None)))
+        unit = Unit(self.machine, self, module, "py", traced=False)
+        return unit.compile(node, Scope(FunctionScope(None)))
+
+    def compiled(self, unit: Unit, node: Node, scope: Scope) -> Eval:
+        """An expression of a function."""
+        return expressions.compile_expression(unit, node, scope)
+
+    def block(self, unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:
+        """Statements of a function."""
+        return statements.compile_block(unit, body, scope)
 
     def code(self, run: Run, closure: Closure) -> Code:
         """The compiled body of a function."""
@@ -75,7 +85,7 @@ class Compiler:
 
     def _compile(self, closure: Closure, traced: bool) -> Code:
         function = closure.function
-        unit = expressions.Unit(self.machine, self, closure.module, function.lang, traced=traced)
+        unit = Unit(self.machine, self, closure.module, function.lang, traced=traced)
         scope = Scope(FunctionScope(closure.scope, function.body))
         code = Code(function)
         code.template = tuple(scope.declare(name) for name in function.template)
@@ -85,19 +95,19 @@ class Compiler:
             slot = scope.declare(param.name, param.type)
             default = None
             if param.default is not None:
-                default = expressions.compile_expression(unit, param.default, scope)
+                default = unit.compile(param.default, scope)
             params.append((param, slot, default))
             ctype = param.type
             if ctype is not None and ctype.ref:
                 refs.append((position, not ctype.const))
         if function.lang == "py":
-            for name in statements.assigned_names(function.body):
+            for name in assigned_names(function.body):
                 if name not in scope.names:
                     scope.declare(name)
         writing = any(writes for _, writes in refs)
         code.params = tuple(params)
         code.refs = tuple(position for position, _ in refs) if writing else ()
-        code.body = statements.compile_block(unit, function.body, scope)
+        code.body = unit.block(function.body, scope)
         if writing or statements.writes_outside(function.body, scope):
             code.pure = False
         return code

@@ -16,8 +16,9 @@ from mlaprobe.reading.calls import Braced, result_of_unknown
 from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.cpptypes import SCALARS, parse_type, template_of, zero_of
 from mlaprobe.reading.ir import CType, Span
-from mlaprobe.reading.machine import Abandon, Failed, Run
 from mlaprobe.reading.optionals import engaged, held
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Abandon, Failed
 from mlaprobe.reading.values import Builtin, Closure, Model, Pointer, Record, Unknown
 
 _NAMES = """vector list forward_list deque map multimap set multiset unordered_map unordered_set

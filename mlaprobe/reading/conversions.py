@@ -8,9 +8,9 @@ from typing import Any
 from mlaprobe.reading.arithmetic import NUMBERS, plain_number
 from mlaprobe.reading.cpptypes import parse_type, template_of
 from mlaprobe.reading.ir import CType, Span
-from mlaprobe.reading.machine import truth
 from mlaprobe.reading.optionals import engaged, held
 from mlaprobe.reading.symbols import Sym
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.values import Record, Unknown
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from mlaprobe.reading.comparing import compare
 from mlaprobe.reading.containers import constructors
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Failed, truth
 from mlaprobe.reading.optionals import engaged
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.symbols import Sym, SymText, joined
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.values import Builtin, EnumMember, Unknown, rest_of
 
 _LEADING_INTEGER = re.compile(r"\s*([+-]?\d+)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced
@@ -14,21 +14,17 @@ from mlaprobe.reading.keptmaps import KeptMap, keeps_objects
 from mlaprobe.reading.places import adapter, compile_store
 from mlaprobe.reading.references import compile_hidden, compile_place
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import Builtin, Closure, Record, SettingsBase, Unknown
-
-if TYPE_CHECKING:
-    from mlaprobe.reading.expressions import Unit
 
 
 def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     """A variable, with or without a value."""
-    from mlaprobe.reading.expressions import compile_expression
-
     ctype, span = node.type, node.span
     place = None
     if ctype.ref and node.init is not None and unit.lang == "cpp":
         place = compile_place(unit, node.init, scope)
-    init = compile_expression(unit, node.init, scope) if node.init is not None else None
+    init = unit.compile(node.init, scope) if node.init is not None else None
     slot = scope.declare(node.name, ctype)
     array = ctype.pointer and ctype.kind in SCALARS and isinstance(node.init, ir.Sequence)
     adapt = adapter(unit, replace(ctype, pointer=False) if array else ctype, span)
@@ -128,9 +124,7 @@ def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
 
 def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
     """Names for the parts of a value."""
-    from mlaprobe.reading.expressions import compile_expression
-
-    init = compile_expression(unit, node.init, scope)
+    init = unit.compile(node.init, scope)
     for name in node.names:
         scope.declare(name)
     names = tuple(ir.Name(node.span, n) for n in node.names)
@@ -159,11 +153,9 @@ def define(unit: Unit, node: ir.Define, scope: Scope) -> Eval:
 
 def local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Eval:
     """A class whose objects are its attributes, as long as its bases add nothing else."""
-    from mlaprobe.reading.expressions import compile_expression
-
     store = compile_store(unit, ir.Name(node.span, node.name), scope)
-    bases = tuple(compile_expression(unit, base, scope) for base in node.bases)
-    attributes = tuple((n, compile_expression(unit, v, scope)) for n, v in node.attributes)
+    bases = tuple(unit.compile(base, scope) for base in node.bases)
+    attributes = tuple((n, unit.compile(v, scope)) for n, v in node.attributes)
     name, span = node.name, node.span
 
     def run(e: Frame) -> Any:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.comparing import equals
 from mlaprobe.reading.frames import Eval, Frame
-from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.places import compile_store
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.signals import Abandon, Failed
 from mlaprobe.reading.symbols import Sym, SymText, joined
+from mlaprobe.reading.truth import truth
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import (
     EnumMember,
     LooseSet,
@@ -21,9 +23,6 @@ from mlaprobe.reading.values import (
     rest_of,
     unknown_in,
 )
-
-if TYPE_CHECKING:
-    from mlaprobe.reading.expressions import Unit
 
 MAX_ELEMENTS = 20_000
 
@@ -48,11 +47,7 @@ def compile_items(
     unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope
 ) -> Callable[[Frame], list[Any] | Unknown]:
     """The values of a display's items, ``*`` expanded."""
-    from mlaprobe.reading.expressions import compile_expression
-
-    parts = [
-        (isinstance(n, ir.Star), compile_expression(unit, _inner(n), scope), n.span) for n in nodes
-    ]
+    parts = [(isinstance(n, ir.Star), unit.compile(_inner(n), scope), n.span) for n in nodes]
     if not any(star for star, _, _ in parts):
         plain = tuple(p for _, p, _ in parts)
         return lambda e: [p(e) for p in plain]
@@ -114,12 +109,10 @@ def as_set(values: list[Any], span: ir.Span) -> Any:
 
 def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
     """A dict display."""
-    from mlaprobe.reading.expressions import compile_expression
-
     pairs = [
         (
-            compile_expression(unit, k, scope) if k is not None else None,
-            compile_expression(unit, v, scope),
+            unit.compile(k, scope) if k is not None else None,
+            unit.compile(v, scope),
         )
         for k, v in node.items
     ]
@@ -149,18 +142,16 @@ def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
 
 def compile_comprehension(unit: Unit, node: ir.Comprehension, scope: Scope) -> Eval:
     """A comprehension; generators are evaluated at once."""
-    from mlaprobe.reading.expressions import compile_expression
-
     inner = Scope(scope.function, scope)
     clauses = []
     for target, iterable, conditions in node.clauses:
-        source = compile_expression(unit, iterable, inner)
+        source = unit.compile(iterable, inner)
         for name in _target_names(target):
             inner.declare(name)
         store = compile_store(unit, target, inner)
-        tests = [compile_expression(unit, c, inner) for c in conditions]
+        tests = [unit.compile(c, inner) for c in conditions]
         clauses.append((source, store, tests, iterable.span))
-    element = compile_expression(unit, node.element, inner)
+    element = unit.compile(node.element, inner)
     kind, span = node.kind, node.span
 
     def walk(e: Frame, at: int, out: list[Any]) -> Unknown | None:
@@ -243,9 +234,7 @@ def _target_names(target: ir.Node) -> list[str]:
 
 def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
     """A formatted string; what has no known text is shown as its expression."""
-    from mlaprobe.reading.expressions import compile_expression
-
-    parts = tuple(compile_expression(unit, p, scope) for p in node.parts)
+    parts = tuple(unit.compile(p, scope) for p in node.parts)
     labels, span = node.labels, node.span
 
     def run(e: Frame) -> Any:

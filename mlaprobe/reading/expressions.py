@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading import boolean, callables, displays, ir, places, references
@@ -13,23 +12,14 @@ from mlaprobe.reading.comparing import negate
 from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.formulas import ARITHMETIC, COMPARE
 from mlaprobe.reading.frames import OUTER, RUN, Eval, Frame
+from mlaprobe.reading.globalnames import global_name
 from mlaprobe.reading.ir import Node, Span
-from mlaprobe.reading.machine import truth
 from mlaprobe.reading.operators import binary, unary
 from mlaprobe.reading.optionals import Engaged, held
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.truth import truth
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import Closure, EnumType, Model, Pointer, Record, Ref, Unknown
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Unit:
-    """What compiling one function needs besides its scope."""
-
-    machine: Any
-    compiler: Any
-    module: Any
-    lang: str
-    traced: bool
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -61,7 +51,7 @@ def _const(unit: Unit, node: ir.Const, scope: Scope) -> Eval:
 def _name(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
     alias = scope.alias(node.id)
     if alias is not None:
-        return compile_expression(unit, alias[0], alias[1])  # type: ignore[index]
+        return unit.compile(alias[0], alias[1])  # type: ignore[index]
     found = scope.find(node.id)
     if found is not None:
         local = _local(found[0], found[1], node.id, node.span)
@@ -105,28 +95,8 @@ def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
     return above
 
 
-def global_name(unit: Unit, name: str, span: Span) -> Eval:
-    """A name of the module; written globals first."""
-    module = unit.module
-    key, written = (id(module), name), (id(module), name.rpartition("::")[2])
-
-    def load(e: Frame) -> Any:
-        run = e[RUN]
-        if run.globals and written in run.globals:
-            return run.globals[written]
-        value = run.cache.get(key, run)
-        if value is run:
-            before = run.effects, run.asked
-            value = module.lookup(run, name, span)
-            if (run.effects, run.asked) == before:  # else it is of this path
-                run.cache[key] = value
-        return run.own(value)
-
-    return load
-
-
 def _unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
-    value, op, span = compile_expression(unit, node.value, scope), node.op, node.span
+    value, op, span = unit.compile(node.value, scope), node.op, node.span
     if op == "not":
 
         def invert(e: Frame) -> Any:
@@ -138,8 +108,8 @@ def _unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
 
 
 def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
-    left = compile_expression(unit, node.left, scope)
-    right = compile_expression(unit, node.right, scope)
+    left = unit.compile(node.left, scope)
+    right = unit.compile(node.right, scope)
     op, span, unsigned = node.op, node.span, node.unsigned
     if op in COMPARE:
         compare = COMPARE[op]
@@ -168,8 +138,8 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
 
 def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
     test = boolean.compile_test(unit, node.test, scope)
-    then = compile_expression(unit, node.then, scope)
-    orelse = compile_expression(unit, node.orelse, scope)
+    then = unit.compile(node.then, scope)
+    orelse = unit.compile(node.orelse, scope)
 
     def run(e: Frame) -> Any:
         known = truth(test(e))
@@ -181,7 +151,7 @@ def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
 
 
 def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
-    obj, name, span = compile_expression(unit, node.obj, scope), node.name, node.span
+    obj, name, span = unit.compile(node.obj, scope), node.name, node.span
     module, python = unit.module, unit.lang == "py"
 
     def run(e: Frame) -> Any:
@@ -191,15 +161,15 @@ def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
 
 
 def _index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
-    obj, span = compile_expression(unit, node.obj, scope), node.span
-    key = compile_expression(unit, node.key, scope)
+    obj, span = unit.compile(node.obj, scope), node.span
+    key = unit.compile(node.key, scope)
     python = unit.lang == "py"
     return lambda e: subscript(obj(e), key(e), span, python=python)
 
 
 def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
     parts = [
-        compile_expression(unit, p, scope) if p is not None else (lambda e: None)
+        unit.compile(p, scope) if p is not None else (lambda e: None)
         for p in (node.lower, node.upper, node.step)
     ]
 
@@ -212,7 +182,7 @@ def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
 
 
 def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
-    value, ctype, span = compile_expression(unit, node.value, scope), node.type, node.span
+    value, ctype, span = unit.compile(node.value, scope), node.type, node.span
     module = unit.module
 
     def run(e: Frame) -> Any:
@@ -230,7 +200,7 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
 
 
 def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
-    args = tuple(compile_expression(unit, a, scope) for a in node.args)
+    args = tuple(unit.compile(a, scope) for a in node.args)
     compiler, ctype, module, span = unit.compiler, node.type, unit.module, node.span
     return lambda e: compiler.construct_named(
         e[RUN], ctype, tuple(a(e) for a in args), module, span
@@ -238,7 +208,7 @@ def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
 
 
 def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
-    value = compile_expression(unit, node.value, scope)
+    value = unit.compile(node.value, scope)
     place = references.compile_place(unit, node.value, scope)
     if place is None:
         return value
@@ -260,7 +230,7 @@ _OBJECTS = (Record, Model, Closure, list, dict)
 
 
 def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
-    value, span = compile_expression(unit, node.value, scope), node.span
+    value, span = unit.compile(node.value, scope), node.span
 
     def run(e: Frame) -> Any:
         v = value(e)
@@ -275,7 +245,7 @@ def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
 
 def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
     store = places.compile_store(unit, node.target, scope)
-    value = compile_expression(unit, node.value, scope)
+    value = unit.compile(node.value, scope)
     if node.op is None:
 
         def assign(e: Frame) -> Any:
@@ -284,7 +254,7 @@ def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
             return v
 
         return assign
-    old = compile_expression(unit, node.target, scope)
+    old = unit.compile(node.target, scope)
     op, span, postfix = node.op, node.span, node.postfix
 
     def update(e: Frame) -> Any:
@@ -334,7 +304,7 @@ def _opaque(unit: Unit, node: ir.Opaque, scope: Scope) -> Eval:
 
 def _sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     if node.kind == "braced":
-        items = tuple(compile_expression(unit, i, scope) for i in node.items)
+        items = tuple(unit.compile(i, scope) for i in node.items)
         return lambda e: Braced(tuple(i(e) for i in items))
     return displays.compile_sequence(unit, node, scope)
 

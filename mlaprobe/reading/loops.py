@@ -11,20 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.displays import elements
 from mlaprobe.reading.frames import OUTER, RUN, Eval, Frame
-from mlaprobe.reading.machine import MAX_STEPS, Abandon, Failed, truth
 from mlaprobe.reading.places import compile_loss, compile_store
+from mlaprobe.reading.runs import MAX_STEPS
 from mlaprobe.reading.scope import Scope
-from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
+from mlaprobe.reading.signals import BREAK, CONTINUE, Abandon, Failed, Returned
+from mlaprobe.reading.truth import truth
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import IMMUTABLE, Unknown, Unordered
 from mlaprobe.reading.walk import written_names
-
-if TYPE_CHECKING:
-    from mlaprobe.reading.expressions import Unit
 
 LOOKUP = "a look-up in a hash map"
 """What a traced run calls the start of a loop over a hash map."""
@@ -74,14 +73,11 @@ def _some_round(unit: Unit, body: Eval, orelse: Eval, spoil: Eval, why: Unknown,
 
 def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
     """``while``, ``do`` and C++ ``for`` (whose variable is declared in a block around it)."""
-    from mlaprobe.reading.expressions import compile_expression
-    from mlaprobe.reading.statements import compile_block
-
-    test = compile_expression(unit, node.test, scope)
+    test = unit.compile(node.test, scope)
     inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
-    body = compile_block(unit, node.body, inner)
-    step = compile_expression(unit, node.step, scope) if node.step is not None else None
-    orelse = compile_block(unit, node.orelse, scope)
+    body = unit.block(node.body, inner)
+    step = unit.compile(node.step, scope) if node.step is not None else None
+    orelse = unit.block(node.orelse, scope)
     everything = (*node.body, *((node.step,) if node.step is not None else ()))
     spoil = _spoiler(unit, everything, scope, "written in a loop that cannot be followed")
     span, first = node.span, node.first
@@ -112,17 +108,14 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
 
 def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
     """A loop over elements."""
-    from mlaprobe.reading.expressions import compile_expression
-    from mlaprobe.reading.statements import compile_block
-
-    source = compile_expression(unit, node.iterable, scope)
+    source = unit.compile(node.iterable, scope)
     inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
     if unit.lang == "cpp":
         for name in _names(node.target):
             inner.declare(name)
     store = compile_store(unit, node.target, inner)
-    body = compile_block(unit, node.body, inner)
-    orelse = compile_block(unit, node.orelse, scope)
+    body = unit.block(node.body, inner)
+    orelse = unit.block(node.orelse, scope)
     spoil = _spoiler(unit, node.body, scope, "written in a loop that cannot be followed")
     written = _Written(unit, node.body, scope, "written in the order of a hash map")
     span = node.span

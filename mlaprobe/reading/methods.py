@@ -7,7 +7,8 @@ from typing import Any
 
 from mlaprobe.reading.comparing import entry_of, negate
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Abandon, Failed, truth
+from mlaprobe.reading.signals import Abandon, Failed
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.values import Builtin, Unknown, rest_of, unknown_in
 
 NPOS = 2**64 - 1

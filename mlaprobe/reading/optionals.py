@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Failed
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import Builtin, Model, Unknown, identity
 

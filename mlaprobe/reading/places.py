@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.calls import Braced, spoil
@@ -13,10 +13,12 @@ from mlaprobe.reading.conversions import convert
 from mlaprobe.reading.cpptypes import SCALARS
 from mlaprobe.reading.frames import OUTER, RUN, Frame
 from mlaprobe.reading.ir import CType, Node
-from mlaprobe.reading.machine import Abandon, Failed, Run
 from mlaprobe.reading.optionals import Engaged, engaged, held
+from mlaprobe.reading.runs import Run
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.signals import Abandon, Failed
 from mlaprobe.reading.symbols import Sym, plain
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import (
     Model,
     Pointer,
@@ -27,9 +29,6 @@ from mlaprobe.reading.values import (
     rest_of,
     unknown_in,
 )
-
-if TYPE_CHECKING:
-    from mlaprobe.reading.expressions import Unit
 
 Store = Callable[[Frame, Any], None]
 
@@ -57,9 +56,7 @@ def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
 
 def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
     """``*pointer = value``."""
-    from mlaprobe.reading.expressions import compile_expression
-
-    value, span = compile_expression(unit, target.value, scope), target.span
+    value, span = unit.compile(target.value, scope), target.span
     ctype = _type_of(target.value, scope)
     adapt = adapter(unit, None if ctype is None else replace(ctype, pointer=False), span)
 
@@ -221,9 +218,7 @@ def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Frame, 
 
 
 def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
-    from mlaprobe.reading.expressions import compile_expression
-
-    obj, name = compile_expression(unit, target.obj, scope), target.name
+    obj, name = unit.compile(target.obj, scope), target.name
     module, span = unit.module, target.span
 
     def store(e: Frame, v: Any) -> None:
@@ -264,11 +259,9 @@ def member_type(run: Run, module: Any, owner: Record, name: str) -> CType:
 
 
 def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
-    from mlaprobe.reading.expressions import compile_expression
-
-    obj = compile_expression(unit, target.obj, scope)
+    obj = unit.compile(target.obj, scope)
     whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else None
-    key = compile_expression(unit, target.key, scope)
+    key = unit.compile(target.key, scope)
     span = target.span
     ctype = _type_of(target.obj, scope)
     adapt = None

@@ -11,8 +11,8 @@ from mlaprobe.reading.pyvalues import PyClass, RecordClass
 from mlaprobe.reading.values import EnumMember, EnumType, Unknown
 
 if TYPE_CHECKING:
-    from mlaprobe.reading.machine import Run
     from mlaprobe.reading.pyscope import PyModule
+    from mlaprobe.reading.runs import Run
 
 _ENUMS = frozenset(f"enum.{n}" for n in ("Enum", "IntEnum", "IntFlag", "Flag", "StrEnum"))
 _NAMED_TUPLE = "typing.NamedTuple"

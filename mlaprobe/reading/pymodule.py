@@ -15,7 +15,6 @@ from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.pyimports import missing_import, needed_by
 from mlaprobe.reading.pyscope import PyModule
 from mlaprobe.reading.pysettle import MISSING
@@ -32,6 +31,8 @@ from mlaprobe.reading.pyvalues import (
     Parameter,
     parameters,
 )
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Model, Unknown
 
 __all__ = [

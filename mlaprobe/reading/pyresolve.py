@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Failed, Run, truth
 from mlaprobe.reading.pyindex import BLOCKS, names_of
 from mlaprobe.reading.pysettle import MISSING, Settled, combine
 from mlaprobe.reading.pyvalues import CircularName, EntryPoint, ExternalModule, ModuleRef
@@ -25,6 +24,9 @@ from mlaprobe.reading.pywrites import (
     target_path,
     written_keys,
 )
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Failed
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.values import Builtin, Closure, EnumType, Unknown
 
 if TYPE_CHECKING:

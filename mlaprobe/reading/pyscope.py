@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Run
 from mlaprobe.reading.pyclass import class_value
 from mlaprobe.reading.pyindex import BLOCKS, Index, SyntaxProblem, block_parts
 from mlaprobe.reading.pyresolve import Resolver
 from mlaprobe.reading.pysettle import MISSING, Settled, limit_of, settle, shared_cache
 from mlaprobe.reading.python import Place, translate_expr, translate_function
 from mlaprobe.reading.pyvalues import CircularName, EntryPoint, Later, MissingName
+from mlaprobe.reading.runs import Run
 from mlaprobe.reading.values import Closure, Unknown
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Abandon, Failed, Run
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Abandon, Failed
 from mlaprobe.reading.values import Closure, Unknown, identity
 
 SETTLE_PATHS = 8

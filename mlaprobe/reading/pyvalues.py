@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.ir import NOWHERE, Span
-from mlaprobe.reading.machine import Failed
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Model, Record, Unknown
 
 if TYPE_CHECKING:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.containers import Container, Elsewhere, not_followed
 from mlaprobe.reading.frames import OUTER, RUN, Frame
+from mlaprobe.reading.globalnames import global_name
 from mlaprobe.reading.ir import CType, Node
-from mlaprobe.reading.machine import truth
 from mlaprobe.reading.optionals import Engaged, engaged, held
 from mlaprobe.reading.scope import Scope
+from mlaprobe.reading.truth import truth
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import (
     Builtin,
     Closure,
@@ -27,18 +29,13 @@ from mlaprobe.reading.values import (
 )
 from mlaprobe.reading.walk import targets
 
-if TYPE_CHECKING:
-    from mlaprobe.reading.expressions import Unit
-
 
 def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref | None] | None:
     """Where a value is stored, for what can be written: a variable, a member, an element."""
     if isinstance(node, ir.Name):
         return _place_of_name(unit, node, scope)
-    from mlaprobe.reading.expressions import compile_expression
-
     if isinstance(node, ir.Attr):
-        obj, name = compile_expression(unit, node.obj, scope), node.name
+        obj, name = unit.compile(node.obj, scope), node.name
 
         def member(e: Frame) -> Ref | None:
             owner = obj(e)
@@ -47,7 +44,7 @@ def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref
 
         return member
     if isinstance(node, ir.Index):
-        obj, key = (compile_expression(unit, n, scope) for n in (node.obj, node.key))
+        obj, key = (unit.compile(n, scope) for n in (node.obj, node.key))
         whole = compile_place(unit, node.obj, scope)
 
         def element(e: Frame) -> Ref | None:
@@ -63,7 +60,7 @@ def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref
     if isinstance(node, ir.Cond):
         return _place_of_conditional(unit, node, scope)
     if isinstance(node, ir.Deref):
-        value = compile_expression(unit, node.value, scope)
+        value = unit.compile(node.value, scope)
         optional = compile_place(unit, node.value, scope)
 
         def pointed(e: Frame) -> Ref | None:
@@ -169,9 +166,7 @@ def _place_of_conditional(
     unit: Unit, node: ir.Cond, scope: Scope
 ) -> Callable[[Frame], Ref | None] | None:
     """``test ? one : other``, where both can be written."""
-    from mlaprobe.reading.expressions import compile_expression
-
-    test = compile_expression(unit, node.test, scope)
+    test = unit.compile(node.test, scope)
     then, orelse = compile_place(unit, node.then, scope), compile_place(unit, node.orelse, scope)
     if then is None or orelse is None:
         return None
@@ -207,8 +202,6 @@ _NO_VARIABLES = (Closure, Builtin, Model, StructType, EnumType, EnumMember)
 
 
 def _place_of_global(unit: Unit, node: ir.Name) -> Callable[[Frame], Ref | None]:
-    from mlaprobe.reading.expressions import global_name
-
     load = global_name(unit, node.id, node.span)
     key = (id(unit.module), node.id.rpartition("::")[2])
 

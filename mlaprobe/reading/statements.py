@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlaprobe.reading import boolean, declarations, ir, loops
 from mlaprobe.reading.calls import spoil
@@ -15,19 +15,15 @@ from mlaprobe.reading.comparing import equals
 from mlaprobe.reading.displays import text_of
 from mlaprobe.reading.frames import RUN, Eval, Frame
 from mlaprobe.reading.ir import Node
-from mlaprobe.reading.machine import Abandon, Failed, truth
 from mlaprobe.reading.operators import binary
 from mlaprobe.reading.places import compile_loss, compile_store
 from mlaprobe.reading.scope import Scope
-from mlaprobe.reading.signals import BREAK, CONTINUE, Returned
+from mlaprobe.reading.signals import BREAK, CONTINUE, Abandon, Failed, Returned
 from mlaprobe.reading.symbols import joined
+from mlaprobe.reading.truth import truth
+from mlaprobe.reading.unit import Unit
 from mlaprobe.reading.values import CaughtError, Unknown
-from mlaprobe.reading.walk import assigned_names, declared_names, written_names
-
-if TYPE_CHECKING:
-    from mlaprobe.reading.expressions import Unit
-
-__all__ = ["Returned", "assigned_names", "compile_block", "writes_outside", "written_names"]
+from mlaprobe.reading.walk import declared_names, written_names
 
 
 def writes_outside(body: tuple[Node, ...], scope: Scope) -> bool:
@@ -61,10 +57,8 @@ def compile_statement(unit: Unit, node: Node, scope: Scope) -> Eval:
 
 
 def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
-    from mlaprobe.reading.expressions import compile_expression
-
     stores = [compile_store(unit, t, scope) for t in node.targets]
-    value = compile_expression(unit, node.value, scope)
+    value = unit.compile(node.value, scope)
     traced, span = unit.traced, node.span
     if node.op is None:
         first = stores[0] if len(stores) == 1 else None
@@ -81,7 +75,7 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
             return None
 
         return run
-    old, op, store = compile_expression(unit, node.targets[0], scope), node.op, stores[0]
+    old, op, store = unit.compile(node.targets[0], scope), node.op, stores[0]
 
     def update(e: Frame) -> Any:
         before, after = old(e), value(e)
@@ -101,9 +95,7 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
 
 
 def _expression(unit: Unit, node: ir.ExprStmt, scope: Scope) -> Eval:
-    from mlaprobe.reading.expressions import compile_expression
-
-    value = compile_expression(unit, node.value, scope)
+    value = unit.compile(node.value, scope)
 
     def run(e: Frame) -> Any:
         value(e)
@@ -135,8 +127,6 @@ def _later(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:
 
 
 def _if(unit: Unit, node: ir.If, scope: Scope) -> Eval:
-    from mlaprobe.reading.expressions import compile_expression
-
     test = boolean.compile_test(unit, node.test, scope)
     now = scope.frozen() if unit.lang == "cpp" else scope
     then = _later(unit, node.then, now)
@@ -144,7 +134,7 @@ def _if(unit: Unit, node: ir.If, scope: Scope) -> Eval:
     machine, traced = unit.machine, unit.traced
     watched = machine.watch(node)
     if watched is not None:
-        label, watching = watched[0], compile_expression(unit, watched[1], scope)
+        label, watching = watched[0], unit.compile(watched[1], scope)
         test = _observed(machine, label, watching, test)
 
     def run(e: Frame) -> Any:
@@ -173,13 +163,11 @@ def _observed(machine: Any, label: str, watching: Eval, test: Eval) -> Eval:
 
 
 def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Eval:
-    from mlaprobe.reading.expressions import compile_expression
-
-    value = compile_expression(unit, node.value, scope)
+    value = unit.compile(node.value, scope)
     inner = Scope(scope.function, scope)
     cases = [
         (
-            [None if label is None else compile_expression(unit, label, inner) for label in labels],
+            [None if label is None else unit.compile(label, inner) for label in labels],
             compile_block(unit, body, inner),
         )
         for labels, body in node.cases
@@ -213,12 +201,10 @@ def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Eval:
 
 
 def _return(unit: Unit, node: ir.Return, scope: Scope) -> Eval:
-    from mlaprobe.reading.expressions import compile_expression
-
     if node.value is None:
         nothing = Returned(None)
         return lambda e: nothing
-    value = compile_expression(unit, node.value, scope)
+    value = unit.compile(node.value, scope)
     return lambda e: Returned(value(e))
 
 
@@ -228,10 +214,8 @@ def _jump(unit: Unit, node: ir.Jump, scope: Scope) -> Eval:
 
 
 def _check(unit: Unit, node: ir.Check, scope: Scope) -> Eval:
-    from mlaprobe.reading.expressions import compile_expression
-
     test = boolean.compile_test(unit, node.test, scope)
-    message = compile_expression(unit, node.message, scope) if node.message is not None else None
+    message = unit.compile(node.message, scope) if node.message is not None else None
     how, traced = node.how, unit.traced
 
     def run(e: Frame) -> Any:
@@ -249,10 +233,8 @@ def _check(unit: Unit, node: ir.Check, scope: Scope) -> Eval:
 
 
 def _throw(unit: Unit, node: ir.Throw, scope: Scope) -> Eval:
-    from mlaprobe.reading.expressions import compile_expression
-
     args = node.value.args if isinstance(node.value, (ir.Call, ir.Construct)) else ()
-    parts = [compile_expression(unit, a, scope) for a in args if not isinstance(a, ir.Star)]
+    parts = [unit.compile(a, scope) for a in args if not isinstance(a, ir.Star)]
     how, span = node.how, node.span
 
     def run(e: Frame) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.frames import RUN
-from mlaprobe.reading.machine import Again, Failed, truth
+from mlaprobe.reading.signals import Again, Failed
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.values import Unknown
 from mlaprobe.reading.walk import walk
 

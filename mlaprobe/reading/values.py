@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading.ir import NOWHERE, Function, Span
+from mlaprobe.reading.signals import Abandon
 from mlaprobe.reading.symbols import Sym, key_of
 
 MAX_KEY_DEPTH = 6
@@ -296,8 +297,6 @@ class Model:
         Raises:
             Abandon: that is not followed.
         """
-        from mlaprobe.reading.machine import Abandon
-
         raise Abandon(f"attribute {name} of something that is not followed is assigned", span)
 
     steady = True

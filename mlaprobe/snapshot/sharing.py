@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from mlaprobe.reading.machine import Outcome
+from mlaprobe.reading.runs import Outcome
 from mlaprobe.shape import DecodeShape
 from mlaprobe.snapshot.phrases import unmarked
 from mlaprobe.snapshot.records import FIELDS

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Outcome
+from mlaprobe.reading.runs import Outcome
 from mlaprobe.reading.values import Closure, Unknown
 from mlaprobe.shape import SAME, Evidence, Failure, StageOutcome, altered
 from mlaprobe.stages.evidence import evidence

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.pymodule import EntryPoint
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import EnumType, Unknown
 from mlaprobe.stages.tensors import Tensor
 

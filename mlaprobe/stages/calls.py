@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.reading.machine import Outcome
+from mlaprobe.reading.runs import Outcome
 from mlaprobe.reading.symbols import Sym
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import StageOutcome, altered

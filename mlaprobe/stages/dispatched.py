@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Event, Failed, Outcome
+from mlaprobe.reading.runs import Event, Outcome
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.symbols import joined, same
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import DecodeShape, Failure, StageOutcome, altered

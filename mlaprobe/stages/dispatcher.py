@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Run
 from mlaprobe.reading.operators import binary
 from mlaprobe.reading.pymodule import EntryPoint
+from mlaprobe.reading.runs import Run
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import DecodeShape, PlannerCall, StageOutcome
 from mlaprobe.stages.base import Stage

@@ -9,7 +9,8 @@ from typing import Any, overload
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.reading import ir
 from mlaprobe.reading.ir import Node, Span
-from mlaprobe.reading.machine import Event, Outcome, truth
+from mlaprobe.reading.runs import Event, Outcome
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.walk import walk
 from mlaprobe.shape import Evidence
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Outcome, Run
 from mlaprobe.reading.pymodule import EntryPoint
+from mlaprobe.reading.runs import Outcome, Run
 from mlaprobe.reading.symbols import joined, same
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import DecodeShape, Dtype, StageOutcome

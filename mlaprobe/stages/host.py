@@ -12,7 +12,8 @@ from typing import Any
 
 from mlaprobe.reading import ir
 from mlaprobe.reading.loops import LOOKUP
-from mlaprobe.reading.machine import Failed, Outcome, Run
+from mlaprobe.reading.runs import Outcome, Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.symbols import same
 from mlaprobe.reading.values import Closure, EnumMember, Unknown
 from mlaprobe.shape import DecodeShape, Evidence, Kernel, StageOutcome, altered

@@ -12,7 +12,8 @@ from typing import Any
 
 from mlaprobe.reading.formulas import Expr, Text, compile_all, compile_expr
 from mlaprobe.reading.ir import Node
-from mlaprobe.reading.machine import Failed, Outcome
+from mlaprobe.reading.runs import Outcome
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.symbols import Sym, SymText
 from mlaprobe.reading.values import Record
 from mlaprobe.shape import Evidence, altered

@@ -11,8 +11,9 @@ from mlaprobe.errors import SourceError
 from mlaprobe.reading.elf import has_kernel
 from mlaprobe.reading.ir import Span
 from mlaprobe.reading.keptmaps import END, pair
-from mlaprobe.reading.machine import PROBE, Run, truth
+from mlaprobe.reading.runs import PROBE, Run
 from mlaprobe.reading.table import KernelTable, TableRow, comment_rule, read_tables
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.values import Builtin, Model, Record, Unknown, Unordered
 from mlaprobe.shape import Kernel
 from mlaprobe.stages.world import World

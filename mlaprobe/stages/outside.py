@@ -9,7 +9,8 @@ from typing import Any
 
 from mlaprobe.reading.cppbuiltins import builtins, check, message_of
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Failed, Outcome, Run, memo_key
+from mlaprobe.reading.runs import Outcome, Run, memo_key
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Builtin, EnumMember, Model, Ref, Unknown
 from mlaprobe.reading.walk import READING
 from mlaprobe.stages.tensors import named_dtypes

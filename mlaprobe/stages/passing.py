@@ -14,8 +14,9 @@ from mlaprobe.reading import ir
 from mlaprobe.reading.attributes import attribute
 from mlaprobe.reading.formulas import COMPARE
 from mlaprobe.reading.frames import OUTER
-from mlaprobe.reading.machine import Abandon, Failed, Run
 from mlaprobe.reading.pystdlib import Partial
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Abandon, Failed
 from mlaprobe.reading.values import Closure, Unknown
 from mlaprobe.reading.walk import assigned_names, walk
 

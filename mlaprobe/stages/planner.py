@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Outcome, Run, truth
+from mlaprobe.reading.runs import Outcome, Run
 from mlaprobe.reading.symbols import same
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.values import Record, Unknown
 from mlaprobe.reading.walk import walk
 from mlaprobe.shape import DecodeShape, Dtype, StageOutcome, altered

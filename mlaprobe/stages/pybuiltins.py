@@ -10,10 +10,11 @@ from mlaprobe.reading import symbols
 from mlaprobe.reading.comparing import compare
 from mlaprobe.reading.displays import as_mapping, as_set, elements
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Failed, truth
 from mlaprobe.reading.operators import binary
 from mlaprobe.reading.pystdlib import plain
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.symbols import Sym, SymText
+from mlaprobe.reading.truth import truth
 from mlaprobe.reading.values import Builtin, Model, SomeText, Something, Unknown
 from mlaprobe.stages.tensors import DtypeToken, Tensor
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Abandon, Failed, Run
 from mlaprobe.reading.pymodule import EntryPoint
 from mlaprobe.reading.pystdlib import Partial
 from mlaprobe.reading.pystmt import TRANSPARENT_DECORATORS
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Abandon, Failed
 from mlaprobe.reading.values import Closure, Unknown
 from mlaprobe.shape import StageOutcome
 from mlaprobe.stages.base import Absent, place_evidence

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Event, Outcome, Run
+from mlaprobe.reading.runs import Event, Outcome, Run
 from mlaprobe.reading.values import Unknown
 from mlaprobe.reading.walk import walk
 from mlaprobe.shape import StageOutcome

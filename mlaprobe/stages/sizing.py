@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Failed, Outcome, Run
+from mlaprobe.reading.runs import Outcome, Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.symbols import same
 from mlaprobe.reading.values import Unknown
 from mlaprobe.shape import DecodeShape, Dtype, StageOutcome

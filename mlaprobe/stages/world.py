@@ -20,9 +20,10 @@ from mlaprobe.layouts import layouts
 from mlaprobe.reading.cppunit import CppModule
 from mlaprobe.reading.formulas import Expr, Tree
 from mlaprobe.reading.ir import Node
-from mlaprobe.reading.machine import Machine, Outcome, Run
+from mlaprobe.reading.machine import Machine
 from mlaprobe.reading.preprocess import TranslationUnit
 from mlaprobe.reading.pymodule import INSTALLED, Later, PyProject
+from mlaprobe.reading.runs import Outcome, Run
 from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse
 from mlaprobe.reading.values import Closure
 from mlaprobe.sources import Source

@@ -19,8 +19,9 @@ from mlaprobe.errors import MlaprobeError, RuleError
 from mlaprobe.reading.cppbuiltins import builtins
 from mlaprobe.reading.cppunit import CppModule
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Machine, Run
+from mlaprobe.reading.machine import Machine
 from mlaprobe.reading.preprocess import TranslationUnit
+from mlaprobe.reading.runs import Run
 from mlaprobe.reading.table import read_tables
 from mlaprobe.rulebook import RuleMap, load_yaml, rules_dir
 from mlaprobe.shape import DecodeShape

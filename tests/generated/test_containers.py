@@ -18,8 +18,9 @@ import pytest
 from mlaprobe.layouts import layouts
 from mlaprobe.reading.cppunit import CppModule
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Machine, Run
+from mlaprobe.reading.machine import Machine
 from mlaprobe.reading.preprocess import TranslationUnit
+from mlaprobe.reading.runs import Run
 from mlaprobe.stages.outside import cpp_externals, foreign
 from tests.generated.containers import KINDS
 from tests.generated.containers.programs import HEAD, Kind, Program, programs

@@ -18,8 +18,9 @@ from mlaprobe.reading.cppbuiltins import builtins
 from mlaprobe.reading.cppunit import CppModule
 from mlaprobe.reading.formulas import Tree
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Machine, Outcome, Run
+from mlaprobe.reading.machine import Machine
 from mlaprobe.reading.preprocess import TranslationUnit
+from mlaprobe.reading.runs import Outcome, Run
 from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse
 from mlaprobe.reading.values import Unknown
 from mlaprobe.stages.instantiate import Template

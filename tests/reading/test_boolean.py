@@ -11,8 +11,9 @@ from hypothesis import given
 
 from mlaprobe.reading.formulas import Tree
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Machine, Outcome, Run
+from mlaprobe.reading.machine import Machine
 from mlaprobe.reading.pymodule import PyProject
+from mlaprobe.reading.runs import Outcome, Run
 from mlaprobe.reading.symbols import Recorder, Sym
 from mlaprobe.stages.instantiate import Template
 from mlaprobe.stages.pybuiltins import python_externals

@@ -13,8 +13,8 @@ from hypothesis import given
 from mlaprobe.reading.arithmetic import LONGEST, WIDEST
 from mlaprobe.reading.comparing import compare, contains, entry_of, equals, negate
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Abandon, Failed
 from mlaprobe.reading.operators import binary, unary
+from mlaprobe.reading.signals import Abandon, Failed
 from mlaprobe.reading.symbols import Recorder, Sym
 from mlaprobe.reading.values import EnumMember, Model, Something, Unknown, Unordered
 from tests.formulas import value_of

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlaprobe.reading import ir
-from mlaprobe.reading.machine import Machine, Run
+from mlaprobe.reading.machine import Machine
 from mlaprobe.reading.pymodule import PyProject
 from mlaprobe.reading.python import (
     Place,
@@ -21,6 +21,7 @@ from mlaprobe.reading.python import (
     translate_expr,
     translate_function,
 )
+from mlaprobe.reading.runs import Run
 from tests.reading.show import show
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mlaprobe.reading.ir import Span
-from mlaprobe.reading.machine import Failed
 from mlaprobe.reading.pymodule import (
     External,
     ExternalModule,
 )
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Closure, Model, Unknown
 from tests.reading.world import World, missing
 

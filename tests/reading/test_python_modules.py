@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Failed
 from mlaprobe.reading.pymodule import (
     MissingName,
 )
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Builtin, Closure, Unknown
 from tests.reading.world import World, missing
 

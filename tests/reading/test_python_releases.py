@@ -9,8 +9,10 @@ import pytest
 
 from mlaprobe.reading.attributes import attribute
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Failed, Machine, Run
+from mlaprobe.reading.machine import Machine
 from mlaprobe.reading.pymodule import EntryPoint, MissingName, PyProject
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Builtin, Closure
 from mlaprobe.sources import Source, open_source
 

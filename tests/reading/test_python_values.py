@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from mlaprobe.reading.ir import NOWHERE, Span
-from mlaprobe.reading.machine import Failed, Run
 from mlaprobe.reading.pymodule import (
     EntryPoint,
     ModuleRef,
     parameters,
 )
 from mlaprobe.reading.pyvalues import PyClass, RecordClass
+from mlaprobe.reading.runs import Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Builtin, Closure, EnumMember, EnumType, Record, Unknown
 from tests.reading.world import KNOWN, World
 

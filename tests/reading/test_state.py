@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mlaprobe.reading.ir import NOWHERE, Span
-from mlaprobe.reading.machine import Failed, Outcome, Run
+from mlaprobe.reading.runs import Outcome, Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Builtin, Unknown
 from mlaprobe.stages.pybuiltins import python_externals
 from tests.reading.world import World

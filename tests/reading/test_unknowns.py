@@ -10,8 +10,9 @@ from mlaprobe.reading.cppbuiltins import builtins
 from mlaprobe.reading.cppunit import CppModule
 from mlaprobe.reading.formulas import compile_expr
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Machine, Outcome, Run
+from mlaprobe.reading.machine import Machine
 from mlaprobe.reading.preprocess import TranslationUnit
+from mlaprobe.reading.runs import Outcome, Run
 from mlaprobe.reading.values import Unknown
 from mlaprobe.stages.outside import Foreign
 from mlaprobe.stages.pybuiltins import python_externals

@@ -10,11 +10,13 @@ import pytest
 
 from mlaprobe.reading.attributes import attribute
 from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Failed, Machine, Outcome, Run
+from mlaprobe.reading.machine import Machine
 from mlaprobe.reading.pymodule import (
     PyModule,
     PyProject,
 )
+from mlaprobe.reading.runs import Outcome, Run
+from mlaprobe.reading.signals import Failed
 from mlaprobe.reading.values import Builtin, Unknown
 
 KNOWN: dict[str, Any] = {

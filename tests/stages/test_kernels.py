@@ -9,7 +9,8 @@ import pytest
 
 from mlaprobe.reading.ir import NOWHERE
 from mlaprobe.reading.keptmaps import END, End, KeptMap
-from mlaprobe.reading.machine import Machine, Run
+from mlaprobe.reading.machine import Machine
+from mlaprobe.reading.runs import Run
 from mlaprobe.reading.values import Builtin, Pointer, Unknown
 from mlaprobe.stages.kernels import AsmKernel, Column, KernelCache
 from tests.stages.ask import BF16, answers, grid, opened, shape

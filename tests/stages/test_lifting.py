@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from mlaprobe.reading.machine import Outcome
+from mlaprobe.reading.runs import Outcome
 from mlaprobe.reading.symbols import Recorder, Sym
 from mlaprobe.reading.values import Something, Unknown
 from mlaprobe.stages.instantiate import Deferred, Template
