@@ -21,9 +21,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
 
 from mlaprobe.errors import MlaprobeError, SourceError
-from mlaprobe.replies import Reply
+from mlaprobe.replies import Book, Reply, Row
 from mlaprobe.shape import Decision, DecodeShape
-from mlaprobe.sides import Asked, Book, Here, Row, Step
+from mlaprobe.sides import Asked, Here, Step
 
 if TYPE_CHECKING:
     from mlaprobe.grid import Grid

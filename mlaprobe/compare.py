@@ -16,10 +16,10 @@ from mlaprobe.axes import AXES, Region, cell_of, order_values, regions
 from mlaprobe.boxes import Cell
 from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers, SourceInfo
-from mlaprobe.replies import Reply, reply_of
+from mlaprobe.reasons import deciding_clause
+from mlaprobe.replies import Book, Reply, Row, reply_of
 from mlaprobe.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
-from mlaprobe.sides import Asked, Book, Row, parts, side_of
-from mlaprobe.survey import deciding_clause
+from mlaprobe.sides import Asked, parts, side_of
 
 
 class Kind(str, Enum):

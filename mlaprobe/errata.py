@@ -13,6 +13,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from mlaprobe.blobs import blob_hash
 from mlaprobe.pattern import PATTERN, Pattern
 from mlaprobe.releases import is_release, release_key
 from mlaprobe.rulebook import load_rules
@@ -231,8 +232,5 @@ def release_of(source: Source) -> str | None:
 
 def fingerprint(source: Source, files: Iterable[str]) -> str:
     """One hash over the blob hashes of some files; a file that is not there counts as such."""
-    # Here, because resolving on a snapshot reads no source.
-    from mlaprobe.sources.interface import blob_hash
-
     blobs = "".join(f"{path} {source.blob(path) or '-'}\n" for path in files)
     return blob_hash(blobs.encode())

@@ -14,9 +14,9 @@ from typing import Any
 
 from mlaprobe.grid import Grid
 from mlaprobe.releases import is_release, release_key
-from mlaprobe.replies import Reply
+from mlaprobe.replies import Book, Reply
 from mlaprobe.shape import DecodeShape, Verdict
-from mlaprobe.sides import Book, Here, parts
+from mlaprobe.sides import Here, parts
 
 Named = tuple[str, Callable[[], AbstractContextManager[Any]]]
 """A release, and what opens it."""

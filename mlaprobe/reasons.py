@@ -43,3 +43,10 @@ def _failed(message: str | None, clause: Evidence) -> str:
     if message != _ASSERTION:
         return f"{message}: {clause.text}"
     return clause.text if clause.text.startswith("assert") else f"assert {clause.text}"
+
+
+def deciding_clause(decision: Decision) -> Evidence | None:
+    """The clause of the stage that decided, or else the last one in the chain."""
+    outcome = decision.outcome(decision.stage) if decision.stage else None
+    evidence = outcome.evidence if outcome and outcome.evidence else decision.evidence
+    return evidence[-1] if evidence else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from mlaprobe.shape import Decision, Failure, Verdict
@@ -51,3 +52,26 @@ def reply_of(decision: Decision) -> Reply:
         entry=None if dispatcher is None else dispatcher.entry,
         persistent=None if dispatcher is None else dispatcher.persistent,
     )
+
+
+Row = tuple[int, ...]
+"""The replies to one head count, by their numbers in a book: for every query length in turn,
+without and with the LSE as the grid has it."""
+
+
+class Book:
+    """Numbers replies: those of several sources are compared by the number."""
+
+    def __init__(self) -> None:
+        self.replies: list[Reply] = []
+        """By number."""
+        self.alike: dict[Hashable, int] = {}
+        """Numbers by what stands for all shapes that are answered so."""
+        self._numbers: dict[Reply, int] = {}
+
+    def number(self, reply: Reply) -> int:
+        """The number of a reply: equal replies have the same one."""
+        found = self._numbers.setdefault(reply, len(self.replies))
+        if found == len(self.replies):
+            self.replies.append(reply)
+        return found

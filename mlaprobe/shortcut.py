@@ -19,7 +19,7 @@ from mlaprobe.snapshot import OUTSIDE, OUTSIDE_TEXT, Snapshot
 if TYPE_CHECKING:
     from mlaprobe.capability import Capability
     from mlaprobe.grid import Grid
-    from mlaprobe.sides import Book, Row
+    from mlaprobe.replies import Book, Row
     from mlaprobe.sources import Source
     from mlaprobe.stages.world import World
 

@@ -11,7 +11,7 @@ from mlaprobe.axes import OMITTED
 from mlaprobe.compose import TAKEN
 from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers
-from mlaprobe.replies import Reply, reply_of
+from mlaprobe.replies import Book, Reply, Row, reply_of
 from mlaprobe.shape import Decision, DecodeShape, PlannerCall, Route, StageOutcome, Verdict
 
 if TYPE_CHECKING:
@@ -19,29 +19,6 @@ if TYPE_CHECKING:
 
 _GOES_ON = (*TAKEN, "accepted", "absent")
 """Statuses of a stage that leave the verdict to the ones after it."""
-
-
-Row = tuple[int, ...]
-"""The replies to one head count, by their numbers in a book: for every query length in turn,
-without and with the LSE as the grid has it."""
-
-
-class Book:
-    """Numbers replies: those of several sources are compared by the number."""
-
-    def __init__(self) -> None:
-        self.replies: list[Reply] = []
-        """By number."""
-        self.alike: dict[Hashable, int] = {}
-        """Numbers by what stands for all shapes that are answered so."""
-        self._numbers: dict[Reply, int] = {}
-
-    def number(self, reply: Reply) -> int:
-        """The number of a reply: equal replies have the same one."""
-        found = self._numbers.setdefault(reply, len(self.replies))
-        if found == len(self.replies):
-            self.replies.append(reply)
-        return found
 
 
 def parts(grid: Grid) -> Iterator[tuple[Grid, ...]]:

@@ -13,6 +13,7 @@ from itertools import product
 
 from mlaprobe.grid import Grid
 from mlaprobe.interface import Answers, SourceInfo
+from mlaprobe.reasons import deciding_clause
 from mlaprobe.shape import Decision, DecodeShape, Dtype, Evidence, Failure, Route, Verdict
 
 USUAL_HEADS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128)
@@ -169,13 +170,6 @@ class Survey:
                 yield answer.decision
                 if answer.with_lse is not None and not block.setting.lse:
                     yield answer.with_lse
-
-
-def deciding_clause(decision: Decision) -> Evidence | None:
-    """The clause of the stage that decided, or else the last one in the chain."""
-    outcome = decision.outcome(decision.stage) if decision.stage else None
-    evidence = outcome.evidence if outcome and outcome.evidence else decision.evidence
-    return evidence[-1] if evidence else None
 
 
 def head_counts(answers: Answers, grid: Grid) -> tuple[tuple[int, ...], Others]:

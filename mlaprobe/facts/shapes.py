@@ -18,7 +18,7 @@ from mlaprobe.compose import TAKEN
 from mlaprobe.facts import Fact
 from mlaprobe.grid import DEFAULT_DTYPES, DtypePair
 from mlaprobe.interface import LiveAnswers
-from mlaprobe.reasons import said
+from mlaprobe.reasons import deciding_clause, said
 from mlaprobe.shape import (
     Decision,
     DecodeShape,
@@ -27,7 +27,7 @@ from mlaprobe.shape import (
     StageOutcome,
     Verdict,
 )
-from mlaprobe.survey import TRIED_PAGE_SIZE, deciding_clause
+from mlaprobe.survey import TRIED_PAGE_SIZE
 
 if TYPE_CHECKING:
     from mlaprobe.refusals import Refusals

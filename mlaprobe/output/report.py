@@ -12,9 +12,9 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import notes, troubles
-from mlaprobe.reasons import reason
+from mlaprobe.reasons import deciding_clause, reason
 from mlaprobe.shape import DecodeShape, Dtype, Verdict
-from mlaprobe.survey import Block, Others, Setting, Survey, deciding_clause
+from mlaprobe.survey import Block, Others, Setting, Survey
 
 LEAST_WIDTH, MOST_WIDTH = 40, 120
 _KINDS = {

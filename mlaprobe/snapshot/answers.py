@@ -29,7 +29,7 @@ from mlaprobe.snapshot.stages import STAGES, Stages, UnknownBatchError
 
 if TYPE_CHECKING:
     from mlaprobe.grid import Grid
-    from mlaprobe.sides import Book, Row
+    from mlaprobe.replies import Book, Row
     from mlaprobe.snapshot.tabled import Tabled
 
 OUTSIDE = "snapshot"

@@ -16,9 +16,8 @@ from typing import Any
 
 from mlaprobe.errata import Erratum
 from mlaprobe.grid import Grid
-from mlaprobe.replies import reply_of
+from mlaprobe.replies import Book, Row, reply_of
 from mlaprobe.shape import Decision, DecodeShape, Kernel, Route
-from mlaprobe.sides import Book, Row
 from mlaprobe.snapshot.cells import Plane
 from mlaprobe.snapshot.lookup import NONE
 from mlaprobe.snapshot.phrases import number

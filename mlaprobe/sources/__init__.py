@@ -8,9 +8,10 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from mlaprobe.blobs import blob_hash
 from mlaprobe.errors import NotAiterError, SourceError
 from mlaprobe.sources.directory import DirectorySource
-from mlaprobe.sources.interface import MAX_BYTES, Source, SourceFile, blob_hash, canonical
+from mlaprobe.sources.interface import MAX_BYTES, Source, SourceFile, canonical
 from mlaprobe.sources.recognise import is_aiter, require_aiter
 
 __all__ = [

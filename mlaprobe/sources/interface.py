@@ -6,7 +6,6 @@ Paths are *canonical*: those of AITER's git repository (``csrc/...``, ``hsa/...`
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 import threading
 from abc import ABC, abstractmethod
@@ -17,6 +16,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import ClassVar
 
+from mlaprobe.blobs import blob_hash
 from mlaprobe.errors import SourceError
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -32,11 +32,6 @@ def canonical(path: str) -> str | None:
     if normal == ".":
         return ""
     return None if normal == ".." or normal.startswith("../") else normal
-
-
-def blob_hash(data: bytes) -> str:
-    """The name that git gives to these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def too_large(path: str, size: int, label: str) -> SourceError:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from mlaprobe import errata, nearest, rulebook
+from mlaprobe.blobs import blob_hash
 from mlaprobe.doctor.files import files_check
 from mlaprobe.nearest import ABSENT, Nearest, release_files
 from mlaprobe.sources import open_source
-from mlaprobe.sources.interface import Source, blob_hash
+from mlaprobe.sources.interface import Source
 
 
 class Blobs(Source):

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from mlaprobe import errata, rulebook
+from mlaprobe.blobs import blob_hash
 from mlaprobe.errata import Effect
 from mlaprobe.resolve import plan
 from mlaprobe.shape import Decision, DecodeShape, Dtype, Failure, StageOutcome, Verdict
-from mlaprobe.sources.interface import Source, blob_hash
+from mlaprobe.sources.interface import Source
 from tests.resolve.fake import later
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from mlaprobe.axes import OMITTED
 from mlaprobe.grid import DEFAULT_DTYPES, Grid
-from mlaprobe.replies import Reply, reply_of
+from mlaprobe.replies import Book, Reply, reply_of
 from mlaprobe.shape import Dtype, PlannerCall, Route, Verdict
-from mlaprobe.sides import Book, Here, parts
+from mlaprobe.sides import Here, parts
 from mlaprobe.snapshot import Snapshot
 from mlaprobe.snapshot.file import parse
 from mlaprobe.snapshot.making import make
