@@ -30,10 +30,10 @@ from statistics import mean, median, quantiles
 
 import mlaprobe
 from benchmarks.sources import Meter, comparisons, kept, snapshots
-from mlaprobe import bundled
-from mlaprobe.capability import probe
-from mlaprobe.collecting import seldom
-from mlaprobe.grid import DtypePair, Grid
+from mlaprobe.core.grid import DtypePair, Grid
+from mlaprobe.deciding.capability import probe
+from mlaprobe.opening import bundled
+from mlaprobe.system.collecting import seldom
 
 GIT_VARIABLE = "MLAPROBE_AITER_GIT"
 REVISION = "v0.1.20"

@@ -11,8 +11,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import mlaprobe
-from mlaprobe import bundled
-from mlaprobe.capability import probe
+from mlaprobe.deciding.capability import probe
+from mlaprobe.opening import bundled
 from mlaprobe.snapshot import load
 from mlaprobe.snapshot.making import make
 

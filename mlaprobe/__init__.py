@@ -21,23 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mlaprobe.capability import Capability
-    from mlaprobe.errors import (
-        MlaprobeError,
-        NotAiterError,
-        NotInstalledError,
-        OutOfRangeError,
-        RuleError,
-        SourceError,
-        UsageError,
-    )
-    from mlaprobe.origin import PlanSource
-    from mlaprobe.padding import Strategy
-    from mlaprobe.padplan import Mode, PadPlan, Rejected, Way
-    from mlaprobe.probing import probe
-    from mlaprobe.resolve import CannotRunError, padded_num_heads, plan
-    from mlaprobe.runplan import CannotServeError, RunCase, RunConflict, RunPlan, plan_run
-    from mlaprobe.shape import (
+    from mlaprobe.core.shape import (
         Decision,
         DecodeShape,
         Dtype,
@@ -49,6 +33,22 @@ if TYPE_CHECKING:
         StageOutcome,
         Verdict,
     )
+    from mlaprobe.deciding.capability import Capability
+    from mlaprobe.errors import (
+        MlaprobeError,
+        NotAiterError,
+        NotInstalledError,
+        OutOfRangeError,
+        RuleError,
+        SourceError,
+        UsageError,
+    )
+    from mlaprobe.opening.probing import probe
+    from mlaprobe.padding.api import CannotRunError, padded_num_heads, plan
+    from mlaprobe.padding.origin import PlanSource
+    from mlaprobe.padding.plan import Mode, PadPlan, Rejected, Way
+    from mlaprobe.padding.runplan import CannotServeError, RunCase, RunConflict, RunPlan, plan_run
+    from mlaprobe.padding.tensors import Strategy
     from mlaprobe.snapshot import Snapshot
 
     __version__: str
@@ -92,18 +92,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "capability": ("Capability",),
+    "deciding.capability": ("Capability",),
     "errors": (
         *("MlaprobeError", "NotAiterError", "NotInstalledError", "OutOfRangeError"),
         *("RuleError", "SourceError", "UsageError"),
     ),
-    "origin": ("PlanSource",),
-    "padding": ("Strategy",),
-    "padplan": ("Mode", "PadPlan", "Rejected", "Way"),
-    "probing": ("probe",),
-    "resolve": ("CannotRunError", "padded_num_heads", "plan"),
-    "runplan": ("CannotServeError", "RunCase", "RunConflict", "RunPlan", "plan_run"),
-    "shape": (
+    "padding.origin": ("PlanSource",),
+    "padding.tensors": ("Strategy",),
+    "padding.plan": ("Mode", "PadPlan", "Rejected", "Way"),
+    "opening.probing": ("probe",),
+    "padding.api": ("CannotRunError", "padded_num_heads", "plan"),
+    "padding.runplan": ("CannotServeError", "RunCase", "RunConflict", "RunPlan", "plan_run"),
+    "core.shape": (
         *("Decision", "DecodeShape", "Dtype", "Evidence", "Failure", "Kernel"),
         *("PlannerCall", "Route", "StageOutcome", "Verdict"),
     ),

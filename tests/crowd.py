@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from mlaprobe.shape import Decision
+from mlaprobe.core.shape import Decision
 
 THREADS = 16
 Q = TypeVar("Q")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlaprobe.reading.formulas import FUNCTIONS, Expr
+from mlaprobe.evaluator.symbolic.formulas import FUNCTIONS, Expr
 
 
 def value_of(expr: Expr, inputs: Mapping[str, int]) -> Any:

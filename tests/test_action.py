@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mlaprobe.capability import probe
 from mlaprobe.cli.check import check
+from mlaprobe.deciding.capability import probe
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from tests.trees import repository

@@ -63,7 +63,7 @@ print(json.dumps(found), file=sys.__stderr__)
 SHAPES = """
 import mlaprobe
 from mlaprobe.adapters import vllm
-from mlaprobe.explanation import explain
+from mlaprobe.reports.explanation import explain
 
 HERE = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8"}
 
@@ -153,9 +153,9 @@ def test_a_source_is_only_read(tmp_path: Path, tree: Path, kind: str) -> None:
 
 def test_a_comparison_and_a_survey_only_read(tmp_path: Path, tree: Path) -> None:
     body = """
-        from mlaprobe.compare import compare
-        from mlaprobe.grid import Grid
-        from mlaprobe.survey import survey
+        from mlaprobe.compare.diff import compare
+        from mlaprobe.core.grid import Grid
+        from mlaprobe.reports.survey import survey
         grid = Grid(archs=("gfx950",), heads=(16, 48))
         with mlaprobe.probe(TREE) as one:
             other = mlaprobe.probe("release:newest")

@@ -7,9 +7,10 @@ import gc
 
 import pytest
 
-from mlaprobe.cli import common, main
-from mlaprobe.collecting import THRESHOLDS, seldom
+from mlaprobe.cli import main
+from mlaprobe.cli.support import common
 from mlaprobe.errors import SourceError
+from mlaprobe.system.collecting import THRESHOLDS, seldom
 
 
 def test_the_setting_ends_with_the_reading() -> None:

@@ -13,13 +13,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mlaprobe import bundled, serving, waivers
 from mlaprobe.cli import COMMANDS, main
-from mlaprobe.cost import load_profile
-from mlaprobe.policy import policy
-from mlaprobe.schema import Record
-from mlaprobe.serving import load_deployments
-from mlaprobe.waivers import load_waivers
+from mlaprobe.compare import waivers
+from mlaprobe.compare.waivers import load_waivers
+from mlaprobe.opening import bundled
+from mlaprobe.rulefiles import serving
+from mlaprobe.rulefiles.cost import load_profile
+from mlaprobe.rulefiles.policy import policy
+from mlaprobe.rulefiles.schema import Record
+from mlaprobe.rulefiles.serving import load_deployments
 from tests import documents
 from tests.documents import ROOT, Example, name_of
 from tools import reference

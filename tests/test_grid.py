@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlaprobe.grid import by_generation
+from mlaprobe.core.grid import by_generation
 
 
 def test_archs_in_the_order_of_their_generation() -> None:

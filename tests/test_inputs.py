@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlaprobe.cli.common import parse_archs, parse_dtypes, parse_planner
+from mlaprobe.cli.support.common import parse_archs, parse_dtypes, parse_planner
+from mlaprobe.core.inputs import LARGEST, whole
+from mlaprobe.core.shape import SAME, DecodeShape, Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
-from mlaprobe.inputs import LARGEST, whole
-from mlaprobe.padplan import PadPlan
-from mlaprobe.question import request_of
-from mlaprobe.resolve import plan
-from mlaprobe.shape import SAME, DecodeShape, Dtype, PlannerCall, Route
-from tests.resolve.fake import Fake
+from mlaprobe.padding.api import plan
+from mlaprobe.padding.plan import PadPlan
+from mlaprobe.padding.question import request_of
+from tests.padding.fake import Fake
 
 PLAIN: dict[str, Any] = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8", "num_heads": 16}
 

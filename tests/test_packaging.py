@@ -197,7 +197,7 @@ def test_the_wheel_is_where_it_was_installed(elsewhere: Path, work: Path) -> Non
     )
     assert version.stdout == run(elsewhere, work, "--version").stdout
     assert "(schema " in version.stdout
-    where = "import mlaprobe.rulebook as r; print(r.rules_dir()); import compileall as c; "
+    where = "import mlaprobe.rulefiles.loader as r; print(r.rules_dir()); import compileall as c; "
     where += "c.compile_dir(r.rules_dir().parent, quiet=2)"
     done = subprocess.run(
         [elsewhere, "-c", where], cwd=work, env=clean(), capture_output=True, text=True, check=True

@@ -51,7 +51,7 @@ def test_every_target_exists() -> None:
 
 
 def test_every_verdict_is_explained() -> None:
-    from mlaprobe.shape import Verdict
+    from mlaprobe.core.shape import Verdict
 
     table = README.partition("## Verdicts")[2].partition("\n## ")[0]
     assert set(re.findall(r"^\| `([A-Z_]+)`", table, re.MULTILINE)) == {v.value for v in Verdict}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.errors import UsageError
-from mlaprobe.releases import is_release, release_key
 
 ORDER = [
     "v0.1.6",

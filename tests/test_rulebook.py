@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mlaprobe
-from mlaprobe import rulebook, schema
 from mlaprobe.errors import RuleError
-from mlaprobe.rulebook import RuleList, RuleMap, children, load_rules, load_yaml, rules_dir
+from mlaprobe.rulefiles import loader as rulebook
+from mlaprobe.rulefiles import schema
+from mlaprobe.rulefiles.loader import RuleList, RuleMap, children, load_rules, load_yaml, rules_dir
 
 
 @pytest.fixture(params=["C", "Python"])
@@ -183,7 +184,7 @@ def test_rules_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rules_dir() in (package.parent / "rules", package / "_rules")
     wheel = tmp_path / "site" / "mlaprobe"
     (wheel / "_rules").mkdir(parents=True)
-    monkeypatch.setattr(rulebook, "__file__", str(wheel / "rulebook.py"))
+    monkeypatch.setattr(rulebook, "__file__", str(wheel / "rulefiles" / "loader.py"))
     assert rules_dir() == wheel / "_rules"
 
 

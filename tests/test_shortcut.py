@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe import bundled
-from mlaprobe.capability import Capability, probe
+from mlaprobe.core.shape import DecodeShape, Verdict
+from mlaprobe.deciding.capability import Capability, probe
 from mlaprobe.errors import SourceError
-from mlaprobe.shape import DecodeShape, Verdict
-from mlaprobe.shortcut import KnownRevision, quickest
+from mlaprobe.opening import bundled
+from mlaprobe.opening.shortcut import KnownRevision, quickest
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from tests.sources.trees import git, write_git

@@ -25,7 +25,7 @@ title: {title}
 # warning: slower than it needs to be, or a trap; note: the rest.
 level: note
 # What kind of fact it is about: chain, shape, row, argument, flag, signature or buffer
-# (mlaprobe/facts/ gathers them), and which values its fields must have.
+# (mlaprobe/findings/facts/ gathers them), and which values its fields must have.
 about: [chain]
 when:
   verdict: [REPLACE_ME]

@@ -20,16 +20,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mlaprobe import bundled
-from mlaprobe.capability import Capability
-from mlaprobe.collecting import seldom
-from mlaprobe.errata import BLOB_SCHEMA, BLOBS, fingerprint
-from mlaprobe.releases import release_key
-from mlaprobe.rulebook import load_rules
+from mlaprobe.core.releases import release_key
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.opening import bundled
+from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS, fingerprint
+from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot.making import make, sealed
 from mlaprobe.snapshot.writing import text_of
 from mlaprobe.sources import Source, open_source
 from mlaprobe.sources.git import run
+from mlaprobe.system.collecting import seldom
 
 OWN = ("release", "commit", "same_files_as", "releases", "sha256")
 """What differs between two releases that share a snapshot."""

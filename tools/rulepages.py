@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mlaprobe.findingrules import FindingRule, Otherwise, finding_rules
-from mlaprobe.models import models
+from mlaprobe.findings.rules import FindingRule, Otherwise, finding_rules
 from mlaprobe.output.escape import markdown
 from mlaprobe.output.style import ranges
-from mlaprobe.rulebook import load_rules
+from mlaprobe.rulefiles.loader import load_rules
+from mlaprobe.rulefiles.models import models
 
 Words = Sequence[str]
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mlaprobe import padding, resolve
 from mlaprobe.adapters.vllm_switches import (
     ASM_PADDING,
     PAD_TO_NATIVE_SHAPE,
@@ -26,14 +25,16 @@ from mlaprobe.adapters.vllm_switches import (
     pad_to_native_mode,
     small_head_mode,
 )
+from mlaprobe.core.shape import DecodeShape, Dtype, Route
 from mlaprobe.errors import UsageError
-from mlaprobe.padding import Strategy, Tensor
-from mlaprobe.padplan import Mode
-from mlaprobe.planning import warn_once
-from mlaprobe.policy import policy
-from mlaprobe.question import positive
-from mlaprobe.resolver import Decider, native
-from mlaprobe.shape import DecodeShape, Dtype, Route
+from mlaprobe.padding import api as resolve
+from mlaprobe.padding import tensors as padding
+from mlaprobe.padding.plan import Mode
+from mlaprobe.padding.planning import warn_once
+from mlaprobe.padding.question import positive
+from mlaprobe.padding.resolver import Decider, native
+from mlaprobe.padding.tensors import Strategy, Tensor
+from mlaprobe.rulefiles.policy import policy
 
 __all__ = [
     "ASM_PADDING",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from mlaprobe import resolve
 from mlaprobe.errors import UsageError
-from mlaprobe.padplan import Mode
-from mlaprobe.resolver import Decider
+from mlaprobe.padding import api as resolve
+from mlaprobe.padding.plan import Mode
+from mlaprobe.padding.resolver import Decider
 
 PAD_TO_NATIVE_SHAPE = "VLLM_ROCM_AITER_MLA_PAD_TO_NATIVE_SHAPE"
 ASM_PADDING = "VLLM_ROCM_AITER_MLA_ASM_PADDING"
@@ -55,7 +55,7 @@ def arch_for(given: str | None) -> str | None:
     configured = _now[0].arch if given is None else given
     if configured is not None:
         return configured
-    from mlaprobe.local import archs
+    from mlaprobe.system.gpu import archs
 
     found = archs()
     return found[0] if len(found) == 1 else None

@@ -13,11 +13,16 @@ from typing import Any
 
 import typer
 
-from mlaprobe.cli.arguments import Command, Group, prepare
-from mlaprobe.cli.emit import warnings_said
-from mlaprobe.cli.streams import PipeClosedError, let_go_of_stdout, let_go_of_unwritable, settled
-from mlaprobe.collecting import seldom
+from mlaprobe.cli.support.arguments import Command, Group, prepare
+from mlaprobe.cli.support.emit import warnings_said
+from mlaprobe.cli.support.streams import (
+    PipeClosedError,
+    let_go_of_stdout,
+    let_go_of_unwritable,
+    settled,
+)
 from mlaprobe.errors import MlaprobeError
+from mlaprobe.system.collecting import seldom
 
 PROGRAM = "mlaprobe"
 COMMANDS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlaprobe.cli import options as o
+from mlaprobe.cli.support import options as o
 
 if TYPE_CHECKING:
     from mlaprobe.decode.bench import Point, Sweep
@@ -90,7 +90,8 @@ def bench(
 def _run(given: dict[str, Any], start: float) -> int:
     from pathlib import Path
 
-    from mlaprobe.cli import common, machine
+    from mlaprobe.cli import machine
+    from mlaprobe.cli.support import common
     from mlaprobe.decode.bench import FAILED
     from mlaprobe.decode.benchfile import environment, load
 
@@ -118,14 +119,14 @@ def _show(
     around: dict[str, Any],
     written: tuple[str, ...],
 ) -> None:
-    from mlaprobe.cli import emit
+    from mlaprobe.cli.support import emit
 
     if given["format"] == "json":
         from mlaprobe.output.bench_data import bench_json
 
         emit.write([bench_json(points, left, around, written)], given["output"])
     elif given["format"] == "svg":
-        from mlaprobe.output.bench_svg import bench_svg
+        from mlaprobe.output.pictures.bench import bench_svg
 
         emit.write([bench_svg(points, around)], given["output"])
     else:
@@ -145,7 +146,7 @@ def _measure(
 ) -> None:
     from pathlib import Path
 
-    from mlaprobe.cli.progress import Progress
+    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.bench import run
     from mlaprobe.decode.benchfile import CRASHED, Writer
 
@@ -178,9 +179,9 @@ def _open(point: Point | None, *, crashed: str, retry: bool) -> bool:
 
 def _sweep(given: dict[str, Any], device: str) -> Sweep:
     """What was asked for, its arch left open."""
-    from mlaprobe.cli import common
+    from mlaprobe.cli.support import common
+    from mlaprobe.core.shape import Dtype
     from mlaprobe.decode.bench import Sweep
-    from mlaprobe.shape import Dtype
 
     usual = QUICK if given["quick"] else FULL
     if device == "cpu":
@@ -207,8 +208,8 @@ def _sweep(given: dict[str, Any], device: str) -> Sweep:
 
 def _backend(given: dict[str, Any], device: str) -> str:
     """The back end; AITER's own decides for itself what it folds."""
-    from mlaprobe.cli import common
-    from mlaprobe.decode.backends import AUTO, NAMES
+    from mlaprobe.cli.support import common
+    from mlaprobe.decode.backends.registry import AUTO, NAMES
     from mlaprobe.errors import UsageError
 
     named = common.parse_choice("--backend", given["backend"], (AUTO, *NAMES))
@@ -226,7 +227,8 @@ def _backend(given: dict[str, Any], device: str) -> str:
 
 def _decisions(given: dict[str, Any], arch: str) -> tuple[Any, str]:
     """Who decides what is folded, and its name."""
-    from mlaprobe.cli import common, machine
+    from mlaprobe.cli import machine
+    from mlaprobe.cli.support import common
     from mlaprobe.decode.pretend import Pretended
 
     if given["native"] is None:
@@ -252,7 +254,7 @@ def _write_profiles(points: list[Point], around: dict[str, Any], folder: Any) ->
     """Writes a profile per pair of dtypes, and says where."""
     import json
 
-    from mlaprobe.cli import emit
+    from mlaprobe.cli.support import emit
     from mlaprobe.decode.crossover import profiles
 
     written = []

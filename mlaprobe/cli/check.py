@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlaprobe.cli import options as o
-from mlaprobe.cli.outputs import FormatOption
+from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.outputs import FormatOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mlaprobe.check import Check
-    from mlaprobe.compare import Kind
-    from mlaprobe.finding import Finding
-    from mlaprobe.waivers import Waiver
+    from mlaprobe.compare.diff import Kind
+    from mlaprobe.compare.gate import Check
+    from mlaprobe.compare.waivers import Waiver
+    from mlaprobe.findings.model import Finding
 
 EPILOG = """\b
 Examples:
@@ -69,8 +69,8 @@ def parse_kinds(text: str) -> tuple[Kind, ...]:
     Raises:
         UsageError: there is no such class.
     """
-    from mlaprobe.cli import common
-    from mlaprobe.compare import Kind
+    from mlaprobe.cli.support import common
+    from mlaprobe.compare.diff import Kind
 
     if text.strip() == "none":
         return ()
@@ -79,9 +79,9 @@ def parse_kinds(text: str) -> tuple[Kind, ...]:
 
 
 def _run(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import common, outputs
     from mlaprobe.cli.compare import archs_of, load_served
-    from mlaprobe.waivers import load_waivers
+    from mlaprobe.cli.support import common, outputs
+    from mlaprobe.compare.waivers import load_waivers
 
     reads = (given["pin"], given["aiter"], given["deployments"], given["waivers"])
     wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
@@ -109,7 +109,7 @@ def _warn_strays(waivers: Sequence[Waiver], names: Sequence[str], given: dict[st
     """Says which waivers are for deployments that are not there: they cover nothing."""
     from difflib import get_close_matches
 
-    from mlaprobe.cli.emit import warn
+    from mlaprobe.cli.support.emit import warn
 
     for waiver in waivers:
         if waiver.deployment in (None, *names):
@@ -125,9 +125,9 @@ def _warn_strays(waivers: Sequence[Waiver], names: Sequence[str], given: dict[st
 
 
 def _judge(given: dict[str, Any], old: Any, new: Any, **rules: Any) -> Check:
-    from mlaprobe.check import check as judged
     from mlaprobe.cli.compare import grids_of
-    from mlaprobe.cli.progress import Progress
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.compare.gate import check as judged
 
     with Progress("shapes compared", quiet=given["quiet"]) as progress:
         return judged(
@@ -141,8 +141,8 @@ def _judge(given: dict[str, Any], old: Any, new: Any, **rules: Any) -> Check:
 
 
 def _new_findings(old: Any, new: Any, served: Any) -> tuple[Finding, ...]:
-    from mlaprobe.inspection import new_findings
-    from mlaprobe.signatures import changed_signatures
+    from mlaprobe.compare.signatures import changed_signatures
+    from mlaprobe.findings.inspection import new_findings
 
     return (*changed_signatures(old, new), *new_findings(old, new, served))
 
@@ -155,7 +155,7 @@ def _pin_file(pin: str) -> None:
     """
     from pathlib import Path
 
-    from mlaprobe.cli.emit import check_writable
+    from mlaprobe.cli.support.emit import check_writable
     from mlaprobe.errors import UsageError
 
     if not Path(pin).is_file():
@@ -164,13 +164,13 @@ def _pin_file(pin: str) -> None:
 
 
 def _accepted(given: dict[str, Any], new: Any) -> str:
-    from mlaprobe.cli.pins import pin_text
+    from mlaprobe.cli.support.pins import pin_text
 
     return pin_text(new, given["aiter"])
 
 
 def _accept(text: str, given: dict[str, Any]) -> None:
-    from mlaprobe.cli import emit
+    from mlaprobe.cli.support import emit
     from mlaprobe.output.escape import printable
 
     emit.write([text], given["pin"])

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlaprobe.cli import options as o
-from mlaprobe.cli.outputs import FormatOption
+from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.outputs import FormatOption
 
 if TYPE_CHECKING:
-    from mlaprobe.compare import Comparison
-    from mlaprobe.grid import Grid
+    from mlaprobe.compare.diff import Comparison
+    from mlaprobe.core.grid import Grid
 
 EPILOG = """\b
 Examples:
@@ -48,10 +48,10 @@ def compare(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli import common, outputs
-    from mlaprobe.comparisons import asked_of_served
-    from mlaprobe.results import compared
-    from mlaprobe.signatures import changed_signatures
+    from mlaprobe.cli.support import common, outputs
+    from mlaprobe.compare.results import compared
+    from mlaprobe.compare.scope import asked_of_served
+    from mlaprobe.compare.signatures import changed_signatures
 
     reads = (given["old"], given["new"], given["deployments"])
     wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
@@ -75,7 +75,7 @@ def load_served(given: dict[str, Any]) -> Any:
         UsageError: the file is wrong, or filters were given as well.
     """
     from mlaprobe.errors import UsageError
-    from mlaprobe.serving import load_deployments
+    from mlaprobe.rulefiles.serving import load_deployments
 
     if given["deployments"] is None:
         return ()
@@ -91,7 +91,7 @@ def load_served(given: dict[str, Any]) -> Any:
 
 def archs_of(given: dict[str, Any], served: Any) -> tuple[str, ...]:
     """The archs that were named, as filters or in deployments."""
-    from mlaprobe.cli import common
+    from mlaprobe.cli.support import common
 
     if given["arch"]:
         return common.parse_archs("--arch", given["arch"])
@@ -100,9 +100,9 @@ def archs_of(given: dict[str, Any], served: Any) -> tuple[str, ...]:
 
 def run_comparison(given: dict[str, Any], old: Any, new: Any, served: Any) -> Comparison:
     """Compares two sources on what the filters or the deployments leave."""
-    from mlaprobe.cli.progress import Progress
-    from mlaprobe.compare import compare as compare_grids
-    from mlaprobe.comparisons import compare_served
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.compare.diff import compare as compare_grids
+    from mlaprobe.compare.scope import compare_served
 
     with Progress("shapes compared", quiet=given["quiet"]) as progress:
         if served:
@@ -114,8 +114,8 @@ def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
     """The standard grids, restricted by filters."""
     from dataclasses import replace
 
-    from mlaprobe.cli import common
-    from mlaprobe.comparisons import standard_grids
+    from mlaprobe.cli.support import common
+    from mlaprobe.compare.scope import standard_grids
 
     standard = standard_grids((old, new))
     filtered = common.make_grid(given, archs=lambda: standard[0].archs)
@@ -133,7 +133,7 @@ def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
 def _compatible(grid: Grid, fixed: dict[str, Any]) -> bool:
     """Whether a standard grid has what the filters ask for: the grids differ in the mode, in how
     the planner is told, and in the route."""
-    from mlaprobe.shape import PlannerCall
+    from mlaprobe.core.shape import PlannerCall
 
     if "route" in fixed and grid.route is not fixed["route"]:
         return False
@@ -143,7 +143,7 @@ def _compatible(grid: Grid, fixed: dict[str, Any]) -> bool:
 
 
 def _within(grid: Grid, fixed: dict[str, Any]) -> dict[str, Any]:
-    from mlaprobe.shape import Route
+    from mlaprobe.core.shape import Route
 
     found = {name: value for name, value in fixed.items() if name != "persistent"}
     if grid.route is Route.GLUON and "heads" in found:

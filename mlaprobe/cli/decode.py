@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlaprobe.cli import options as o
+from mlaprobe.cli.support import options as o
 
 if TYPE_CHECKING:
+    from mlaprobe.core.protocols import LiveAnswers
     from mlaprobe.decode.problem import Problem
     from mlaprobe.decode.running import Run, Session
-    from mlaprobe.interface import LiveAnswers
-    from mlaprobe.padplan import PadPlan
+    from mlaprobe.padding.plan import PadPlan
 
 FORMATS = ("text", "json")
 FAILED = 10
@@ -89,8 +89,8 @@ def decode(
 
 def _check_words(given: dict[str, Any]) -> None:
     """Checks what may only be one of several words: a slip is told before anything is done."""
-    from mlaprobe.cli import common
-    from mlaprobe.decode.backends import AUTO, NAMES
+    from mlaprobe.cli.support import common
+    from mlaprobe.decode.backends.registry import AUTO, NAMES
 
     common.parse_choice("--format", given["format"], FORMATS)
     common.parse_choice("--backend", given["backend"], (AUTO, *NAMES))
@@ -118,8 +118,9 @@ def _no_shape(ctx: typer.Context) -> None:
 
 
 def _decode(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import emit, machine
-    from mlaprobe.cli.progress import Progress
+    from mlaprobe.cli import machine
+    from mlaprobe.cli.support import emit
+    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.surroundings import surroundings
     from mlaprobe.errors import UsageError
 
@@ -179,7 +180,8 @@ def _runs(
 
 
 def _problem(given: dict[str, Any]) -> Problem:
-    from mlaprobe.cli import common, machine
+    from mlaprobe.cli import machine
+    from mlaprobe.cli.support import common
     from mlaprobe.decode.problem import Problem
 
     q_dtype, kv_dtype = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
@@ -199,7 +201,7 @@ def _problem(given: dict[str, Any]) -> Problem:
 
 def _kv_lens(text: str, batch: str | None) -> tuple[int, ...]:
     """The KV length of each request."""
-    from mlaprobe.cli import common
+    from mlaprobe.cli.support import common
     from mlaprobe.errors import UsageError
 
     lens = tuple(common.parse_number("--kv-len", part.strip()) for part in text.split(","))
@@ -217,8 +219,8 @@ def _kv_lens(text: str, batch: str | None) -> tuple[int, ...]:
 
 
 def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: str) -> PadPlan:
-    from mlaprobe.cli import common
-    from mlaprobe.resolve import plan
+    from mlaprobe.cli.support import common
+    from mlaprobe.padding.api import plan
 
     lens = problem.kv_lens
     return plan(
@@ -238,8 +240,9 @@ def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: s
 
 
 def _selftest(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import emit, machine
-    from mlaprobe.cli.progress import Progress
+    from mlaprobe.cli import machine
+    from mlaprobe.cli.support import emit
+    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.selftest import Report, selftest
 
     device, arch = machine.device(given["device"]), machine.arch(given)

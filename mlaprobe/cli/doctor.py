@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from mlaprobe.cli import options as o
+from mlaprobe.cli.support import options as o
 
 FORMATS = ("text", "json")
 EPILOG = """\b
@@ -33,11 +33,11 @@ def doctor(
 
 
 def _run(aiter: str, *, format: str, output: str | None, quiet: bool) -> int:
-    from mlaprobe.cli import common, emit
-    from mlaprobe.cli.progress import Progress
-    from mlaprobe.doctor import checkup
+    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.output.doctor import doctor as lines_of
     from mlaprobe.output.doctor import doctor_json
+    from mlaprobe.system.doctor import checkup
 
     common.parse_choice("--format", format, FORMATS)
     with Progress("shapes asked", quiet=quiet) as progress:

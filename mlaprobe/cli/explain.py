@@ -7,8 +7,8 @@ from typing import Any
 
 import typer
 
-from mlaprobe.cli import options as o
-from mlaprobe.shape import DecodeShape
+from mlaprobe.cli.support import options as o
+from mlaprobe.core.shape import DecodeShape
 
 FORMATS = ("text", "json")
 EPILOG = """\b
@@ -49,7 +49,7 @@ def explain(
 
 
 def _shape(given: dict[str, Any]) -> DecodeShape:
-    from mlaprobe.cli import common
+    from mlaprobe.cli.support import common
 
     q_dtype, kv_dtype = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
     batch = given["batch"]
@@ -72,9 +72,9 @@ def _shape(given: dict[str, Any]) -> DecodeShape:
 
 
 def _run(shape: DecodeShape, *, aiter: str, format: str, output: str | None, quiet: bool) -> None:
-    from mlaprobe.cli import common, emit
-    from mlaprobe.cli.progress import Progress
-    from mlaprobe.explanation import explain as explanation
+    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.reports.explanation import explain as explanation
 
     common.parse_choice("--format", format, FORMATS)
     answers = common.reading(aiter, quiet=quiet)

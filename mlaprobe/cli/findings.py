@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mlaprobe.cli import options as o
-from mlaprobe.cli.outputs import FormatOption
+from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.outputs import FormatOption
 
 if TYPE_CHECKING:
-    from mlaprobe.facts.shapes import Scope
-    from mlaprobe.findings import Findings
+    from mlaprobe.findings.engine import Findings
+    from mlaprobe.findings.facts.shapes import Scope
 
 LEVELS = ("error", "warning", "note", "never")
 EPILOG = """\b
@@ -55,12 +55,12 @@ def findings(
 
 
 def _run(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import common, outputs
-    from mlaprobe.cli.progress import Progress
-    from mlaprobe.finding import Level
-    from mlaprobe.findingrules import finding_rules
-    from mlaprobe.inspection import inspect
-    from mlaprobe.results import found
+    from mlaprobe.cli.support import common, outputs
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.compare.results import found
+    from mlaprobe.findings.inspection import inspect
+    from mlaprobe.findings.model import Level
+    from mlaprobe.findings.rules import finding_rules
 
     wanted = outputs.parse_outputs(given["format"], given["output"])
     common.parse_choice("--fail-on", given["fail_on"], LEVELS)
@@ -90,8 +90,8 @@ def _code(result: Findings, failing: bool) -> int:
 
 def scope_of(given: dict[str, Any], answers: Any) -> Scope:
     """The shapes to ask: all that matter, as far as no filter restricts them."""
-    from mlaprobe.cli import common
-    from mlaprobe.facts.shapes import Scope
+    from mlaprobe.cli.support import common
+    from mlaprobe.findings.facts.shapes import Scope
 
     grid = common.make_grid(given, archs=lambda: answers.archs)
     scope = Scope(archs=grid.archs, dtypes=grid.dtypes)

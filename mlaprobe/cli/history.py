@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlaprobe.cli import options as o
+from mlaprobe.cli.support import options as o
 
 if TYPE_CHECKING:
-    from mlaprobe.grid import Grid
-    from mlaprobe.history import History, Named
+    from mlaprobe.compare.history import History, Named
+    from mlaprobe.core.grid import Grid
 
 FORMATS = ("text", "json", "markdown", "svg")
 EPILOG = """\b
@@ -55,7 +55,7 @@ def history(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.support import common, emit
     from mlaprobe.output import history as shown
 
     form = common.parse_choice("--format", given["format"], FORMATS)
@@ -75,10 +75,10 @@ def _run(given: dict[str, Any]) -> None:
 
 
 def _asked(given: dict[str, Any]) -> History:
-    from mlaprobe.cli.progress import Progress
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.compare.history import history as asked
+    from mlaprobe.compare.history import within
     from mlaprobe.errors import UsageError
-    from mlaprobe.history import history as asked
-    from mlaprobe.history import within
 
     within((), given["since"], given["until"])  # a slip is told before anything is read
     names = within(_names(given["aiter"]), given["since"], given["until"])
@@ -95,9 +95,9 @@ def _asked(given: dict[str, Any]) -> History:
 
 def _names(repository: str | None) -> tuple[str, ...]:
     """Every release that can be asked."""
-    from mlaprobe import bundled
+    from mlaprobe.compare.history import release_tags
     from mlaprobe.errors import SourceError
-    from mlaprobe.history import release_tags
+    from mlaprobe.opening import bundled
 
     if repository is not None:
         return release_tags(repository)
@@ -111,7 +111,7 @@ def _names(repository: str | None) -> tuple[str, ...]:
 
 
 def _opened(repository: str | None, names: Iterable[str]) -> Iterable[Named]:
-    from mlaprobe.history import bundled_releases, tagged_releases
+    from mlaprobe.compare.history import bundled_releases, tagged_releases
 
     return bundled_releases(names) if repository is None else tagged_releases(repository, names)
 
@@ -119,9 +119,9 @@ def _opened(repository: str | None, names: Iterable[str]) -> Iterable[Named]:
 def _grid(given: dict[str, Any], names: tuple[str, ...]) -> Grid:
     """What the filters say; the archs are by default those of the newest release. Live sources are
     asked usual head counts, because each takes its time."""
-    from mlaprobe.cli import common
-    from mlaprobe.shortcut import quickest
-    from mlaprobe.survey import USUAL_HEADS
+    from mlaprobe.cli.support import common
+    from mlaprobe.opening.shortcut import quickest
+    from mlaprobe.reports.survey import USUAL_HEADS
 
     def archs() -> tuple[str, ...]:
         repository = given["aiter"]

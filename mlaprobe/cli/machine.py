@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlaprobe.interface import LiveAnswers
+    from mlaprobe.core.protocols import LiveAnswers
 
 
 def device(named: str | None) -> str:
@@ -36,10 +36,10 @@ def device(named: str | None) -> str:
 
 def arch(given: dict[str, Any]) -> str:
     """The arch that was named, or this machine's, or one to plan for where it has none."""
-    from mlaprobe.cli import common, emit
+    from mlaprobe.cli.support import common, emit
     from mlaprobe.decode.rules import rules
-    from mlaprobe.local import arch as local_arch
-    from mlaprobe.local import archs
+    from mlaprobe.system.gpu import arch as local_arch
+    from mlaprobe.system.gpu import archs
 
     if given["arch"] is not None:
         return common.parse_one("--arch", common.parse_archs("--arch", given["arch"]))
@@ -58,8 +58,8 @@ def answers(given: dict[str, Any]) -> LiveAnswers:
     Raises:
         SourceError: it cannot be read, or there is none.
     """
-    from mlaprobe.cli import common, emit
-    from mlaprobe.probing import or_bundled
+    from mlaprobe.cli.support import common, emit
+    from mlaprobe.opening.probing import or_bundled
 
     source, instead = or_bundled(given["aiter"])
     if instead is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlaprobe.cli import options as o
+from mlaprobe.cli.support import options as o
 from mlaprobe.errors import UsageError
 
 FORMATS = ("text", "json", "jsonl", "markdown")
@@ -64,9 +64,9 @@ def models(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli import common, emit
-    from mlaprobe.cli.progress import Progress
-    from mlaprobe.deployments import assess
+    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.reports.deployments import assess
 
     common.parse_choice("--format", given["format"], FORMATS)
     wanted = _deployments(given)
@@ -103,9 +103,9 @@ def _text(form: str, source: Any, found: Any) -> Any:
 
 
 def _deployments(given: dict[str, Any]) -> tuple[Any, ...]:
-    from mlaprobe.cli import common
-    from mlaprobe.models import deployments, find
-    from mlaprobe.models import models as all_models
+    from mlaprobe.cli.support import common
+    from mlaprobe.rulefiles.models import deployments, find
+    from mlaprobe.rulefiles.models import models as all_models
 
     if given["model"] is None:
         chosen = all_models()
@@ -144,8 +144,8 @@ def _drafts(text: str) -> tuple[int, ...]:
 
 
 def _grid(given: dict[str, Any]) -> dict[str, Any]:
-    from mlaprobe.cli import common
-    from mlaprobe.local import arch as local_arch
+    from mlaprobe.cli.support import common
+    from mlaprobe.system.gpu import arch as local_arch
 
     archs = given["arch"]
     return {

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mlaprobe.deployments import Assessment
-    from mlaprobe.grid import Grid
-    from mlaprobe.interface import LiveAnswers
-    from mlaprobe.results import Results
-    from mlaprobe.survey import Survey
+    from mlaprobe.compare.results import Results
+    from mlaprobe.core.grid import Grid
+    from mlaprobe.core.protocols import LiveAnswers
+    from mlaprobe.reports.deployments import Assessment
+    from mlaprobe.reports.survey import Survey
 
 TPS, DCPS = (1, 2, 4, 8, 16), (1, 2, 4, 8)
 
@@ -27,8 +27,8 @@ def write_page(
         SourceError: a source cannot be read.
         UsageError: the file cannot be written.
     """
-    from mlaprobe.cli import common, emit
-    from mlaprobe.cli.progress import Progress
+    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.output.html import Page, html_report
 
     answers = common.reading(aiter, quiet=quiet, quick=True)
@@ -52,9 +52,9 @@ def write_page(
 
 def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
     """What the filters say, and both values of what a page can switch between."""
-    from mlaprobe.cli import common
     from mlaprobe.cli.report import QLENS
-    from mlaprobe.survey import head_counts
+    from mlaprobe.cli.support import common
+    from mlaprobe.reports.survey import head_counts
 
     grid = common.make_grid(given, qlens=QLENS, archs=lambda: answers.archs)
     if given["heads"] is None:
@@ -67,15 +67,15 @@ def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
 
 
 def _survey(answers: LiveAnswers, grid: Grid, step: Any) -> Survey:
-    from mlaprobe.survey import survey
+    from mlaprobe.reports.survey import survey
 
     return survey(answers, grid, step=step)
 
 
 def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessment, ...]:
     """What deployments of the known models launch. Models are told by the usual flags."""
-    from mlaprobe.deployments import assess
-    from mlaprobe.models import deployments, models
+    from mlaprobe.reports.deployments import assess
+    from mlaprobe.rulefiles.models import deployments, models
 
     wanted = tuple(
         each
@@ -96,9 +96,9 @@ def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessmen
 
 def _findings(given: dict[str, Any], answers: LiveAnswers, step: Any) -> Results:
     from mlaprobe.cli.findings import scope_of
-    from mlaprobe.findingrules import finding_rules
-    from mlaprobe.inspection import inspect
-    from mlaprobe.results import found
+    from mlaprobe.compare.results import found
+    from mlaprobe.findings.inspection import inspect
+    from mlaprobe.findings.rules import finding_rules
 
     result = inspect(answers, scope_of(given, answers), step=step)
     return found(result, tuple(each.rule for each in finding_rules()), None)
@@ -106,9 +106,9 @@ def _findings(given: dict[str, Any], answers: LiveAnswers, step: Any) -> Results
 
 def _changes(given: dict[str, Any], old: Any, new: Any, step: Any) -> Results:
     from mlaprobe.cli.compare import grids_of
-    from mlaprobe.compare import compare
-    from mlaprobe.results import compared
-    from mlaprobe.signatures import changed_signatures
+    from mlaprobe.compare.diff import compare
+    from mlaprobe.compare.results import compared
+    from mlaprobe.compare.signatures import changed_signatures
 
     comparison = compare(old, new, grids_of(given, old, new), step=step)
     return compared(comparison, changed_signatures(old, new))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlaprobe.cli import options as o
+from mlaprobe.cli.support import options as o
 
 FORMATS = ("text", "json", "jsonl", "markdown", "csv", "html")
 QLENS = tuple(range(1, 9))
@@ -55,10 +55,10 @@ def report(
 def _run(
     given: dict[str, Any], *, aiter: str, format: str, output: str | None, quiet: bool
 ) -> None:
-    from mlaprobe.cli import common, emit
-    from mlaprobe.cli.progress import Progress
-    from mlaprobe.probing import or_bundled
-    from mlaprobe.survey import Others, head_counts, survey
+    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.opening.probing import or_bundled
+    from mlaprobe.reports.survey import Others, head_counts, survey
 
     common.parse_choice("--format", format, FORMATS)
     _needs_html(given["against"], format)

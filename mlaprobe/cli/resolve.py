@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlaprobe.cli import options as o
+from mlaprobe.cli.support import options as o
 
 if TYPE_CHECKING:
-    from mlaprobe.doubt import Doubt
-    from mlaprobe.padplan import PadPlan
+    from mlaprobe.padding.doubt import Doubt
+    from mlaprobe.padding.plan import PadPlan
 
 FORMATS = ("text", "json")
 NOTHING_RUNS, UNDECIDED = 10, 11
@@ -72,8 +72,8 @@ def resolve(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli import common, emit
-    from mlaprobe.cli.progress import Progress
+    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support.progress import Progress
 
     common.parse_choice("--format", given["format"], FORMATS)
     question = _question(given)
@@ -100,8 +100,8 @@ def _run(given: dict[str, Any]) -> None:
 
 def _question(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of the library's call, checked."""
-    from mlaprobe.cli import common
-    from mlaprobe.local import arch as local_arch
+    from mlaprobe.cli.support import common
+    from mlaprobe.system.gpu import arch as local_arch
 
     pair = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
     arch = given["arch"]
@@ -133,15 +133,15 @@ def _question(given: dict[str, Any]) -> dict[str, Any]:
 def _profile(path: str | None) -> Any:
     if path is None:
         return None
-    from mlaprobe.cost import load_profile
-    from mlaprobe.policy import policy
+    from mlaprobe.rulefiles.cost import load_profile
+    from mlaprobe.rulefiles.policy import policy
 
     return load_profile(path, policy().cost)
 
 
 def _warn_of_profile(question: dict[str, Any], path: str | None, *, quiet: bool) -> None:
     """Says where a profile is of another arch or of other dtypes, and so of no use."""
-    from mlaprobe.cli import emit
+    from mlaprobe.cli.support import emit
 
     profile, arch = question["profile"], question["arch"]
     q_dtype, kv_dtype = question["q_dtype"], question["kv_dtype"]
@@ -154,7 +154,7 @@ def _warn_of_profile(question: dict[str, Any], path: str | None, *, quiet: bool)
 
 
 def _plan(answers: Any, question: dict[str, Any]) -> PadPlan:
-    from mlaprobe.resolve import plan
+    from mlaprobe.padding.api import plan
 
     return plan(capability=answers, **question)
 
@@ -163,7 +163,7 @@ def _doubt(answers: Any, found: PadPlan, question: dict[str, Any]) -> Doubt | No
     """What is in the way, where it is not known whether anything runs."""
     if found.runs or not found.undecided:
         return None
-    from mlaprobe.doubt import doubt
+    from mlaprobe.padding.doubt import doubt
 
     return doubt(answers, found, question)
 

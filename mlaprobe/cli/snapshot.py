@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from mlaprobe.cli import options as o
+from mlaprobe.cli.support import options as o
 
 EPILOG = """\b
 Examples:
@@ -29,9 +29,9 @@ def snapshot(
 
     It takes a minute or so: every stage is asked on the whole grid.
     """
-    from mlaprobe.capability import Capability
-    from mlaprobe.cli import common, emit
-    from mlaprobe.cli.progress import Progress
+    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.deciding.capability import Capability
     from mlaprobe.errors import UsageError
     from mlaprobe.snapshot.making import make
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mlaprobe.cli import options as o
+from mlaprobe.cli.support import options as o
 
 if TYPE_CHECKING:
-    from mlaprobe.cli.progress import Progress
-    from mlaprobe.grid import Grid
-    from mlaprobe.interface import LiveAnswers
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.core.grid import Grid
+    from mlaprobe.core.protocols import LiveAnswers
 
 REMEMBERED = 8192
 """Rows after which the capability forgets its answers: a table asks nothing twice."""
@@ -63,8 +63,8 @@ def _run(
     output: str | None,
     quiet: bool,
 ) -> None:
-    from mlaprobe.cli import common, emit
-    from mlaprobe.cli.progress import Progress
+    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.output import SCHEMA
     from mlaprobe.output.report_data import source_row
     from mlaprobe.output.rows import STAGES

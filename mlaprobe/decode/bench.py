@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.decode import backends
+from mlaprobe.core.shape import Dtype, Route
+from mlaprobe.decode.backends import registry as backends
 from mlaprobe.decode.driver import Driver
 from mlaprobe.decode.memory import OutOfMemoryError
 from mlaprobe.decode.problem import Inputs, Problem, make_inputs
 from mlaprobe.decode.tensors import torch
 from mlaprobe.decode.timing import Timing, time_calls
 from mlaprobe.errors import MlaprobeError
-from mlaprobe.padplan import Mode, PadPlan
-from mlaprobe.resolve import plan
-from mlaprobe.resolver import Decider
-from mlaprobe.shape import Dtype, Route
+from mlaprobe.padding.api import plan
+from mlaprobe.padding.plan import Mode, PadPlan
+from mlaprobe.padding.resolver import Decider
 
 STAY, PAD = "stay", "pad"
 MEASURED, SKIPPED, FAILED = "measured", "skipped", "failed"

@@ -17,12 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.bench import FAILED, Case, Form, Point, Sweep
 from mlaprobe.decode.surroundings import surroundings
 from mlaprobe.decode.tensors import torch
 from mlaprobe.decode.timing import Timing, read_bandwidth
 from mlaprobe.errors import UsageError
-from mlaprobe.shape import Dtype
 
 VERSION = 1
 IDENTITY = ("device", "ran_on", "arch", "aiter", "backend", "page_size", "lse")

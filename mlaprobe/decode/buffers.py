@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlaprobe.decode.tensors import torch
-from mlaprobe.padding import Strategy, Tensor, check_target
+from mlaprobe.padding.tensors import Strategy, Tensor, check_target
 
 Rows = tuple[int, int, int]
 """Requests, query rows of each, and rows of each as launched."""
@@ -14,9 +14,9 @@ Rows = tuple[int, int, int]
 class HeadFill:
     """Copies a query into a padded one: of its heads, and of the rows of each request.
 
-    Heads are padded as ``mlaprobe.padding.pad_heads`` does it; rows that are added stand in front
-    of the real ones and are zero. What is zero is written once, here. A call is one kernel where
-    no rows are added, and moves as many bytes at a time as the widths allow.
+    Heads are padded as ``mlaprobe.padding.tensors.pad_heads`` does it; rows that are added stand
+    in front of the real ones and are zero. What is zero is written once, here. A call is one
+    kernel where no rows are added, and moves as many bytes at a time as the widths allow.
     """
 
     def __init__(self, padded: Tensor, heads: int, strategy: Strategy, *, rows: Rows) -> None:

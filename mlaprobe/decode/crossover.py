@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.bench import PAD, STAY, Form, Point
-from mlaprobe.shape import Dtype
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ def crossing(times: list[Timed]) -> tuple[int | None, int | None, int | None]:
 
 
 def profiles(points: Iterable[Point], environment: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """A cost profile per data type, as ``mlaprobe.cost`` reads it.
+    """A cost profile per data type, as ``mlaprobe.rulefiles.cost`` reads it.
 
     Its points are those of the batch and KV length with the most launches that differ, and among
     them of the largest cache; of the shortest query length.

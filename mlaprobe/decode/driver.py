@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mlaprobe.decode import backends
+from mlaprobe.core.shape import Decision, Verdict
+from mlaprobe.decode.backends import registry as backends
 from mlaprobe.decode.buffers import HeadFill, RealRows
 from mlaprobe.decode.interface import Backend, DecodeError, KvLayout, Launch, Prepared
 from mlaprobe.decode.layout import check_page_indices, with_rows
@@ -13,9 +14,8 @@ from mlaprobe.decode.memory import OutOfMemoryError, first_line, is_out_of_memor
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.tensors import HEAD_DIM, LATENT_DIM, torch, torch_dtype
 from mlaprobe.errors import MlaprobeError, UsageError
-from mlaprobe.padding import Tensor
-from mlaprobe.padplan import PadPlan
-from mlaprobe.shape import Decision, Verdict
+from mlaprobe.padding.plan import PadPlan
+from mlaprobe.padding.tensors import Tensor
 
 
 class Driver:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mlaprobe.core.shape import Decision
 from mlaprobe.errors import MlaprobeError
-from mlaprobe.launch import Setting
-from mlaprobe.padding import Tensor
-from mlaprobe.padplan import PadPlan
-from mlaprobe.shape import Decision
+from mlaprobe.padding.plan import PadPlan
+from mlaprobe.padding.tensors import Tensor
+from mlaprobe.rulefiles.requirements import Setting
 
 if TYPE_CHECKING:
     from mlaprobe.decode.problem import Problem

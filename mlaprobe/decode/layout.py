@@ -9,7 +9,7 @@ from typing import Any
 from mlaprobe.decode.interface import KvLayout
 from mlaprobe.decode.tensors import torch
 from mlaprobe.errors import UsageError
-from mlaprobe.padding import Tensor, query_indptr
+from mlaprobe.padding.tensors import Tensor, query_indptr
 
 
 def kv_layout(

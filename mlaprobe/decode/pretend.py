@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mlaprobe.shape import Decision, DecodeShape, Failure, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Failure, Verdict
 
 TILE = 16
 """AITER folds to so many heads."""

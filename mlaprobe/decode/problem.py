@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.interface import KvLayout
 from mlaprobe.decode.layout import kv_layout
 from mlaprobe.decode.memory import check_host_memory
 from mlaprobe.decode.tensors import HEAD_DIM, torch, torch_dtype
 from mlaprobe.errors import UsageError
-from mlaprobe.padding import Tensor, query_indptr
-from mlaprobe.question import positive
-from mlaprobe.shape import Dtype
+from mlaprobe.padding.question import positive
+from mlaprobe.padding.tensors import Tensor, query_indptr
 
 MOST_HEADS = 128
 """No release of AITER decodes more query heads in one call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlaprobe.decode.interface import KvLayout
 from mlaprobe.decode.tensors import HEAD_DIM, LATENT_DIM, torch
-from mlaprobe.padding import Tensor
+from mlaprobe.padding.tensors import Tensor
 
 
 def reference(

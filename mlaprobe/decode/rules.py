@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mlaprobe.padplan import Mode
-from mlaprobe.rulebook import RuleMap, load_rules
-from mlaprobe.ruleparts import REFERENCES, SLUG, unique_by_id
-from mlaprobe.schema import Flag, ListOf, Number, Record, Text, whole
-from mlaprobe.shape import Dtype, Route
+from mlaprobe.core.shape import Dtype, Route
+from mlaprobe.padding.plan import Mode
+from mlaprobe.rulefiles.loader import RuleMap, load_rules
+from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
+from mlaprobe.rulefiles.schema import Flag, ListOf, Number, Record, Text, whole
 
 _LIMITS = Record(
     required={

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from mlaprobe.decode import backends
-from mlaprobe.decode.aiter_backend import AiterBackend
+from mlaprobe.decode.backends import registry as backends
+from mlaprobe.decode.backends.aiter import AiterBackend
 from mlaprobe.decode.driver import Driver
 from mlaprobe.decode.interface import Backend
 from mlaprobe.decode.launched import Launched, watch
@@ -18,7 +18,7 @@ from mlaprobe.decode.reference import reference
 from mlaprobe.decode.rules import rules
 from mlaprobe.decode.timing import Timing, read_bandwidth, time_calls
 from mlaprobe.decode.verify import Error, verify
-from mlaprobe.padplan import PadPlan
+from mlaprobe.padding.plan import PadPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

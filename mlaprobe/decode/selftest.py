@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from mlaprobe.decode import backends
-from mlaprobe.decode.aiter_calls import Functions, InstalledFunctions
-from mlaprobe.decode.aiter_gate import RefusedError
+from mlaprobe.core.shape import DecodeShape
+from mlaprobe.decode.backends import registry as backends
+from mlaprobe.decode.backends.aiter_calls import Functions, InstalledFunctions
+from mlaprobe.decode.backends.aiter_gate import RefusedError
 from mlaprobe.decode.interface import Backend, DecodeError
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.rules import SelfTest, rules
@@ -16,10 +17,9 @@ from mlaprobe.decode.running import Run, Session
 from mlaprobe.decode.support import Agreement, agreement
 from mlaprobe.decode.surroundings import Surroundings, surroundings
 from mlaprobe.errors import MlaprobeError
-from mlaprobe.padplan import PadPlan
-from mlaprobe.resolve import plan as make_plan
-from mlaprobe.resolver import Decider
-from mlaprobe.shape import DecodeShape
+from mlaprobe.padding.api import plan as make_plan
+from mlaprobe.padding.plan import PadPlan
+from mlaprobe.padding.resolver import Decider
 
 
 class Standing(str, Enum):

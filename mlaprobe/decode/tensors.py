@@ -7,9 +7,9 @@ import warnings
 from functools import lru_cache
 from typing import Any
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.errors import MlaprobeError, UsageError
-from mlaprobe.layouts import layouts
-from mlaprobe.shape import Dtype
+from mlaprobe.rulefiles.layouts import layouts
 
 HEAD_DIM = 576
 """Values per token of a query head and of the KV cache: 512 latent, 64 rope."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mlaprobe.decode.rules import Tolerance
 from mlaprobe.decode.tensors import torch
-from mlaprobe.padding import Tensor
+from mlaprobe.padding.tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

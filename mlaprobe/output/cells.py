@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mlaprobe.shape import Decision, Verdict
-from mlaprobe.survey import Answer
+from mlaprobe.core.shape import Decision, Verdict
+from mlaprobe.reports.survey import Answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import re
 import shlex
 from dataclasses import replace
 
-from mlaprobe.axes import told_words
+from mlaprobe.core.axes import told_words
+from mlaprobe.core.shape import DecodeShape, PlannerCall, Route
 from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import planner_row
-from mlaprobe.shape import DecodeShape, PlannerCall, Route
 
 DEFAULT_SOURCE = "installed"
 _SAFE = re.compile(r"[A-Za-z0-9_./@:=+~%-]+")

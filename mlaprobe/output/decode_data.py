@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from mlaprobe.interface import Answers, SourceInfo
+from mlaprobe.core.protocols import Answers, SourceInfo
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.resolve_data import plan_row

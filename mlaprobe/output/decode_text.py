@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.decode.launched import short_name
-from mlaprobe.interface import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.decode_data import winner
 from mlaprobe.output.escape import printable

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mlaprobe.doctor.words import Check, Checkup, Standing
 from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
 from mlaprobe.output.rows import shape_row
 from mlaprobe.output.style import Line, Span, line, paragraph
+from mlaprobe.system.doctor.words import Check, Checkup, Standing
 
 _STYLES = {
     Standing.FAULT: "wrong",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mlaprobe.explanation import Alternative, Excerpt, Explanation, Knob
+from mlaprobe.core.reasons import reason, said
+from mlaprobe.core.shape import Decision, DecodeShape, Kernel, StageOutcome, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import what_happens
-from mlaprobe.reasons import reason, said
-from mlaprobe.shape import Decision, DecodeShape, Kernel, StageOutcome, Verdict
+from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
 
 _EMPTY: Line = ()
 _MOST_EXCERPTS = 4

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from mlaprobe.explanation import Excerpt, Explanation
+from mlaprobe.core.shape import Decision, StageOutcome
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.report_data import source_row
-from mlaprobe.output.rows import (
-    Row,
-    decision_row,
-    evidence_row,
-    kernel_row,
-    key_row,
-    to_json,
-)
-from mlaprobe.shape import Decision, StageOutcome
+from mlaprobe.output.rows import Row, decision_row, evidence_row, kernel_row, key_row, to_json
+from mlaprobe.reports.explanation import Excerpt, Explanation
 
 
 def explain_json(found: Explanation) -> str:

@@ -7,18 +7,18 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mlaprobe.history import Era, History, Line, Tiles
+from mlaprobe.compare.history import Era, History, Line, Tiles
+from mlaprobe.core.behaviour import Reply
+from mlaprobe.core.shape import DecodeShape, Verdict
 from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import markdown, printable
+from mlaprobe.output.pictures.tiles import Tile, fold_style, tiles
+from mlaprobe.output.pictures.tiles import Tiles as Picture
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
 from mlaprobe.output.rows import Row, shape_row
 from mlaprobe.output.style import Line as Styled
 from mlaprobe.output.style import Span, line, paragraph, ranges
-from mlaprobe.output.svg_tiles import Tile, fold_style, tiles
-from mlaprobe.output.svg_tiles import Tiles as Picture
-from mlaprobe.replies import Reply
-from mlaprobe.shape import DecodeShape, Verdict
 
 _UNNAMED = "it does not name the arch"
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-from mlaprobe.deployments import Assessment
-from mlaprobe.interface import SourceInfo
+from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.core.shape import Decision, Route, Verdict
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import markdown, printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
-from mlaprobe.shape import Decision, Route, Verdict
+from mlaprobe.reports.deployments import Assessment
 
 _Key = TypeVar("_Key")
 _EMPTY: Line = ()

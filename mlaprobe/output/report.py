@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mlaprobe.interface import SourceInfo
+from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.core.reasons import deciding_clause, reason
+from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, Cell, cell
 from mlaprobe.output.escape import printable
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import notes, troubles
-from mlaprobe.reasons import deciding_clause, reason
-from mlaprobe.shape import DecodeShape, Dtype, Verdict
-from mlaprobe.survey import Block, Others, Setting, Survey
+from mlaprobe.reports.survey import Block, Others, Setting, Survey
 
 LEAST_WIDTH, MOST_WIDTH = 40, 120
 _KINDS = {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlaprobe.interface import SourceInfo
+from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.core.reasons import reason
+from mlaprobe.core.shape import Verdict
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, cell
 from mlaprobe.output.escape import markdown, markdown_code
@@ -12,9 +14,7 @@ from mlaprobe.output.report import block_title, native_summary, where_found
 from mlaprobe.output.rows import Row, decision_row
 from mlaprobe.output.tabular import table_text
 from mlaprobe.output.troubles import cells_in_words, what_happens
-from mlaprobe.reasons import reason
-from mlaprobe.shape import Verdict
-from mlaprobe.survey import Block, Survey, Trouble
+from mlaprobe.reports.survey import Block, Survey, Trouble
 
 
 def source_row(source: SourceInfo) -> Row:

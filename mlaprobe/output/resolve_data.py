@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from mlaprobe.deployments import Assessment
-from mlaprobe.interface import SourceInfo
-from mlaprobe.launch import LaunchNeed
+from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, to_json
-from mlaprobe.padplan import PadPlan, Rejected, Way
+from mlaprobe.padding.plan import PadPlan, Rejected, Way
+from mlaprobe.reports.deployments import Assessment
+from mlaprobe.rulefiles.requirements import LaunchNeed
 
 
 def plan_json(source: SourceInfo, plan: PadPlan) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from mlaprobe.doubt import Doubt
-from mlaprobe.interface import SourceInfo
-from mlaprobe.launch import Setting
+from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
-from mlaprobe.padplan import PadPlan, Rejected, Way
+from mlaprobe.padding.doubt import Doubt
+from mlaprobe.padding.plan import PadPlan, Rejected, Way
+from mlaprobe.rulefiles.requirements import Setting
 
 _EMPTY: Line = ()
 _MOST_REASONS = 12

@@ -6,14 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mlaprobe.shape import (
-    Decision,
-    DecodeShape,
-    Evidence,
-    Kernel,
-    PlannerCall,
-    StageOutcome,
-)
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Kernel, PlannerCall, StageOutcome
 
 Row = dict[str, Any]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mlaprobe.core.reasons import reason
+from mlaprobe.core.shape import Decision, Failure, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
 from mlaprobe.output.style import Line, Span, line, paragraph, ranges
-from mlaprobe.reasons import reason
-from mlaprobe.shape import Decision, Failure, Verdict
-from mlaprobe.survey import Trouble
+from mlaprobe.reports.survey import Trouble
 
 _TITLES = (
     ("Contradictions: stages of AITER that do not fit together", False),

@@ -11,25 +11,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mlaprobe import errata
-from mlaprobe.axes import OMITTED
-from mlaprobe.chain import judge
+from mlaprobe.core.axes import OMITTED
+from mlaprobe.core.behaviour import reply_of
+from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Route, StageOutcome, Verdict
+from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
-from mlaprobe.replies import reply_of
-from mlaprobe.shape import (
-    Decision,
-    DecodeShape,
-    PlannerCall,
-    Route,
-    StageOutcome,
-    Verdict,
-)
+from mlaprobe.rulefiles import errata
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
 from mlaprobe.snapshot.stages import STAGES, Stages, UnknownBatchError
 
 if TYPE_CHECKING:
-    from mlaprobe.grid import Grid
-    from mlaprobe.replies import Book, Row
+    from mlaprobe.core.behaviour import Book, Row
+    from mlaprobe.core.grid import Grid
     from mlaprobe.snapshot.tabled import Tabled
 
 OUTSIDE = "snapshot"

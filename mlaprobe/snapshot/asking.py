@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mlaprobe.capability import Capability, reduced_heads
-from mlaprobe.chain import Launch
-from mlaprobe.shape import DecodeShape, PlannerCall, StageOutcome, left_open
+from mlaprobe.core.shape import DecodeShape, PlannerCall, StageOutcome, left_open
+from mlaprobe.deciding.capability import Capability, reduced_heads
+from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.batches import MOST_BATCH, Rule, numbers_in, rules_of
 from mlaprobe.snapshot.phrases import VARIABLES, Fields
 from mlaprobe.snapshot.records import FIELDS, at_batch, fields_of
@@ -17,7 +17,7 @@ from mlaprobe.snapshot.sharing import by_number
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.world import Leaf, Solved
+    from mlaprobe.stages.environment.world import Leaf, Solved
 
 USUAL: dict[str, Any] = {"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1}
 Known = Mapping[str, Any]

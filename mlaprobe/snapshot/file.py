@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mlaprobe.core.shape import Dtype, Evidence, Kernel
 from mlaprobe.errors import SourceError
-from mlaprobe.shape import Dtype, Evidence, Kernel
 from mlaprobe.snapshot.scope import Scope, numbers_of
 
 FORMAT = "mlaprobe snapshot"

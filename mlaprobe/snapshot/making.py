@@ -7,9 +7,9 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
-from mlaprobe.capability import Capability
-from mlaprobe.errata import BLOB_SCHEMA, BLOBS
-from mlaprobe.rulebook import load_rules
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
+from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot.file import FORMAT, SCHEMA
 from mlaprobe.snapshot.scope import Scope, spans
 from mlaprobe.snapshot.tables import Table

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mlaprobe.chain import Launch
-from mlaprobe.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome
+from mlaprobe.core.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome
+from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.phrases import (
     Fields,
     choose,

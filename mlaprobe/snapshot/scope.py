@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from mlaprobe.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair
-from mlaprobe.shape import SAME, DecodeShape, Dtype, Route
+from mlaprobe.core.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair
+from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
 
 STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
 STANDARD_QLENS = tuple(range(1, 9))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from mlaprobe.reading.runs import Outcome
-from mlaprobe.shape import DecodeShape
+from mlaprobe.core.shape import DecodeShape
+from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.snapshot.phrases import unmarked
 from mlaprobe.snapshot.records import FIELDS
 from mlaprobe.stages import dispatched, host, sizing
 
 if TYPE_CHECKING:
     from mlaprobe.snapshot.asking import Answer, Ask, Asker
-    from mlaprobe.stages.world import Leaf
+    from mlaprobe.stages.environment.world import Leaf
 
 _STATUS, _MESSAGE, _KEY, _REDUCES = (
     FIELDS.index(name) for name in ("status", "message", "key", "reduces")

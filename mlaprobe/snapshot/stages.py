@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mlaprobe.chain import Launch
-from mlaprobe.shape import DecodeShape, StageOutcome
+from mlaprobe.core.shape import DecodeShape, StageOutcome
+from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.file import Contents
 from mlaprobe.snapshot.lookup import StageTable
 from mlaprobe.snapshot.records import Record, Values
@@ -18,7 +18,7 @@ class UnknownBatchError(Exception):
 
 
 class Stages:
-    """What the chain asks (``mlaprobe.chain.Links``)."""
+    """What the chain asks (``mlaprobe.deciding.pipeline.Links``)."""
 
     def __init__(self, contents: Contents) -> None:
         data = contents.data

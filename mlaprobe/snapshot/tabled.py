@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from mlaprobe.errata import Erratum
-from mlaprobe.grid import Grid
-from mlaprobe.replies import Book, Row, reply_of
-from mlaprobe.shape import Decision, DecodeShape, Kernel, Route
+from mlaprobe.core.behaviour import Book, Row, reply_of
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import Decision, DecodeShape, Kernel, Route
+from mlaprobe.rulefiles.errata import Erratum
 from mlaprobe.snapshot.cells import Plane
 from mlaprobe.snapshot.lookup import NONE
 from mlaprobe.snapshot.phrases import number

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
-from mlaprobe.shape import Evidence, Kernel
+from mlaprobe.core.shape import Evidence, Kernel
 from mlaprobe.snapshot.phrases import Fields
 
 Setting = tuple[Any, ...]

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from mlaprobe.capability import Capability
-from mlaprobe.reading.values import Unknown
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.snapshot.asking import (
     LARGE_BATCH,
     USUAL,

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from mlaprobe.boxes import cover
-from mlaprobe.shape import Evidence, Kernel
+from mlaprobe.core.boxes import cover
+from mlaprobe.core.shape import Evidence, Kernel
 from mlaprobe.snapshot.cells import write_plane
 from mlaprobe.snapshot.lookup import NONE
 from mlaprobe.snapshot.records import Record, write_records

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlaprobe.blobs import blob_hash
+from mlaprobe.core.blobs import blob_hash
 from mlaprobe.errors import NotAiterError, SourceError
 from mlaprobe.sources.directory import DirectorySource
 from mlaprobe.sources.interface import MAX_BYTES, Source, SourceFile, canonical

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
+from mlaprobe.core.releases import is_release
 from mlaprobe.errors import SourceError
-from mlaprobe.releases import is_release
 from mlaprobe.sources.directory import META, NATIVE, PACKAGE, version_in
 from mlaprobe.sources.interface import MAX_BYTES, Source, canonical, too_large
 

@@ -10,8 +10,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, ClassVar
 
+from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.errors import SourceError
-from mlaprobe.releases import is_release, release_key
 from mlaprobe.sources.interface import MAX_BYTES, Source, too_large
 
 _OPTIONS = (

@@ -13,12 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
-from mlaprobe.errors import (
-    NotAiterError,
-    NotInstalledError,
-    SourceError,
-    UnrelatedPackageError,
-)
+from mlaprobe.errors import NotAiterError, NotInstalledError, SourceError, UnrelatedPackageError
 from mlaprobe.sources.directory import NATIVE, PACKAGE, DirectorySource, is_package
 
 DISTRIBUTION = "amd-aiter"

@@ -16,7 +16,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import ClassVar
 
-from mlaprobe.blobs import blob_hash
+from mlaprobe.core.blobs import blob_hash
 from mlaprobe.errors import SourceError
 
 MAX_BYTES = 8 * 1024 * 1024

@@ -8,13 +8,14 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from mlaprobe.core.shape import SAME, Evidence, Failure, StageOutcome, altered
 from mlaprobe.errors import MlaprobeError
-from mlaprobe.reading import ir
-from mlaprobe.reading.runs import Outcome
-from mlaprobe.reading.values import Closure, Unknown
-from mlaprobe.shape import SAME, Evidence, Failure, StageOutcome, altered
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Outcome
+from mlaprobe.evaluator.values.kinds import Closure
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.evidence import evidence
-from mlaprobe.stages.world import Solved, World
 
 logger = logging.getLogger("mlaprobe")
 Question = TypeVar("Question", bound=Hashable)

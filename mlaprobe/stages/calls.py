@@ -11,13 +11,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.reading.runs import Outcome
-from mlaprobe.reading.symbols import Sym
-from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import StageOutcome, altered
+from mlaprobe.core.shape import StageOutcome, altered
+from mlaprobe.evaluator.engine.runs import Outcome
+from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.world import Solved
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.lifting import Lifted
-from mlaprobe.stages.world import Solved
 
 NOTHING: Mapping[Hashable, int] = {}
 

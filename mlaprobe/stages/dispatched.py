@@ -8,21 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.runs import Event, Outcome
-from mlaprobe.reading.signals import Failed
-from mlaprobe.reading.symbols import joined, same
-from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import DecodeShape, Failure, StageOutcome, altered
+from mlaprobe.core.shape import DecodeShape, Failure, StageOutcome, altered
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Event, Outcome
+from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.symbolic.symbols import joined, same
+from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import how_failed, place_evidence, why_unknown
 from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.calls import Calls, path_call
+from mlaprobe.stages.environment.outside import assumptions
+from mlaprobe.stages.environment.tensors import Tensor
+from mlaprobe.stages.environment.world import World
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
-from mlaprobe.stages.outside import assumptions
-from mlaprobe.stages.tensors import Tensor
-from mlaprobe.stages.world import World
 
 STAGE = "dispatcher"
 REQUESTS = 2

@@ -10,24 +10,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.operators import binary
-from mlaprobe.reading.pymodule import EntryPoint
-from mlaprobe.reading.runs import Run
-from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import DecodeShape, PlannerCall, StageOutcome
+from mlaprobe.core.shape import DecodeShape, PlannerCall, StageOutcome
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.python.project import EntryPoint
+from mlaprobe.evaluator.values.operators import binary
+from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import Stage
 from mlaprobe.stages.batches import plus_one
-from mlaprobe.stages.bindings import bound
-from mlaprobe.stages.dispatched import (
-    REQUESTS,
-    STAGE,
-    Dispatched,
-    Reader,
-)
+from mlaprobe.stages.dispatched import REQUESTS, STAGE, Dispatched, Reader
+from mlaprobe.stages.environment.bindings import bound
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.pyfunction import PythonFunction
-from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.world import Solved, World
 
 TOKENS_KV = 4096
 """KV tokens per request in the asked batch."""

@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
+from mlaprobe.core.shape import Evidence
 from mlaprobe.errors import MlaprobeError
-from mlaprobe.reading import ir
-from mlaprobe.reading.ir import Node, Span
-from mlaprobe.reading.runs import Event, Outcome
-from mlaprobe.reading.truth import truth
-from mlaprobe.reading.walk import walk
-from mlaprobe.shape import Evidence
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Event, Outcome
+from mlaprobe.evaluator.ir import Node, Span
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.walk import walk
 
 logger = logging.getLogger("mlaprobe")
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.pymodule import EntryPoint
-from mlaprobe.reading.runs import Outcome, Run
-from mlaprobe.reading.symbols import joined, same
-from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.python.project import EntryPoint
+from mlaprobe.evaluator.symbolic.symbols import joined, same
+from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
 from mlaprobe.stages.batches import batch_condition
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.pyfunction import PythonFunction
-from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.world import Solved, World
 
 STAGE = "gluon"
 KV_LENGTH = 4096

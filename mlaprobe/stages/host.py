@@ -10,26 +10,21 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.loops import LOOKUP
-from mlaprobe.reading.runs import Outcome, Run
-from mlaprobe.reading.signals import Failed
-from mlaprobe.reading.symbols import same
-from mlaprobe.reading.values import Closure, EnumMember, Unknown
-from mlaprobe.shape import DecodeShape, Evidence, Kernel, StageOutcome, altered
-from mlaprobe.stages.base import (
-    CppStage,
-    arguments,
-    how_failed,
-    place_evidence,
-    why_unknown,
-)
+from mlaprobe.core.shape import DecodeShape, Evidence, Kernel, StageOutcome, altered
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.loops import LOOKUP
+from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.symbolic.symbols import same
+from mlaprobe.evaluator.values.kinds import Closure, EnumMember
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, why_unknown
+from mlaprobe.stages.environment.kernels import AsmKernel, Tables, kernel_externals
+from mlaprobe.stages.environment.world import Context, Solved, World
 from mlaprobe.stages.evidence import Proof, Trace, evidence
 from mlaprobe.stages.hostcall import STAGE, HostQuestion, family, inputs_of, values_of
 from mlaprobe.stages.instantiate import Deferred
-from mlaprobe.stages.kernels import AsmKernel, Tables, kernel_externals
 from mlaprobe.stages.lifting import Lifted, Sides, lifted
-from mlaprobe.stages.world import Context, Solved, World
 
 _NO_SIDES = Sides({}, None)
 

@@ -6,10 +6,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.operators import binary
-from mlaprobe.shape import Dtype
-from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.core.shape import Dtype
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.values.operators import binary
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 
 STAGE = "host"
 BATCH, SPLITS = 2, 2

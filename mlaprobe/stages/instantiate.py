@@ -10,15 +10,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from mlaprobe.reading.formulas import Expr, Text, compile_all, compile_expr
-from mlaprobe.reading.ir import Node
-from mlaprobe.reading.runs import Outcome
-from mlaprobe.reading.signals import Failed
-from mlaprobe.reading.symbols import Sym, SymText
-from mlaprobe.reading.values import Record
-from mlaprobe.shape import Evidence, altered
+from mlaprobe.core.shape import Evidence, altered
+from mlaprobe.evaluator.engine.runs import Outcome
+from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.symbolic.formulas import Expr, Text, compile_all, compile_expr
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values.kinds import Record
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import LazyEvidence, Proof
-from mlaprobe.stages.tensors import Tensor
 
 Fill = Callable[[tuple[int, ...]], Any]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
-from mlaprobe.reading.symbols import Sym, SymText
-from mlaprobe.reading.values import Record, Unknown, identity
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values.kinds import Record, identity
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import is_whole
-from mlaprobe.stages.tensors import Tensor
 
 Numbers = tuple[int, ...]
 

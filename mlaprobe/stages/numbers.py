@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.operators import binary
-from mlaprobe.reading.symbols import Sym, same
+from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.evaluator.symbolic.symbols import Sym, same
+from mlaprobe.evaluator.values.operators import binary
 
 
 def is_whole(value: Any) -> bool:

@@ -10,15 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.attributes import attribute
-from mlaprobe.reading.formulas import COMPARE
-from mlaprobe.reading.frames import OUTER
-from mlaprobe.reading.pystdlib import Partial
-from mlaprobe.reading.runs import Run
-from mlaprobe.reading.signals import Abandon, Failed
-from mlaprobe.reading.values import Closure, Unknown
-from mlaprobe.reading.walk import assigned_names, walk
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.attributes import attribute
+from mlaprobe.evaluator.engine.frames import OUTER
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.python.stdlib import Partial
+from mlaprobe.evaluator.symbolic.formulas import COMPARE
+from mlaprobe.evaluator.values.kinds import Closure
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.walk import assigned_names, walk
 
 DEEPEST = 8
 """Functions that pass their arguments on, one to the other."""

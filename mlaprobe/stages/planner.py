@@ -12,26 +12,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.runs import Outcome, Run
-from mlaprobe.reading.symbols import same
-from mlaprobe.reading.truth import truth
-from mlaprobe.reading.values import Record, Unknown
-from mlaprobe.reading.walk import walk
-from mlaprobe.shape import DecodeShape, Dtype, StageOutcome, altered
-from mlaprobe.stages.base import (
-    CppStage,
-    arguments,
-    how_failed,
-    place_evidence,
-    told_or,
-    unknown,
-)
+from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome, altered
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.symbolic.symbols import same
+from mlaprobe.evaluator.values.kinds import Record
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.walk import walk
+from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, told_or, unknown
+from mlaprobe.stages.environment.options import options
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
-from mlaprobe.stages.options import options
-from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.world import Solved, World
 
 STAGE = "planner"
 BATCH = 7

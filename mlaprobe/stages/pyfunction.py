@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.pymodule import EntryPoint
-from mlaprobe.reading.pystdlib import Partial
-from mlaprobe.reading.pystmt import TRANSPARENT_DECORATORS
-from mlaprobe.reading.runs import Run
-from mlaprobe.reading.signals import Abandon, Failed
-from mlaprobe.reading.values import Closure, Unknown
-from mlaprobe.shape import StageOutcome
+from mlaprobe.core.shape import StageOutcome
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.python.project import EntryPoint
+from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
+from mlaprobe.evaluator.python.stdlib import Partial
+from mlaprobe.evaluator.values.kinds import Closure
+from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import Absent, place_evidence
+from mlaprobe.stages.environment.world import World
 from mlaprobe.stages.passing import Passing, Taken, passed
-from mlaprobe.stages.world import World
 
 NO_CONTEXT = ("", ())
 """No arch and no environment: what a source says by itself."""

@@ -10,21 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.runs import Event, Outcome, Run
-from mlaprobe.reading.values import Unknown
-from mlaprobe.reading.walk import walk
-from mlaprobe.shape import StageOutcome
-from mlaprobe.stages.base import (
-    CppStage,
-    arguments,
-    how_failed,
-    place_evidence,
-    unknown,
-)
+from mlaprobe.core.shape import StageOutcome
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.walk import walk
+from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, unknown
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.evidence import Proof, Trace, line_of
-from mlaprobe.stages.tensors import DtypeToken, Tensor
-from mlaprobe.stages.world import Solved, World
 
 STAGE = "reducer"
 PATHS = 400

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.reading import ir
-from mlaprobe.reading.runs import Outcome, Run
-from mlaprobe.reading.signals import Failed
-from mlaprobe.reading.symbols import same
-from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.symbolic.symbols import same
+from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import OutcomeStage, how_failed, told_or, unknown
+from mlaprobe.stages.environment.tensors import dtype_for
+from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole
 from mlaprobe.stages.pyfunction import PythonFunction
-from mlaprobe.stages.tensors import dtype_for
-from mlaprobe.stages.world import Solved, World
 
 STAGE = "sizing"
 BUFFERS = (

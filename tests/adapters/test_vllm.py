@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from mlaprobe import planning
 from mlaprobe.adapters import vllm
 from mlaprobe.adapters.vllm_switches import capability_for
+from mlaprobe.core.keeping import Topics
+from mlaprobe.core.shape import DecodeShape
 from mlaprobe.errors import UsageError
-from mlaprobe.keeping import Topics
-from mlaprobe.padplan import Mode
-from mlaprobe.resolve import CannotRunError
-from mlaprobe.shape import DecodeShape
-from tests.resolve.fake import Fake, later, no
-from tests.resolve.tensors import torch_or_skip
+from mlaprobe.padding import planning
+from mlaprobe.padding.api import CannotRunError
+from mlaprobe.padding.plan import Mode
+from tests.padding.fake import Fake, later, no
+from tests.padding.tensors import torch_or_skip
 
 
 @pytest.fixture(autouse=True)
@@ -214,7 +214,7 @@ def test_a_batch_limit_of_the_source_counts() -> None:
 
 
 def test_without_a_gpu_nothing_takes_gluon(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlaprobe import local
+    from mlaprobe.system import gpu as local
 
     vllm.configure(capability=later())
     monkeypatch.setattr(local, "archs", lambda: ())

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from mlaprobe.cli import common, main
+from mlaprobe.cli import main
+from mlaprobe.cli.support import common
 from tests.output.fake import Fake
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.cost import load_profile
 from mlaprobe.decode import bench as bench_module
-from mlaprobe.policy import policy
+from mlaprobe.rulefiles.cost import load_profile
+from mlaprobe.rulefiles.policy import policy
 from tests.cli.conftest import Result, Run
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 
 SMALL = (
     *("--native", "16,64,128", "--device", "cpu", "--arch", "gfx950", "--heads", "16,48,64"),

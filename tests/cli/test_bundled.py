@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe import bundled
-from mlaprobe.capability import Capability
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.opening import bundled
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.sources import open_source

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.cli import common
+from mlaprobe.cli.support import common
 from mlaprobe.errors import SourceError
-from mlaprobe.rulebook import rules_dir
+from mlaprobe.rulefiles.loader import rules_dir
 from tests.cli.conftest import Run
 from tests.output.fake import LONG_KNOB, Fake
 

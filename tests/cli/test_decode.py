@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.decode import tensors, torch_backend
+from mlaprobe.decode import tensors
+from mlaprobe.decode.backends import torch as torch_backend
 from mlaprobe.decode.rules import rules
 from tests.cli.conftest import Result, Run
 from tests.output.fake import Fake
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 
 SMALL = ("--kv-len", "64", "--device", "cpu", "--arch", "gfx950")
 
@@ -185,7 +186,7 @@ def _without_torch(name: str, package: str | None = None) -> Any:
 
 @pytest.mark.usefixtures("torch", "fake")
 def test_where_nothing_says_the_arch(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlaprobe.local.archs", lambda: ())
+    monkeypatch.setattr("mlaprobe.system.gpu.archs", lambda: ())
     done = _plain(run, "--heads 16 --dtype bf16/bf16 --kv-len 9 --device cpu")
     assert done.code == 0
     assert done.err.startswith(f"warning: no AMD GPU is here: the plan is for {rules().arch}")

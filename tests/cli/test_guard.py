@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import probe as live
+from mlaprobe.deciding.capability import probe as live
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from tests.cli.conftest import Run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe import bundled
+from mlaprobe.opening import bundled
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from tests.cli.conftest import Run

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.cli import COMMANDS, common, main, progress
+from mlaprobe.cli import COMMANDS, main
+from mlaprobe.cli.support import common, progress
+from mlaprobe.core.shape import Dtype
 from mlaprobe.errors import UsageError
-from mlaprobe.shape import Dtype
 from tests.cli.conftest import Run
 from tests.output.fake import Fake
 
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parent.parent.parent
 # Whoever runs the tests in the background has them, and what they start, ignore SIGINT.
 FAKE_MAIN = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from tests.output.fake import Fake; import mlaprobe.cli.common as common; "
+    "from tests.output.fake import Fake; import mlaprobe.cli.support.common as common; "
     "common.load = lambda spec, **_: Fake(); from mlaprobe.cli import main; sys.exit(main())"
 )
 

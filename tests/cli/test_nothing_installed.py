@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe import bundled
-from mlaprobe.capability import Capability
 from mlaprobe.cli.machine import answers
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import (
     NotAiterError,
     NotInstalledError,
@@ -17,7 +16,8 @@ from mlaprobe.errors import (
     SourceError,
     UnrelatedPackageError,
 )
-from mlaprobe.probing import installed_or_bundled, or_bundled, probe
+from mlaprobe.opening import bundled
+from mlaprobe.opening.probing import installed_or_bundled, or_bundled, probe
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.sources.installed import InstalledSource

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Result, Run
 
-pytest.importorskip("mlaprobe.capability", reason="there is no capability to ask yet")
+pytest.importorskip("mlaprobe.deciding.capability", reason="there is no capability to ask yet")
 
 
 def rows(done: Result) -> list[dict[str, Any]]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe import planning
 from mlaprobe.cli import COMMANDS, main
-from mlaprobe.keeping import Topics
+from mlaprobe.core.keeping import Topics
 from mlaprobe.output.style import Line, Span, broken, line, plain
+from mlaprobe.padding import planning
 from tests.cli.conftest import Run
 from tests.findings.pairs import fold_32
 from tests.trees import today

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.cli import COMMANDS, command_of, emit
+from mlaprobe.cli import COMMANDS, command_of
+from mlaprobe.cli.support import emit
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parent.parent.parent

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.apart import Apart
-from mlaprobe.capability import probe
-from mlaprobe.compare import compare
-from mlaprobe.comparisons import compare_served
+from mlaprobe.compare.apart import Apart
+from mlaprobe.compare.diff import compare
+from mlaprobe.compare.scope import compare_served
+from mlaprobe.compare.signatures import changed_signatures
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import DecodeShape, Dtype
+from mlaprobe.deciding.capability import probe
 from mlaprobe.errors import NotAiterError, SourceError
-from mlaprobe.grid import Grid
-from mlaprobe.serving import Serving
-from mlaprobe.shape import DecodeShape, Dtype
-from mlaprobe.signatures import changed_signatures
+from mlaprobe.rulefiles.serving import Serving
 from tests.findings.pairs import fold_32
 from tests.trees import today
 from tests.trees.common import write

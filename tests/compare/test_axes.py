@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from mlaprobe.axes import OMITTED, asked_values, cell_of, ranges, regions, shape_of
-from mlaprobe.grid import Grid
-from mlaprobe.shape import DecodeShape, Dtype, PlannerCall, Route
+from mlaprobe.core.axes import OMITTED, asked_values, cell_of, ranges, regions, shape_of
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, Route
 
 FP8, BF16 = Dtype.FP8, Dtype.BF16
 SHAPE = DecodeShape(arch="gfx950", q_dtype=FP8, kv_dtype=FP8, num_heads=32)

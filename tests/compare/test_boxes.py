@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlaprobe.boxes import Cell, cover, size
+from mlaprobe.core.boxes import Cell, cover, size
 
 CELLS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ab"), st.booleans()), max_size=40)
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.check import Check, check
-from mlaprobe.compare import Kind
+from mlaprobe.compare.diff import Kind
+from mlaprobe.compare.gate import Check, check
+from mlaprobe.compare.results import CLEAN, FAILED, UNKNOWN
+from mlaprobe.compare.waivers import Waiver, load_waivers
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.errors import RuleError
-from mlaprobe.grid import Grid
-from mlaprobe.output.results_text import summary
-from mlaprobe.results import CLEAN, FAILED, UNKNOWN
-from mlaprobe.serving import Serving
-from mlaprobe.shape import DecodeShape, Dtype
-from mlaprobe.waivers import Waiver, load_waivers
-from tests.resolve.fake import Fake
+from mlaprobe.output.results.text import summary
+from mlaprobe.rulefiles.serving import Serving
+from tests.padding.fake import Fake
 
 PAIR = ((Dtype.FP8, Dtype.FP8),)
 GRID = Grid(archs=("gfx950",), dtypes=PAIR, heads=(16, 32, 48), qlens=(1, 2))

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import Capability, probe
-from mlaprobe.compare import Change, Kind, compare, kind_of
-from mlaprobe.comparisons import compare_served, standard_grids
-from mlaprobe.grid import Grid
-from mlaprobe.replies import Reply
-from mlaprobe.serving import Serving
-from mlaprobe.shape import Dtype, Failure, Verdict
+from mlaprobe.compare.diff import Change, Kind, compare, kind_of
+from mlaprobe.compare.scope import compare_served, standard_grids
+from mlaprobe.core.behaviour import Reply
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import Dtype, Failure, Verdict
+from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.rulefiles.serving import Serving
 from tests.findings.pairs import fold_32
-from tests.resolve.fake import Fake
+from tests.padding.fake import Fake
 from tests.trees import today
 from tests.trees.common import Row, Tree, changed, tables, write
 

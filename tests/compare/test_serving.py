@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.axes import OMITTED
+from mlaprobe.core.axes import OMITTED
+from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall
 from mlaprobe.errors import InputFileError, RuleError
-from mlaprobe.serving import Serving, load_deployments
-from mlaprobe.shape import DecodeShape, Dtype, PlannerCall
+from mlaprobe.rulefiles.serving import Serving, load_deployments
 
 # As the specification has it.
 KIMI = """\
@@ -128,7 +128,7 @@ def test_the_rules_of_mlaprobe_are_not_the_users(
     def damaged(name: str) -> None:
         raise RuleError("damaged", file="rules/models.yaml", line=3)
 
-    monkeypatch.setattr("mlaprobe.serving.find", damaged)
+    monkeypatch.setattr("mlaprobe.rulefiles.serving.find", damaged)
     with pytest.raises(RuleError) as raised:
         loaded(tmp_path, KIMI)
     assert not isinstance(raised.value, InputFileError)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.decode.problem import Inputs, Problem
-from mlaprobe.padplan import PadPlan
-from mlaprobe.resolve import plan
-from mlaprobe.shape import DecodeShape, Dtype
-from tests.resolve.fake import Fake
+from mlaprobe.padding.api import plan
+from mlaprobe.padding.plan import PadPlan
+from tests.padding.fake import Fake
 
 
 def tile(shape: DecodeShape) -> bool:

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.decode.aiter_backend import AiterBackend, GluonPrepared
-from mlaprobe.decode.aiter_calls import Call, InstalledFunctions, call_of
+from mlaprobe.core.shape import Route
+from mlaprobe.decode.backends.aiter import AiterBackend, GluonPrepared
+from mlaprobe.decode.backends.aiter_calls import Call, InstalledFunctions, call_of
 from mlaprobe.decode.driver import Driver
 from mlaprobe.decode.interface import DecodeError
 from mlaprobe.decode.problem import make_inputs
 from mlaprobe.decode.reference import reference
-from mlaprobe.resolve import plan
-from mlaprobe.shape import Route
+from mlaprobe.padding.api import plan
 from tests.decode.help import a_plan, a_problem
-from tests.resolve.fake import Fake
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.fake import Fake
+from tests.padding.tensors import torch_or_skip
 
 
 def test_only_what_the_function_takes_is_passed() -> None:
@@ -63,7 +63,7 @@ def test_an_aiter_that_cannot_be_imported_is_said_to_be(monkeypatch: pytest.Monk
     def broken(name: str) -> Any:
         raise OSError("libamdhip64.so: cannot open\nmore")
 
-    monkeypatch.setattr("mlaprobe.decode.aiter_calls.importlib.import_module", broken)
+    monkeypatch.setattr("mlaprobe.decode.backends.aiter_calls.importlib.import_module", broken)
     with pytest.raises(DecodeError, match=r"cannot be imported: OSError: libamdhip64\.so"):
         InstalledFunctions().find("dispatcher")
 

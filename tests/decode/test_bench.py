@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode import bench as bench_module
 from mlaprobe.decode.bench import (
     FAILED,
@@ -31,8 +32,7 @@ from mlaprobe.decode.memory import OutOfMemoryError
 from mlaprobe.decode.pretend import Pretended
 from mlaprobe.decode.timing import Timing
 from mlaprobe.errors import UsageError
-from mlaprobe.shape import Dtype
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 
 AROUND = {
     "device": "a GPU",
@@ -127,7 +127,7 @@ def test_what_does_not_run_is_not_launched() -> None:
         def decide(self, shape: Any) -> Any:
             from dataclasses import replace
 
-            from mlaprobe.shape import Verdict
+            from mlaprobe.core.shape import Verdict
 
             return replace(super().decide(shape), verdict=Verdict.NO_KERNEL)
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlaprobe.cost import load_profile
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.bench import FAILED, Point
 from mlaprobe.decode.crossover import crossing, crossovers, profiles
-from mlaprobe.policy import policy
-from mlaprobe.resolve import plan
-from mlaprobe.rulebook import rules_dir
-from mlaprobe.shape import Dtype
+from mlaprobe.padding.api import plan
+from mlaprobe.rulefiles.cost import load_profile
+from mlaprobe.rulefiles.loader import rules_dir
+from mlaprobe.rulefiles.policy import policy
 from tests.decode.help import tile
 from tests.decode.test_bench import AROUND, a_case, a_point
-from tests.resolve.fake import Fake
+from tests.padding.fake import Fake
 
 ENVIRONMENT = {**AROUND, "date": "2026-01-02", "torch": "2.0", "triton": None}
 

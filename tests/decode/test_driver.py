@@ -13,7 +13,7 @@ from mlaprobe.decode.interface import DecodeError, Launch
 from mlaprobe.decode.problem import make_inputs
 from mlaprobe.errors import UsageError
 from tests.decode.help import a_plan, a_problem, expected
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 
 KV_LENS = (300, 9, 70)
 

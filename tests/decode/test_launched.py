@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from mlaprobe.decode.launched import Launched, device_kernels, plain_name, short_name, watch
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 
 SYMBOL = "_ZN5aiter36mla_a8w8_qh32_qseqlen1_gqaratio32_psE"
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.layout import kv_layout
 from mlaprobe.decode.problem import Problem, make_inputs
 from mlaprobe.errors import UsageError
-from mlaprobe.shape import Dtype
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 
 
 @pytest.fixture(scope="module", autouse=True)

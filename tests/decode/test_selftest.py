@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode import rules as decode_rules
 from mlaprobe.decode import selftest
-from mlaprobe.decode.aiter_gate import RefusedError
+from mlaprobe.decode.backends.aiter_gate import RefusedError
+from mlaprobe.decode.backends.torch import TorchBackend
 from mlaprobe.decode.interface import DecodeError, Launch
 from mlaprobe.decode.rules import Rules, SelfTest
 from mlaprobe.decode.running import Session
 from mlaprobe.decode.selftest import Report, Standing
-from mlaprobe.decode.torch_backend import TorchBackend
-from mlaprobe.padplan import Mode
-from mlaprobe.shape import Dtype
+from mlaprobe.padding.plan import Mode
 from tests.decode.help import a_plan, a_problem, tile
 from tests.decode.test_support import Support, With
-from tests.resolve.fake import Fake
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.fake import Fake
+from tests.padding.tensors import torch_or_skip
 
 FAKE = Fake(native=tile)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.decode.support import agreement
-from mlaprobe.shape import DecodeShape, Dtype
-from tests.resolve.fake import Fake
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.fake import Fake
+from tests.padding.tensors import torch_or_skip
 
 
 @dataclass(frozen=True)

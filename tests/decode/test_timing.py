@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlaprobe.decode import timing
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlaprobe.decode.triton_tiles import MOST_SPLITS, Tile, cut, tiles_for
-from tests.resolve.tensors import torch_or_skip
+from mlaprobe.decode.backends.triton_tiles import MOST_SPLITS, Tile, cut, tiles_for
+from tests.padding.tensors import torch_or_skip
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDING = 2**-7 + 1e-3

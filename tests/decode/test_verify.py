@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.rules import rules
 from mlaprobe.decode.verify import Error, verify
-from mlaprobe.shape import Dtype
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 
+from mlaprobe.decode.backends.triton import BACKEND, TritonPrepared
+from mlaprobe.decode.backends.triton_tiles import Cut, Tile
 from mlaprobe.decode.driver import Driver
 from mlaprobe.decode.interface import Launch
 from mlaprobe.decode.problem import Problem, make_inputs
-from mlaprobe.decode.triton_backend import BACKEND, TritonPrepared
-from mlaprobe.decode.triton_tiles import Cut, Tile
-from mlaprobe.padplan import PadPlan
+from mlaprobe.padding.plan import PadPlan
 from tests.decode.help import a_plan, a_problem, expected
 
 TILE = Tile(rows=16, tokens=16, stages=2, warps=4)

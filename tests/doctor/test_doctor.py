@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe import bundled
-from mlaprobe.doctor import Check, Standing, checkup
-from mlaprobe.doctor.aiter import stranger_checks
-from mlaprobe.doctor.here import bundled_check, machine_checks
-from mlaprobe.local import Gpus
-from mlaprobe.machine import Machine, Rocm, Torch
+from mlaprobe.opening import bundled
 from mlaprobe.output.doctor import doctor, doctor_json
 from mlaprobe.output.style import plain
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
+from mlaprobe.system.doctor import Check, Standing, checkup
+from mlaprobe.system.doctor.aiter import stranger_checks
+from mlaprobe.system.doctor.here import bundled_check, machine_checks
+from mlaprobe.system.gpu import Gpus
+from mlaprobe.system.machine import Machine, Rocm, Torch
 from tests.sources.trees import STRANGER, installed, with_metadata
 from tests.stages.ask import opened
 from tests.trees import today

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mlaprobe import machine
-from mlaprobe.local import Gpus
-from mlaprobe.machine import Places
+from mlaprobe.system import machine
+from mlaprobe.system.gpu import Gpus
+from mlaprobe.system.machine import Places
 
 
 def places(root: Path, **environ: str) -> Places:

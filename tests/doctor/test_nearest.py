@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from mlaprobe import errata, nearest, rulebook
-from mlaprobe.blobs import blob_hash
-from mlaprobe.doctor.files import files_check
-from mlaprobe.nearest import ABSENT, Nearest, release_files
+from mlaprobe.core.blobs import blob_hash
+from mlaprobe.rulefiles import errata
+from mlaprobe.rulefiles import loader as rulebook
+from mlaprobe.sources import closest_release as nearest
 from mlaprobe.sources import open_source
+from mlaprobe.sources.closest_release import ABSENT, Nearest, release_files
 from mlaprobe.sources.interface import Source
+from mlaprobe.system.doctor.files import files_check
 
 
 class Blobs(Source):

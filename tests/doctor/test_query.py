@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.decode import support
 from mlaprobe.decode.support import Agreement, Disagreement
-from mlaprobe.doctor import query
-from mlaprobe.doctor.words import Check, Standing
-from mlaprobe.shape import DecodeShape, Dtype
+from mlaprobe.system.doctor import query
+from mlaprobe.system.doctor.words import Check, Standing
 
 SHAPE = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=96)
 DEFINED = "def get_mla_decode_shape_support(num_heads, max_seqlen_qo, q_dtype, kv_dtype):\n"

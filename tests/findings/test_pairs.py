@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import probe
-from mlaprobe.facts import Fact
-from mlaprobe.facts.shapes import Scope
-from mlaprobe.findingrules import finding_rules
-from mlaprobe.findings import apply, known_as
-from mlaprobe.inspection import _facts
-from mlaprobe.shape import Dtype
-from mlaprobe.signatures import signature_facts
+from mlaprobe.compare.signatures import signature_facts
+from mlaprobe.core.shape import Dtype
+from mlaprobe.deciding.capability import probe
+from mlaprobe.findings.engine import apply, known_as
+from mlaprobe.findings.facts import Fact
+from mlaprobe.findings.facts.shapes import Scope
+from mlaprobe.findings.inspection import _facts
+from mlaprobe.findings.rules import finding_rules
 from tests.findings.pairs import Pair, pairs
 from tests.trees.common import Tree, write
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.axes import OMITTED
-from mlaprobe.capability import probe
-from mlaprobe.facts.shapes import Scope
-from mlaprobe.finding import Finding, Level
-from mlaprobe.inspection import inspect
-from mlaprobe.shape import DecodeShape, Dtype
+from mlaprobe.core.axes import OMITTED
+from mlaprobe.core.shape import DecodeShape, Dtype
+from mlaprobe.deciding.capability import probe
+from mlaprobe.findings.facts.shapes import Scope
+from mlaprobe.findings.inspection import inspect
+from mlaprobe.findings.model import Finding, Level
 
 ROWS = ("MLA005", "MLA006", "MLA007", "MLA008", "MLA009")
 FEW = (16, 32, 64, 128)

@@ -11,30 +11,30 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from mlaprobe.capability import Capability
-from mlaprobe.compare import Kind
-from mlaprobe.errata import BLOB_SCHEMA
-from mlaprobe.errata import SCHEMA as ERRATA
+from mlaprobe.compare.diff import Kind
+from mlaprobe.compare.waivers import SCHEMA as WAIVERS
+from mlaprobe.compare.waivers import load_waivers
+from mlaprobe.core.shape import DecodeShape
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import MlaprobeError, RuleError
-from mlaprobe.reading.cppbuiltins import builtins
-from mlaprobe.reading.cppunit import CppModule
-from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Machine
-from mlaprobe.reading.preprocess import TranslationUnit
-from mlaprobe.reading.runs import Run
-from mlaprobe.reading.table import read_tables
-from mlaprobe.rulebook import RuleMap, load_yaml, rules_dir
-from mlaprobe.shape import DecodeShape
+from mlaprobe.evaluator.cpp.builtins import builtins
+from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
+from mlaprobe.evaluator.cpp.unit import CppModule
+from mlaprobe.evaluator.engine.machine import Machine
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.kernels.table import read_tables
+from mlaprobe.rulefiles.errata import BLOB_SCHEMA
+from mlaprobe.rulefiles.errata import SCHEMA as ERRATA
+from mlaprobe.rulefiles.loader import RuleMap, load_yaml, rules_dir
 from mlaprobe.snapshot import Snapshot
 from mlaprobe.snapshot.file import parse
 from mlaprobe.snapshot.making import make, sealed
 from mlaprobe.snapshot.scope import Scope
-from mlaprobe.waivers import SCHEMA as WAIVERS
-from mlaprobe.waivers import load_waivers
+from tests.evaluator.test_cpp_machine import CASES
+from tests.evaluator.world import World
 from tests.generated.cpp_programs import Writer
 from tests.generated.trees import Memory
-from tests.reading.test_cpp_machine import CASES
-from tests.reading.world import World
 from tests.trees import following, old, today
 from tests.trees.common import Tree
 

@@ -15,17 +15,17 @@ from random import Random
 
 import pytest
 
-from mlaprobe.layouts import layouts
-from mlaprobe.reading.cppunit import CppModule
-from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Machine
-from mlaprobe.reading.preprocess import TranslationUnit
-from mlaprobe.reading.runs import Run
-from mlaprobe.stages.outside import cpp_externals, foreign
+from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
+from mlaprobe.evaluator.cpp.unit import CppModule
+from mlaprobe.evaluator.engine.machine import Machine
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.rulefiles.layouts import layouts
+from mlaprobe.stages.environment.outside import cpp_externals, foreign
+from tests.evaluator.test_cpp_machine import result
 from tests.generated.containers import KINDS
 from tests.generated.containers.programs import HEAD, Kind, Program, programs
 from tests.generated.deep import DEEP, examples
-from tests.reading.test_cpp_machine import result
 
 PAIRS = ((0, 5), (1, 10), (2, 0), (3, -1))
 

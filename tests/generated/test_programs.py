@@ -14,20 +14,20 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.reading.cppbuiltins import builtins
-from mlaprobe.reading.cppunit import CppModule
-from mlaprobe.reading.formulas import Tree
-from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.machine import Machine
-from mlaprobe.reading.preprocess import TranslationUnit
-from mlaprobe.reading.runs import Outcome, Run
-from mlaprobe.reading.symbols import Recorder, Sym, SymbolMisuse
-from mlaprobe.reading.values import Unknown
+from mlaprobe.evaluator.cpp.builtins import builtins
+from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
+from mlaprobe.evaluator.cpp.unit import CppModule
+from mlaprobe.evaluator.engine.machine import Machine
+from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.evaluator.symbolic.formulas import Tree
+from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym, SymbolMisuse
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.outside import Foreign
 from mlaprobe.stages.instantiate import Template
-from mlaprobe.stages.outside import Foreign
+from tests.evaluator.test_cpp_machine import result
 from tests.generated.cpp_programs import HELPERS, Writer
 from tests.generated.deep import examples
-from tests.reading.test_cpp_machine import result
 
 PAIRS = ((-3, 1), (0, 0), (1, -1), (2, 3), (5, 64), (16, 3), (128, 0))
 THIRD = (-7, 0, 1, 2, 16, 33)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from random import Random
 
-from mlaprobe.capability import Capability
-from mlaprobe.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.sources import Source
 from tests.generated.rules import KNOB, Cpp, Python, Rule, Shape
 from tests.trees import today

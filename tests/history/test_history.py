@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlaprobe.compare.history import History, Named, history, within
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import Dtype
 from mlaprobe.errors import UsageError
-from mlaprobe.grid import Grid
-from mlaprobe.history import History, Named, history, within
 from mlaprobe.output.history import history as lines_of
 from mlaprobe.output.history import history_json, history_markdown, history_svg
 from mlaprobe.output.style import plain
-from mlaprobe.shape import Dtype
 from tests.output.test_svg import SVG, parsed, texts
-from tests.resolve.fake import Fake
+from tests.padding.fake import Fake
 
 FP8 = ((Dtype.FP8, Dtype.FP8),)
 GRID = Grid(archs=("gfx950",), dtypes=FP8, heads=(8, 16, 32, 48, 64))

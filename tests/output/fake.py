@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mlaprobe.interface import NearestRow
-from mlaprobe.shape import (
+from mlaprobe.core.protocols import NearestRow
+from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
     Evidence,

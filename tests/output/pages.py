@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from mlaprobe.deployments import Assessment, assess
-from mlaprobe.grid import Grid
-from mlaprobe.models import deployments, models
+from mlaprobe.compare.results import compared
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, Verdict
 from mlaprobe.output.html import Page
-from mlaprobe.results import compared
-from mlaprobe.shape import Decision, DecodeShape, Dtype, Evidence, Verdict
-from mlaprobe.survey import Survey, survey
+from mlaprobe.reports.deployments import Assessment, assess
+from mlaprobe.reports.survey import Survey, survey
+from mlaprobe.rulefiles.models import deployments, models
 from tests.output.fake import Fake, FakeSource
 from tests.output.results import MISSING, NASTY, comparison, found
-from tests.resolve import fake as resolver
+from tests.padding import fake as resolver
 
 HEADS = (1, 2, 3, 7, 8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128)
 HOSTILE = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlaprobe.axes import asked_values, cell_of, regions
-from mlaprobe.compare import Change, Comparison, Kind, PadChange
-from mlaprobe.finding import Finding, Level, Rule
-from mlaprobe.replies import Reply
-from mlaprobe.results import Results, change_finding, change_rules, comparison_detail, hits
-from mlaprobe.shape import Decision, DecodeShape, Dtype, Evidence, Failure, Verdict
+from mlaprobe.compare.diff import Change, Comparison, Kind, PadChange
+from mlaprobe.compare.results import Results, change_finding, change_rules, comparison_detail, hits
+from mlaprobe.core.axes import asked_values, cell_of, regions
+from mlaprobe.core.behaviour import Reply
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, Failure, Verdict
+from mlaprobe.findings.model import Finding, Level, Rule
 from tests.output.fake import FakeSource
 
 HOSTILE = '<b>|`%0A\r\n::error::]]>&"\x1b[31m\x00, a:b'

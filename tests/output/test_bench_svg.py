@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.bench import PAD, STAY, Case, Form, Point
 from mlaprobe.decode.timing import Timing
-from mlaprobe.output.bench_svg import bench_svg
-from mlaprobe.shape import Dtype
+from mlaprobe.output.pictures.bench import bench_svg
 from tests.output.pages import HOSTILE
 from tests.output.test_svg import SVG, circles, parsed, texts
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from mlaprobe.core.shape import Dtype, Verdict
 from mlaprobe.decode.launched import Launched
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.rules import rules
@@ -18,8 +19,7 @@ from mlaprobe.decode.verify import Error
 from mlaprobe.output import decode_text
 from mlaprobe.output.decode_data import winner
 from mlaprobe.output.style import plain
-from mlaprobe.resolve import plan
-from mlaprobe.shape import Dtype, Verdict
+from mlaprobe.padding.api import plan
 from tests.output import goldens
 from tests.output.fake import Fake
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.explanation import Excerpt, explain
+from mlaprobe.core.shape import Decision, DecodeShape, Verdict
 from mlaprobe.output.explain import excerpt_lines, outcome_words
 from mlaprobe.output.explain import explain as lines_of
 from mlaprobe.output.explain_data import explain_json
 from mlaprobe.output.style import plain
-from mlaprobe.shape import Decision, DecodeShape, Verdict
+from mlaprobe.reports.explanation import Excerpt, explain
 from tests.output.fake import LONG_KNOB, QUIET_KNOB, Fake, at
 from tests.output.goldens import check
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from mlaprobe.core.shape import Verdict
 from mlaprobe.output.cells import Cell
 from mlaprobe.output.grid import Table, fits, render, table_of, width_of
 from mlaprobe.output.style import plain, ranges
-from mlaprobe.shape import Verdict
 
 
 def word(text: str) -> Cell:

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Verdict
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html import Page, html_report, script_json
 from mlaprobe.output.html.answers import Book
 from mlaprobe.output.html.intern import base36, runs
 from mlaprobe.output.html.page import page_data
-from mlaprobe.shape import Decision, DecodeShape, Dtype, Verdict
-from mlaprobe.survey import survey
+from mlaprobe.reports.survey import survey
 from tests.output import pages
 from tests.output.fake import Fake
 

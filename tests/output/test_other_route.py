@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mlaprobe import probe
-from mlaprobe.explanation import explain
+from mlaprobe.core.shape import DecodeShape, Dtype, Route, Verdict
 from mlaprobe.output.explain import explain as lines_of
 from mlaprobe.output.style import plain
-from mlaprobe.shape import DecodeShape, Dtype, Route, Verdict
+from mlaprobe.reports.explanation import explain
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from mlaprobe import plan, probe
-from mlaprobe.reasons import reason, said
-from mlaprobe.shape import DecodeShape, Dtype, Evidence, Route, StageOutcome, Verdict
+from mlaprobe.core.reasons import reason, said
+from mlaprobe.core.shape import DecodeShape, Dtype, Evidence, Route, StageOutcome, Verdict
 from tests.cli.conftest import Run, run
 
 __all__ = ["run"]

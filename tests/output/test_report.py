@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.grid import Grid
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, StageOutcome, Verdict
 from mlaprobe.output.report import report
 from mlaprobe.output.report_data import report_text
 from mlaprobe.output.style import plain
-from mlaprobe.shape import Decision, DecodeShape, Dtype, Evidence, StageOutcome, Verdict
-from mlaprobe.survey import Others, Survey, head_counts, survey
+from mlaprobe.reports.survey import Others, Survey, head_counts, survey
 from tests.output.fake import Fake, FakeSource
 from tests.output.goldens import check
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.doubt import Doubt, doubt
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, StageOutcome
 from mlaprobe.output.resolve_text import resolve as lines_of
 from mlaprobe.output.style import plain
-from mlaprobe.padplan import PadPlan
-from mlaprobe.resolve import plan
-from mlaprobe.shape import Decision, DecodeShape, Evidence, StageOutcome
+from mlaprobe.padding.api import plan
+from mlaprobe.padding.doubt import Doubt, doubt
+from mlaprobe.padding.plan import PadPlan
 from tests.output import goldens
-from tests.resolve.fake import Fake, later
+from tests.padding.fake import Fake, later
 
 PLACE = Evidence(stage="planner", file="csrc/p.cuh", line=12, text="if (f(heads))")
 NARROW, WIDE = 60, 100

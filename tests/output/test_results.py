@@ -12,15 +12,15 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from mlaprobe.finding import Finding
-from mlaprobe.output.github import github
-from mlaprobe.output.junit import junit
-from mlaprobe.output.results_json import json_v1
-from mlaprobe.output.results_markdown import results_markdown
-from mlaprobe.output.results_text import results_lines
-from mlaprobe.output.sarif import FINGERPRINT, sarif
+from mlaprobe.compare.results import Results, counted
+from mlaprobe.findings.model import Finding
+from mlaprobe.output.results.github import github
+from mlaprobe.output.results.json import json_v1
+from mlaprobe.output.results.junit import junit
+from mlaprobe.output.results.markdown import results_markdown
+from mlaprobe.output.results.sarif import FINGERPRINT, sarif
+from mlaprobe.output.results.text import results_lines
 from mlaprobe.output.style import plain
-from mlaprobe.results import Results, counted
 from tests.output import goldens
 from tests.output.results import HOSTILE, MISSING, NASTY, checked, found
 

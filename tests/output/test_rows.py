@@ -8,10 +8,10 @@ import json
 
 import pytest
 
-from mlaprobe.grid import Grid
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, StageOutcome, Verdict
 from mlaprobe.output.rows import decision_row, reducer_row, stage_row, to_json
 from mlaprobe.output.tabular import csv_lines, json_array, jsonl, markdown_table, table_text
-from mlaprobe.shape import Decision, DecodeShape, Dtype, Evidence, StageOutcome, Verdict
 from tests.output.fake import Fake
 
 SHAPE = DecodeShape(

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from mlaprobe.core.shape import Dtype, Failure, Route, Verdict
 from mlaprobe.output.rows import STAGES
-from mlaprobe.shape import Dtype, Failure, Route, Verdict
 from tests.cli.conftest import Run, fake, run
 from tests.trees import today
 from tests.trees.common import write

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlaprobe.output.escape import printable
-from mlaprobe.output.svg_curves import Curve, Curves, Panel, Point, curves, short
-from mlaprobe.output.svg_tiles import Tile, Tiles, fold_style, tiles
+from mlaprobe.output.pictures.curves import Curve, Curves, Panel, Point, curves, short
+from mlaprobe.output.pictures.tiles import Tile, Tiles, fold_style, tiles
 from tests.browser import browser, missing
 from tests.output.pages import HOSTILE
 from tests.output.test_browser import contrast

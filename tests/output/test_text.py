@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS, cell
 from mlaprobe.output.escape import markdown, markdown_code, printable
 from mlaprobe.output.style import STYLES, Span, line, rich_text
-from mlaprobe.shape import Decision, DecodeShape, Dtype, Verdict
-from mlaprobe.survey import Answer
+from mlaprobe.reports.survey import Answer
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.capability import Capability
-from mlaprobe.decode.aiter_backend import AiterBackend
-from mlaprobe.decode.aiter_calls import Functions
+from mlaprobe.core.shape import Dtype
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.decode.backends.aiter import AiterBackend
+from mlaprobe.decode.backends.aiter_calls import Functions
 from mlaprobe.decode.driver import Driver
 from mlaprobe.decode.problem import Problem, make_inputs
 from mlaprobe.decode.reference import reference
-from mlaprobe.padplan import PadPlan
-from mlaprobe.resolve import plan
-from mlaprobe.shape import Dtype
+from mlaprobe.padding.api import plan
+from mlaprobe.padding.plan import PadPlan
 from tests.simulator.package import Simulation
 
 KV_LENS = (300, 9, 77)

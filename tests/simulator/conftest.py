@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability, probe
 from mlaprobe.sources import Source
-from tests.resolve.tensors import torch_or_skip
+from tests.padding.tensors import torch_or_skip
 from tests.simulator.cases import poisoned
 from tests.simulator.package import Simulation
 

@@ -6,9 +6,9 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from mlaprobe.capability import Capability
-from mlaprobe.layouts import layouts
-from mlaprobe.shape import DecodeShape, Dtype, PlannerCall, StageOutcome
+from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, StageOutcome
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.rulefiles.layouts import layouts
 from tests.simulator import attend, merging, planner
 
 LATENT, WIDTH = 512, 576

@@ -13,8 +13,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mlaprobe.capability import Capability
-from mlaprobe.layouts import layouts
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.rulefiles.layouts import layouts
 from tests.simulator.natives import Natives
 
 OWN = ("aiter", "csrc", "triton")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mlaprobe.shape import StageOutcome
+from mlaprobe.core.shape import StageOutcome
 
 
 def plan(given: dict[str, Any], outcome: StageOutcome, units: int) -> None:

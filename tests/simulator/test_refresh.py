@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.decode.aiter_backend import AiterBackend
+from mlaprobe.core.shape import Dtype
+from mlaprobe.decode.backends.aiter import AiterBackend
 from mlaprobe.decode.driver import Driver
 from mlaprobe.decode.layout import kv_layout
 from mlaprobe.decode.problem import Problem, make_inputs
 from mlaprobe.decode.reference import reference
-from mlaprobe.shape import Dtype
 from tests.simulator.cases import Case, plan_for
 from tests.simulator.package import Simulation
 

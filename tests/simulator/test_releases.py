@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mlaprobe.decode.aiter_gate import RefusedError
+from mlaprobe.decode.backends.aiter_gate import RefusedError
 from mlaprobe.errors import MlaprobeError
 from tests.simulator.cases import Case, Outcome, plan_for, run
 from tests.simulator.conftest import Simulate

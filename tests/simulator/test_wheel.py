@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mlaprobe.decode.aiter_gate import RefusedError
+from mlaprobe.decode.backends.aiter_gate import RefusedError
 from mlaprobe.errors import MlaprobeError
 from tests.simulator.cases import Case, plan_for, run
 from tests.simulator.package import Simulation

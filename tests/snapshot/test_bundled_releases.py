@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe import bundled
-from mlaprobe.capability import Capability
-from mlaprobe.errata import BLOB_SCHEMA, BLOBS
-from mlaprobe.grid import Grid
-from mlaprobe.rulebook import load_rules
-from mlaprobe.shape import Decision, DecodeShape, Dtype, PlannerCall, Verdict
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, PlannerCall, Verdict
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.opening import bundled
+from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
+from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot import load
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.sources import open_source

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mlaprobe.capability import Capability
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.snapshot.file import SnapshotError, parse
 from mlaprobe.snapshot.making import make, sealed
 from mlaprobe.snapshot.scope import Scope

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.errors import SourceError
-from mlaprobe.shape import DecodeShape, Dtype
 from mlaprobe.snapshot import Snapshot
 from mlaprobe.snapshot.file import SCHEMA, SnapshotError, parse
 from mlaprobe.snapshot.making import make, sealed

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.axes import OMITTED
-from mlaprobe.grid import DEFAULT_DTYPES, Grid
-from mlaprobe.replies import Book, Reply, reply_of
-from mlaprobe.shape import Dtype, PlannerCall, Route, Verdict
-from mlaprobe.sides import Here, parts
+from mlaprobe.compare.sides import Here, parts
+from mlaprobe.core.axes import OMITTED
+from mlaprobe.core.behaviour import Book, Reply, reply_of
+from mlaprobe.core.grid import DEFAULT_DTYPES, Grid
+from mlaprobe.core.shape import Dtype, PlannerCall, Route, Verdict
 from mlaprobe.snapshot import Snapshot
 from mlaprobe.snapshot.file import parse
 from mlaprobe.snapshot.making import make

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.capability import Capability
-from mlaprobe.probing import probe
-from mlaprobe.shape import Decision, DecodeShape, Dtype, PlannerCall, Route, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, PlannerCall, Route, Verdict
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.opening.probing import probe
 from mlaprobe.snapshot import OUTSIDE, Snapshot
 from mlaprobe.snapshot.file import parse
 from mlaprobe.snapshot.making import make

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.capability import Capability
-from mlaprobe.reading.pyvalues import parameters
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.evaluator.python.values import parameters
 from mlaprobe.sources import Source
-from mlaprobe.stages.world import World
+from mlaprobe.stages.environment.world import World
 
 
 @pytest.fixture(scope="module")

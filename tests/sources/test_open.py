@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.errors import OutOfRangeError, SourceError
-from mlaprobe.releases import is_release, release_key
 from mlaprobe.sources import open_source, require_aiter
 from mlaprobe.sources.git import run
 from tests.sources.trees import CHECKOUT, write
@@ -55,7 +55,8 @@ def test_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_importing_loads_little() -> None:
     program = (
-        "import sys, mlaprobe.sources, mlaprobe.rulebook, mlaprobe.schema, mlaprobe.releases\n"
+        "import sys, mlaprobe.sources, mlaprobe.core.releases\n"
+        "import mlaprobe.rulefiles.loader, mlaprobe.rulefiles.schema\n"
         "heavy = {'torch', 'tree_sitter', 'typer', 'rich', 'importlib.metadata'}\n"
         "print(', '.join(heavy & set(sys.modules)))"
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mlaprobe.capability import Capability, probe
-from mlaprobe.shape import Decision, DecodeShape, Dtype, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Verdict
+from mlaprobe.deciding.capability import Capability, probe
 from tests.trees.common import Tree, write
 
 FP8 = ("fp8", "fp8")

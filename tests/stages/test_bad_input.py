@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mlaprobe.core.shape import DecodeShape, Verdict
 from mlaprobe.errors import MlaprobeError, UsageError
-from mlaprobe.shape import DecodeShape, Verdict
 from tests.stages.ask import BF16, FP8, ask, grid, native, opened, shape
 from tests.trees import following, today
 from tests.trees.common import Tree

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.reading.values import Unknown
-from mlaprobe.shape import Route
+from mlaprobe.core.shape import Route
+from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.batches import batch_condition, plus_one
 from tests.stages.ask import BF16, opened, shape
 from tests.trees import today

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import Capability
-from mlaprobe.shape import StageOutcome
+from mlaprobe.core.shape import StageOutcome
+from mlaprobe.deciding.capability import Capability
 from tests.stages.ask import FP8, opened, shape
 from tests.trees import today
 from tests.trees.common import changed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.shape import Decision, Verdict
+from mlaprobe.core.shape import Decision, Verdict
 from tests.stages.ask import FP8, ask, opened
 from tests.stages.test_reasons import tree_with
 from tests.trees import today

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.capability import Capability, probe
-from mlaprobe.shape import Verdict
+from mlaprobe.core.shape import Verdict
+from mlaprobe.deciding.capability import Capability, probe
 from tests.crowd import everything
 from tests.generated.deep import examples
 from tests.stages.ask import BF16, FP8, opened, shape
@@ -25,7 +25,7 @@ QUESTIONS = [
     for heads, qlen, lse in ((16, 1, False), (48, 2, True), (128, 1, True), (24, 1, False))
 ]
 TREES = {"today": today.tree, "following": following.tree}
-_EVALUATION = ("/mlaprobe/reading/", "/mlaprobe/stages/", "/mlaprobe/chain", "/mlaprobe/compose")
+_EVALUATION = ("/mlaprobe/evaluator/", "/mlaprobe/stages/", "/mlaprobe/deciding/")
 
 
 class Interrupted(BaseException):
@@ -117,7 +117,7 @@ def test_a_fault_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert dispatcher is not None
             assert dispatcher.status == "native", "the other stages are asked as ever"
         with monkeypatch.context() as patch:
-            patch.setattr("mlaprobe.capability.judge", broken)
+            patch.setattr("mlaprobe.deciding.capability.judge", broken)
             assert capability.decide(QUESTIONS[1]).verdict is Verdict.UNKNOWN
         assert capability.decide(QUESTIONS[0]).verdict is Verdict.NATIVE
         assert capability.decide(QUESTIONS[1]).verdict is not Verdict.UNKNOWN

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.keptmaps import END, End, KeptMap
-from mlaprobe.reading.machine import Machine
-from mlaprobe.reading.runs import Run
-from mlaprobe.reading.values import Builtin, Pointer, Unknown
-from mlaprobe.stages.kernels import AsmKernel, Column, KernelCache
+from mlaprobe.evaluator.engine.machine import Machine
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.evaluator.values.keptmaps import END, End, KeptMap
+from mlaprobe.evaluator.values.kinds import Builtin, Pointer
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.kernels import AsmKernel, Column, KernelCache
 from tests.stages.ask import BF16, answers, grid, opened, shape
 from tests.trees import today
 from tests.trees.common import changed

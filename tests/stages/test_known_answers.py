@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.capability import Capability, probe
-from mlaprobe.shape import Decision, DecodeShape, Failure
+from mlaprobe.core.shape import Decision, DecodeShape, Failure
+from mlaprobe.deciding.capability import Capability, probe
 
 REPORTED: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "data" / "reported.json").read_text()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from mlaprobe.reading.runs import Outcome
-from mlaprobe.reading.symbols import Recorder, Sym
-from mlaprobe.reading.values import Something, Unknown
+from mlaprobe.evaluator.engine.runs import Outcome
+from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym
+from mlaprobe.evaluator.values.unknown import Something, Unknown
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from mlaprobe.stages.instantiate import Deferred, Template
 from mlaprobe.stages.lifting import Lifted
-from mlaprobe.stages.tensors import DtypeToken, Tensor
 
 
 def _unknown(reason: str = "a value", free: str | None = None) -> Unknown:

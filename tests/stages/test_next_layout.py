@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import Capability
-from mlaprobe.shape import Failure, Verdict
+from mlaprobe.core.shape import Failure, Verdict
+from mlaprobe.deciding.capability import Capability
 from tests.stages.ask import BF16, FP8, ask, grid, native, opened, shape
 from tests.trees import following, today
 from tests.trees.common import Tree, changed

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlaprobe.reading.formulas import FUNCTIONS
-from mlaprobe.reading.symbols import Recorder, Sym, joined, same
-from mlaprobe.shape import StageOutcome
+from mlaprobe.core.shape import StageOutcome
+from mlaprobe.evaluator.symbolic.formulas import FUNCTIONS
+from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym, joined, same
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
 from tests.formulas import value_of
 

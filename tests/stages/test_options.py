@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import Capability
-from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.values import Builtin, Unknown
-from mlaprobe.stages.options import Options
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.evaluator.values.kinds import Builtin
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.options import Options
 from tests.stages.ask import FP8, answers, grid, opened, shape
 from tests.trees import today
 from tests.trees.common import changed

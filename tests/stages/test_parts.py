@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mlaprobe.core.shape import Evidence, Route, Verdict
 from mlaprobe.errors import UsageError
-from mlaprobe.reading.ir import NOWHERE, Span
-from mlaprobe.shape import Evidence, Route, Verdict
+from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.stages.evidence import LazyEvidence, evidence, line_of
 from tests.stages.ask import BF16, FP8, opened, shape
 from tests.trees import today

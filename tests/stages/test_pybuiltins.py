@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.values import Unknown
-from mlaprobe.stages.pybuiltins import Library, python_externals
-from mlaprobe.stages.tensors import DtypeToken, Tensor
-from tests.reading.world import World, in_python
+from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.pybuiltins import Library, python_externals
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from tests.evaluator.world import World, in_python
 
 CODE = dedent(
     """

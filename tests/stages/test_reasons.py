@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlaprobe.shape import StageOutcome, Verdict
+from mlaprobe.core.shape import StageOutcome, Verdict
 from tests.stages.ask import BF16, FP8, answers, ask, grid, opened, shape
 from tests.trees import today
 from tests.trees.common import Tree, changed

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.axes import OMITTED
-from mlaprobe.capability import Capability, probe
-from mlaprobe.refusals import STAGES
-from mlaprobe.shape import DecodeShape, Dtype, PlannerCall
+from mlaprobe.core.axes import OMITTED
+from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall
+from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.refusals import STAGES
 from tests.stages.ask import opened
 from tests.trees import today
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import Capability
-from mlaprobe.shape import DecodeShape, Verdict
+from mlaprobe.core.shape import DecodeShape, Verdict
+from mlaprobe.deciding.capability import Capability
 from tests.stages.ask import BF16, FP8, Answer, answers, ask, grid, native, opened
 from tests.trees import today
 from tests.trees.common import Row, Tree, changed, csv, tables

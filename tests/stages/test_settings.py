@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.shape import Verdict
+from mlaprobe.core.shape import Verdict
 from tests.stages.ask import FP8, opened, shape
 from tests.trees import today
 from tests.trees.common import changed

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from mlaprobe import bundled, resolve
-from mlaprobe.capability import Capability, probe
-from mlaprobe.keeping import Once
-from mlaprobe.resolve import plan
-from mlaprobe.shape import DecodeShape
-from mlaprobe.shortcut import KnownRevision
+from mlaprobe.core.keeping import Once
+from mlaprobe.core.shape import DecodeShape
+from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.opening import bundled
+from mlaprobe.opening.shortcut import KnownRevision
+from mlaprobe.padding import api as resolve
+from mlaprobe.padding.api import plan
 from mlaprobe.snapshot import Snapshot
 from tests.crowd import everything, wrong_answers
 from tests.sources.trees import write_git
@@ -112,8 +113,8 @@ def test_the_default_capability(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         made.append(probe(str(tmp_path)))
         return made[-1], None
 
-    monkeypatch.setattr("mlaprobe.probing.installed_or_bundled", installed)
-    monkeypatch.setattr("mlaprobe.resolve.default_capability", Once(resolve._default))
+    monkeypatch.setattr("mlaprobe.opening.probing.installed_or_bundled", installed)
+    monkeypatch.setattr("mlaprobe.padding.api.default_capability", Once(resolve._default))
     question = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8"}
 
     def ask(heads: int) -> str:

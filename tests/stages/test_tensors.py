@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.reading.ir import NOWHERE
-from mlaprobe.reading.values import Builtin, EnumMember, Unknown
-from mlaprobe.stages.pybuiltins import python_externals
-from mlaprobe.stages.tensors import DtypeToken, Tensor, dtype_for, named_dtypes
-from tests.reading.world import World
+from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.pybuiltins import python_externals
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for, named_dtypes
+from tests.evaluator.world import World
 
 SHAPE = (2, 6, 4)
 LIKE_TORCH = [

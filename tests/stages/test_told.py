@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.capability import Capability, probe
-from mlaprobe.shape import DecodeShape, StageOutcome, Verdict
+from mlaprobe.core.shape import DecodeShape, StageOutcome, Verdict
+from mlaprobe.deciding.capability import Capability, probe
 from tests.stages.ask import BF16, FP8, ask, opened, shape
 from tests.trees import today
 from tests.trees.common import Tree, changed

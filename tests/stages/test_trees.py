@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import Capability
+from mlaprobe.core.shape import DecodeShape, Failure, Route, Verdict
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import SourceError
-from mlaprobe.shape import DecodeShape, Failure, Route, Verdict
 from tests.stages.ask import BF16, FP8, ask, opened, shape
 from tests.trees import old, today
 from tests.trees.common import PACKAGE, Tree, code_object

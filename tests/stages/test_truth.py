@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.capability import Capability, probe
-from mlaprobe.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.deciding.capability import Capability, probe
 from mlaprobe.stages.hostcall import HostQuestion
 from mlaprobe.stages.planner import PlannerQuestion
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import Capability
-from mlaprobe.shape import Route, Verdict
+from mlaprobe.core.shape import Route, Verdict
+from mlaprobe.deciding.capability import Capability
 from tests.stages.ask import BF16, FP8, opened, shape
 from tests.trees import today
 from tests.trees.common import Tree, changed

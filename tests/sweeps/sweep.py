@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from mlaprobe.capability import Capability
-from mlaprobe.grid import Grid
-from mlaprobe.shape import DecodeShape, Route, Verdict
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.shape import DecodeShape, Route, Verdict
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.sources import Source
 
 KNOBS: tuple[tuple[tuple[str, str], ...], ...] = ((), (("AITER_ENABLE_EXPERIMENTAL", "1"),))

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.capability import Capability
-from mlaprobe.releases import is_release, release_key
-from mlaprobe.shape import Verdict
+from mlaprobe.core.releases import is_release, release_key
+from mlaprobe.core.shape import Verdict
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.sources import Source, open_source, require_aiter
 from tests.sweeps.sweep import FULL, SPARSE, Witness, gluon, sweep
 

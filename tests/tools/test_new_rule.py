@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.findingrules import SCHEMA
-from mlaprobe.rulebook import load_yaml
+from mlaprobe.findings.rules import SCHEMA
+from mlaprobe.rulefiles.loader import load_yaml
 from tools import new_rule
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.reading.test_elf import DEFINED, GLOBAL, sectioned
+from tests.kernels.test_elf import DEFINED, GLOBAL, sectioned
 
 Tree = dict[str, str | bytes]
 

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mlaprobe.core.reasons import reason, said
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Kernel, StageOutcome
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS, cell
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html.intern import Interner, runs
 from mlaprobe.output.report import varying
 from mlaprobe.output.rows import key_row
-from mlaprobe.reasons import reason, said
-from mlaprobe.shape import Decision, DecodeShape, Evidence, Kernel, StageOutcome
-from mlaprobe.survey import Answer, Block, Setting, Survey
+from mlaprobe.reports.survey import Answer, Block, Setting, Survey
 
 NONE = -1
 """In place of a number that stands for something."""

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from mlaprobe.deployments import Assessment
-from mlaprobe.finding import Finding
-from mlaprobe.interface import SourceInfo
+from mlaprobe.compare.results import Results
+from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.findings.model import Finding
 from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html.answers import NONE, Book, fixed_words, map_data
 from mlaprobe.output.html.intern import Interner
 from mlaprobe.output.models_text import gain, target, words
 from mlaprobe.output.report import where_found
-from mlaprobe.output.results_text import summary
-from mlaprobe.results import Results
-from mlaprobe.survey import Survey
+from mlaprobe.output.results.text import summary
+from mlaprobe.reports.deployments import Assessment
+from mlaprobe.reports.survey import Survey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,330 @@
+"""What commands share: reading filters, and finding the source that was named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mlaprobe.core.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair, Grid, by_generation
+from mlaprobe.core.inputs import arch_name
+from mlaprobe.core.shape import Dtype, PlannerCall, Route
+from mlaprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlaprobe.compare.apart import Apart
+    from mlaprobe.compare.sides import Asked
+    from mlaprobe.core.protocols import LiveAnswers
+
+T = TypeVar("T")
+
+MOST_VALUES = 4096
+"""More values of one filter are a slip of the finger."""
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+_DTYPE_HINT = (
+    "write query and KV dtype as a pair, for example --dtype fp8/fp8,bf16/bf16 "
+    "(of bf16, fp16, fp8, byte; auto for a KV cache as the query)"
+)
+
+
+def load(spec: str, *, quick: bool = False) -> LiveAnswers:
+    """The capability of the source that was named; ``quick``: without reading a revision that is
+    a bundled release."""
+    from mlaprobe.opening.probing import probe
+    from mlaprobe.opening.shortcut import quickest
+
+    return quickest(spec) if quick else probe(spec)
+
+
+def reading(spec: str, *, quiet: bool = False, quick: bool = False) -> LiveAnswers:
+    """The same, with a sign of life where it takes a while."""
+    from mlaprobe.cli.support.progress import Progress
+
+    with Progress("reading AITER", quiet=quiet):
+        return load(spec, quick=quick)
+
+
+def both(
+    old: str, new: str, *, quiet: bool = False, apart: bool = False, ahead: Iterable[Asked] = ()
+) -> tuple[LiveAnswers, Any]:
+    """Two sources that are to be compared. ``apart``: the new one may be asked in a process of
+    its own, where both have to be read; it begins at once with what is asked of it ``ahead``."""
+    from functools import partial
+    from importlib import import_module
+
+    from mlaprobe.opening.shortcut import at_hand, quickest
+
+    kept = at_hand(old), at_hand(new)
+    if apart and kept == (None, None):
+        from mlaprobe.compare.apart import Apart, can_be_apart
+
+        if can_be_apart():
+            for name in _NEEDED_BY_BOTH:  # before there are two processes to do it
+                import_module(name)
+            elsewhere = Apart(partial(quickest, new))
+            elsewhere.ahead(ahead)
+            return reading(old, quiet=quiet), _awaited(elsewhere, quiet=quiet)
+    return tuple(
+        found or reading(spec, quiet=quiet) for found, spec in zip(kept, (old, new), strict=True)
+    )  # type: ignore[return-value]
+
+
+_NEEDED_BY_BOTH = ("mlaprobe.deciding.capability", "mlaprobe.compare.diff", "mlaprobe.padding.api")
+
+
+def _awaited(elsewhere: Apart, *, quiet: bool) -> Apart:
+    """A source that is being read elsewhere, once it is."""
+    from mlaprobe.cli.support.progress import Progress
+
+    with Progress("reading AITER", quiet=quiet):
+        assert elsewhere.archs is not None
+    return elsewhere
+
+
+def warn_unnamed(answers: Sequence[Any], archs: Iterable[str], *, quiet: bool = False) -> None:
+    """Says which archs none of the sources names: they may be slips of the finger."""
+    from mlaprobe.cli.support.emit import warn
+
+    named = tuple(dict.fromkeys(arch for each in answers for arch in each.archs))
+    unknown = [arch for arch in archs if arch not in named]
+    if named and unknown:
+        one = len(answers) == 1
+        which = "this AITER does not name" if one else "neither AITER names"
+        rest = f"{'it names' if one else 'they name'} {', '.join(named)}"
+        warn(f"{which} {', '.join(unknown)}; {rest}", quiet=quiet)
+
+
+def _parts(option: str, text: str, hint: str) -> Iterator[str]:
+    """The parts of a comma list."""
+    for part in text.split(","):
+        if not part.strip():
+            raise UsageError(f"{option}: an empty value in {text!r}", hint=hint)
+        yield part.strip()
+
+
+def parse_names(option: str, text: str, *, hint: str | None = None) -> tuple[str, ...]:
+    """A comma list of names.
+
+    Raises:
+        UsageError: one is empty.
+    """
+    hint = hint or f"write names with commas between, or leave {option} out"
+    return _once(tuple(_parts(option, text, hint)))
+
+
+def _once(values: Sequence[T]) -> tuple[T, ...]:
+    """Each value once, in the order of first mention."""
+    return tuple(dict.fromkeys(values))
+
+
+def parse_numbers(option: str, text: str) -> tuple[int, ...]:
+    """A comma list of positive numbers and ranges: ``1-160,200``.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    hint = f"write numbers and ranges, for example {option} 1-8,16"
+    found: list[int] = []
+    for part in _parts(option, text, hint):
+        match = _RANGE.fullmatch(part) if part.isascii() and len(part) < 20 else None
+        if match is None:
+            raise UsageError(f"{option}: {part!r} is neither a number nor a range", hint=hint)
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first < 1:
+            raise UsageError(f"{option}: {part!r} must start at 1 or above", hint=hint)
+        if last < first:
+            raise UsageError(
+                f"{option}: the range {part!r} ends before it starts",
+                hint=f"write {option} {last}-{first}",
+            )
+        if last - first + len(found) >= MOST_VALUES:
+            raise UsageError(f"{option}: more than {MOST_VALUES} values", hint=hint)
+        found += range(first, last + 1)
+    return _once(found)
+
+
+def parse_number(option: str, text: str) -> int:
+    """One positive number.
+
+    Raises:
+        UsageError: it is something else, or several.
+    """
+    return parse_one(option, parse_numbers(option, text))
+
+
+def parse_one(option: str, values: Sequence[T]) -> T:
+    """The value of a list that must hold just one.
+
+    Raises:
+        UsageError: there are several.
+    """
+    if len(values) != 1:
+        raise UsageError(
+            f"{option}: one value is wanted, not {len(values)}",
+            hint="table and report take lists; this command is about one shape",
+        )
+    return values[0]
+
+
+def parse_booleans(option: str, text: str) -> tuple[bool, ...]:
+    """A comma list of 0 and 1.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    hint = f"write {option} 0, {option} 1 or {option} 0,1"
+    found = []
+    for part in _parts(option, text, hint):
+        if part.lower() not in _BOOLEANS:
+            raise UsageError(f"{option}: {part!r} is neither 0 nor 1", hint=hint)
+        found.append(_BOOLEANS[part.lower()])
+    return _once(found)
+
+
+def parse_archs(option: str, text: str) -> tuple[str, ...]:
+    """A comma list of architectures.
+
+    Raises:
+        UsageError: something in it cannot be one.
+    """
+    hint = f"archs are written like {option} gfx942,gfx950"
+    return _once([arch_name(part, option) for part in _parts(option, text, hint)])
+
+
+def parse_dtypes(option: str, text: str) -> tuple[DtypePair, ...]:
+    """A comma list of dtype pairs, query before KV cache.
+
+    Raises:
+        UsageError: something in it is no such pair.
+    """
+    found = []
+    for part in _parts(option, text, _DTYPE_HINT):
+        pair = part.lower().split("/")
+        if len(pair) != 2:
+            raise UsageError(f"{option}: {part!r} is no pair of dtypes", hint=_DTYPE_HINT)
+        try:
+            q_dtype = Dtype.of(pair[0])
+            found.append((q_dtype, Dtype.of_cache(pair[1], q_dtype)))
+        except UsageError as error:
+            raise UsageError(f"{option}: {error.message}", hint=_DTYPE_HINT) from None
+    return _once(found)
+
+
+def parse_env(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """``NAME=VALUE`` each, the last of a name wins.
+
+    Raises:
+        UsageError: one is something else.
+    """
+    found: dict[str, str] = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not _NAME.fullmatch(name):
+            raise UsageError(
+                f"--env: {value!r} is not NAME=VALUE",
+                hint="for example --env AITER_ENABLE_EXPERIMENTAL=1",
+            )
+        found[name] = text
+    return tuple(sorted(found.items()))
+
+
+def parse_planner(values: Sequence[str]) -> PlannerCall:
+    """``FIELD=VALUE`` each: what the planner is told otherwise, ``none`` for a dtype left out.
+
+    Raises:
+        UsageError: one is something else.
+    """
+    hint = "for example --planner q_dtype=none, --planner num_heads=32, --planner fast_mode=0"
+    found: dict[str, Any] = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals:
+            raise UsageError(f"--planner: {value!r} is not FIELD=VALUE", hint=hint)
+        found[name] = None if name.endswith("dtype") and text.lower() == "none" else text
+    try:
+        return PlannerCall.of(found)
+    except UsageError as error:
+        raise UsageError(f"--planner: {error.message}", hint=error.hint or hint) from None
+
+
+def parse_route(text: str) -> Route:
+    """A route.
+
+    Raises:
+        UsageError: there is no such route.
+    """
+    try:
+        return Route(text)
+    except ValueError:
+        names = ", ".join(route.value for route in Route)
+        raise UsageError(f"--route: unknown route {text!r}", hint=f"use one of {names}") from None
+
+
+def parse_choice(option: str, text: str, choices: Sequence[str]) -> str:
+    """One of several words.
+
+    Raises:
+        UsageError: it is none of them.
+    """
+    if text in choices:
+        return text
+    from difflib import get_close_matches
+
+    close = get_close_matches(text, choices, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise UsageError(f"{option}: unknown value {text!r}", hint=f"{hint}one of {', '.join(choices)}")
+
+
+def parse_plan(given: dict[str, Any]) -> dict[str, Any]:
+    """How far heads are padded, by which route, and with what.
+
+    Raises:
+        UsageError: there is no such choice.
+    """
+    choices = {
+        "mode": ("off", "auto", "force"),
+        "route": ("auto", "asm", "gluon"),
+        "strategy": ("tile", "repeat", "zero"),
+    }
+    return {n: parse_choice(f"--{n}", given[n].lower(), words) for n, words in choices.items()}
+
+
+def make_grid(
+    given: dict[str, Any], *, qlens: tuple[int, ...] = (1,), archs: Callable[[], tuple[str, ...]]
+) -> Grid:
+    """The grid that a command's filters describe, where the source's archs are the default.
+
+    Raises:
+        UsageError: a filter is wrong, or there is no arch.
+    """
+
+    def parsed(name: str, parse: Callable[[str, str], tuple[T, ...]], default: Any) -> Any:
+        text = given.get(name)
+        return default if text is None else parse("--" + name.replace("_", "-"), text)
+
+    wanted: tuple[str, ...] = parsed("arch", parse_archs, ())
+    return Grid(
+        dtypes=parsed("dtype", parse_dtypes, DEFAULT_DTYPES),
+        heads=parsed("heads", parse_numbers, DEFAULT_HEADS),
+        qlens=parsed("qlen", parse_numbers, qlens),
+        lse=parsed("lse", parse_booleans, (False,)),
+        persistent=parsed("persistent", parse_booleans, (True,)),
+        causal=parsed("causal", parse_booleans, (True,)),
+        cp_round_robin=parsed("cp_round_robin", parse_booleans, (False,)),
+        batches=parsed("batch", parse_numbers, (None,)),
+        page_sizes=parsed("page_size", parse_numbers, (1,)),
+        route=parse_route(given.get("route") or Route.ASM.value),
+        env=parse_env(given.get("env") or ()),
+        planner=parse_planner(given.get("planner") or ()),
+        archs=wanted or by_generation(_named(archs())),
+    )
+
+
+def _named(archs: tuple[str, ...]) -> tuple[str, ...]:
+    if not archs:
+        raise UsageError(
+            "the source names no GPU architecture", hint="name one, for example --arch gfx950"
+        )
+    return archs

@@ -1,0 +1,322 @@
+"""Two sources, and what became different for those who call them.
+
+What is compared is behaviour: the replies to the same questions. Source that was moved, renamed
+or reformatted replies as before and gives nothing. Where both fail, nobody runs what is compared,
+and how it fails is only counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from mlaprobe.compare.sides import Asked, parts, side_of
+from mlaprobe.core.axes import AXES, Region, cell_of, order_values, regions
+from mlaprobe.core.behaviour import Book, Reply, Row, reply_of
+from mlaprobe.core.boxes import Cell
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.protocols import Answers, SourceInfo
+from mlaprobe.core.reasons import deciding_clause
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
+
+
+class Kind(str, Enum):
+    """What a change means to those who run the shape; the worst first."""
+
+    BREAKS = "breaks"
+    """It ran, and does not any more, or not rightly."""
+    SLOWER = "slower"
+    """It reads the KV cache more often."""
+    UNKNOWN = "unknown"
+    """One of the sources could not be followed."""
+    GAINS = "gains"
+    """It did not run, and does."""
+    FASTER = "faster"
+    """It reads the KV cache less often."""
+    KERNEL = "kernel"
+    """As before, by another kernel."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PadChange:
+    """What the resolver would launch a shape with, before and after."""
+
+    num_heads: int
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Shapes for which the same thing became different."""
+
+    kind: Kind
+    region: Region
+    old: Reply
+    """Of the witness; so are all of what follows."""
+    new: Reply
+    witness: DecodeShape
+    """The plainest of the shapes."""
+    old_decision: Decision
+    new_decision: Decision
+    old_clause: Evidence | None
+    """What decided it there."""
+    new_clause: Evidence | None
+    pad: PadChange | None = None
+    """``None`` where the resolver was not asked."""
+    deployments: tuple[str, ...] = ()
+    """The names of the deployments that launch one of the shapes."""
+
+    @property
+    def words(self) -> str:
+        """From what to what."""
+        if self.kind is Kind.KERNEL:
+            return f"{self.new.words}, by another kernel"
+        return f"{self.old.words} -> {self.new.words}"
+
+    @property
+    def message(self) -> str:
+        """The change in one line."""
+        return f"{self.region.words}: {self.words}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Everything that differs between two sources."""
+
+    old: SourceInfo
+    new: SourceInfo
+    changes: tuple[Change, ...]
+    """The worst first."""
+    shapes: int
+    """How many shapes were asked of both."""
+    fails_otherwise: int
+    """Shapes that fail in both, in another way."""
+    unknown: int
+    """Shapes whose answer is unknown in the new source."""
+    deployments: tuple[str, ...] = ()
+    """The deployments that it was restricted to; none: it was not."""
+    pads: tuple[tuple[str, PadChange], ...] = ()
+    """Deployments for which another head count is to be launched."""
+
+    def of(self, *kinds: Kind) -> tuple[Change, ...]:
+        """The changes of some kinds."""
+        return tuple(change for change in self.changes if change.kind in kinds)
+
+
+def kind_of(old: Reply, new: Reply) -> Kind | None:
+    """What a change of the reply means; ``None`` where nobody who runs the shape notices one."""
+    if old == new:
+        return None
+    if Verdict.UNKNOWN in (old.verdict, new.verdict):
+        return None if old.verdict is new.verdict else Kind.UNKNOWN
+    if not (old.verdict.runs or new.verdict.runs):
+        return None
+    if not new.verdict.runs:
+        return Kind.BREAKS
+    if not old.verdict.runs:
+        return Kind.GAINS
+    if old.passes == new.passes:
+        return Kind.KERNEL
+    return Kind.SLOWER if new.passes > old.passes else Kind.FASTER
+
+
+class Comparing:
+    """Asks both sources, and keeps what differs."""
+
+    def __init__(self, old: Answers, new: Answers) -> None:
+        self._book = Book()
+        self.old, self.new = side_of(old, self._book), side_of(new, self._book)
+        self.groups: dict[tuple[Kind, str, str], list[Cell]] = {}
+        self.shapes = self.fails_otherwise = self.unknown = 0
+        self._unknown_in: dict[Row, int] = {}
+
+    def ask_grid(self, grid: Grid, step: Callable[[], None]) -> None:
+        """Asks both about a grid. What one refuses before it looks at other fields of a shape is
+        asked once, for all of them."""
+        for asked in parts(grid):
+            found = [(p, self.old.rows(p), self.new.rows(p, step)) for p in asked]
+            for at, heads in enumerate(grid.heads):
+                self._row(heads, [(part, old[at], new[at]) for part, old, new in found])
+
+    def _row(self, heads: int, found: Sequence[tuple[Grid, Row, Row]]) -> None:
+        """Keeps what differs for one head count of one arch and pair of dtypes."""
+        for _, _, new in found:
+            self.shapes += len(new)
+            self.unknown += self._unknowns(new)
+        if all(old == new for _, old, new in found):
+            return
+        first, wide = found[0][0], len(found[0][0].lse)
+        for at, qlen in enumerate(first.qlens):
+            for part, old, new in found:
+                for place, lse in enumerate(part.lse, at * wide):
+                    if old[place] != new[place]:
+                        self._differs(_cell(part, heads, qlen, lse), old[place], new[place])
+
+    def _unknowns(self, row: Row) -> int:
+        """How many replies of a row are unknown."""
+        found = self._unknown_in.get(row)
+        if found is None:
+            verdicts = [self._book.replies[number].verdict for number in row]
+            found = self._unknown_in[row] = verdicts.count(Verdict.UNKNOWN)
+        return found
+
+    def _differs(self, cell: Cell, old_number: int, new_number: int) -> Kind | None:
+        old, new = self._book.replies[old_number], self._book.replies[new_number]
+        kind = kind_of(old, new)
+        if kind is not None:
+            self.groups.setdefault((kind, old.words, new.words), []).append(cell)
+        else:
+            self.fails_otherwise += 1
+        return kind
+
+    def ask(self, shape: DecodeShape) -> Kind | None:
+        """Asks both about a shape."""
+        self.shapes += 1
+        old, new = self.old.reply(shape), self.new.reply(shape)
+        self.unknown += new.verdict is Verdict.UNKNOWN
+        number = self._book.number
+        return None if old == new else self._differs(cell_of(shape), number(old), number(new))
+
+    def changes(self, asked: Sequence[Sequence[Any]]) -> tuple[Change, ...]:
+        """What differs, grouped, the worst first. ``asked`` holds for each axis every value that
+        was asked."""
+        kinds = list(Kind)
+        groups = sorted(self.groups.items(), key=lambda item: kinds.index(item[0][0]))
+        found = [
+            (kind, region) for (kind, _, _), cells in groups for region in regions(cells, asked)
+        ]
+        self.new.ahead(_witnessed(region.first for _, region in found))
+        return tuple(self._change(kind, region) for kind, region in found)
+
+    def _change(self, kind: Kind, region: Region) -> Change:
+        witness = region.first
+        old, new = self.old.decide(witness), self.new.decide(witness)
+        stage = deciding_stage(old, new)
+        return Change(
+            kind=kind,
+            region=region,
+            old=reply_of(old),
+            new=reply_of(new),
+            witness=witness,
+            old_decision=old,
+            new_decision=new,
+            old_clause=clause(old, stage),
+            new_clause=clause(new, stage),
+            pad=self.pad(witness),
+        )
+
+    def pad(self, shape: DecodeShape) -> PadChange | None:
+        """What the resolver would launch a shape with in either source; ``None`` for a shape that
+        it is not about."""
+        if not _padded(shape):
+            return None
+        old, new = (side.pad(shape, (shape.qlen,)) for side in (self.old, self.new))
+        return PadChange(num_heads=shape.num_heads, old=old, new=new)
+
+
+def _witnessed(witnesses: Iterable[DecodeShape]) -> Iterator[Asked]:
+    """What is asked about the witnesses of changes."""
+    for shape in witnesses:
+        yield "decide", shape
+        if _padded(shape):
+            yield "pad", shape, (shape.qlen,)
+
+
+def _padded(shape: DecodeShape) -> bool:
+    """Whether the resolver is about a shape."""
+    return shape.route is Route.ASM and shape.planner == PlannerCall()
+
+
+def _cell(part: Grid, heads: int, qlen: int, lse: bool) -> Cell:
+    """A shape of one of the ``parts`` of a grid, as ``cell_of`` has it."""
+    return (
+        *(part.archs[0], part.dtypes[0], heads, qlen, lse, part.persistent[0], part.causal[0]),
+        *(part.cp_round_robin[0], part.batches[0], part.page_sizes[0]),
+        *(part.planner, part.route, part.env),
+    )
+
+
+def deciding_stage(old: Decision, new: Decision) -> str | None:
+    """The stage at which two decisions part: the one that fails, or the first that answers
+    otherwise."""
+    for decision in (new, old):
+        if decision.verdict is Verdict.INCOHERENT:
+            return "planner"  # found at the dispatcher, and mostly decided here
+        if not decision.verdict.runs:
+            return decision.stage
+    for stage, outcome in old.stages:
+        other = new.outcome(stage)
+        if other is not None and (outcome.status, outcome.fold, outcome.qlen_fold) != (
+            *(other.status, other.fold, other.qlen_fold),
+        ):
+            return stage
+    return "host"
+
+
+def clause(decision: Decision, stage: str | None) -> Evidence | None:
+    """The clause or table row by which a stage decided; where it has none, what decided at all."""
+    # The rows of the kernel table are what the host found; an erratum is about what runs.
+    named = {"kernel table": "host", "errata": "host"}.get(stage or "", stage)
+    outcome = decision.outcome(named) if named else None
+    if outcome is None or not outcome.evidence:
+        return deciding_clause(decision)
+    rows = [each for each in outcome.evidence if each.stage == "kernel table"]
+    return rows[0] if rows else outcome.evidence[-1]
+
+
+def compare(
+    old: Answers, new: Answers, grids: Iterable[Grid], *, step: Callable[[], None] = lambda: None
+) -> Comparison:
+    """What differs between two sources on some grids. ``step`` is called now and then.
+
+    Raises:
+        SourceError: a file cannot be read.
+    """
+    comparing, grids = Comparing(old, new), tuple(grids)
+    comparing.new.ahead(("rows", part) for grid in grids for some in parts(grid) for part in some)
+    for grid in grids:
+        comparing.ask_grid(grid, step)
+    return comparison(comparing, comparing.changes(asked_of(grids)))
+
+
+def comparison(
+    comparing: Comparing,
+    changes: tuple[Change, ...],
+    *,
+    deployments: tuple[str, ...] = (),
+    pads: tuple[tuple[str, PadChange], ...] = (),
+) -> Comparison:
+    """What was found, with what it was found on."""
+    return Comparison(
+        old=comparing.old.answers.source,
+        new=comparing.new.answers.source,
+        changes=changes,
+        shapes=comparing.shapes,
+        fails_otherwise=comparing.fails_otherwise,
+        unknown=comparing.unknown,
+        deployments=deployments,
+        pads=pads,
+    )
+
+
+def asked_of(grids: Iterable[Grid]) -> tuple[tuple[Any, ...], ...]:
+    """For each axis every value that some grids have."""
+    axes: dict[str, list[Any]] = {name: [] for name in AXES}
+    for grid in grids:
+        for name, values in zip(
+            AXES,
+            (
+                *(grid.archs, grid.dtypes, grid.heads, grid.qlens, grid.lse, grid.persistent),
+                *(grid.causal, grid.cp_round_robin, grid.batches, grid.page_sizes),
+                *((grid.planner,), (grid.route,), (grid.env,)),
+            ),
+            strict=True,
+        ):
+            axes[name].extend(values)
+    return tuple(order_values(name, axes[name]) for name in AXES)

@@ -1,0 +1,199 @@
+"""What a command found, in the form that every output takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from mlaprobe.compare.diff import Change, Comparison, Kind
+from mlaprobe.core.behaviour import Reply
+from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.findings.engine import Findings
+from mlaprobe.findings.model import Finding, Level, Rule
+from mlaprobe.rulefiles.loader import load_rules
+from mlaprobe.rulefiles.parts import unique_by_id
+from mlaprobe.rulefiles.schema import Record, Text
+
+_ENTRY = Record(
+    required={
+        "id": Text(choices=tuple(map(str, Kind))),
+        "title": Text(),
+        "level": Text(choices=tuple(map(str, Level))),
+        "why": Text(),
+        "fix": Text(),
+    }
+)
+SCHEMA = Record(required={"changes": unique_by_id(_ENTRY)})
+
+CLEAN, FAILED, UNKNOWN = 0, 10, 11
+"""What a check comes to, as the exit codes of the command line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """Findings or changes, and what they were found in."""
+
+    command: str
+    """The command that found them."""
+    sources: tuple[tuple[str, SourceInfo], ...]
+    """What each source is to the command (``source``; ``old`` and ``new``), and the source."""
+    rules: tuple[Rule, ...]
+    """Everything that was checked."""
+    changes: tuple[Finding, ...] = ()
+    """Differences between two sources, the worst first."""
+    findings: tuple[Finding, ...] = ()
+    """Findings inside one source, the worst first."""
+    failing: frozenset[str] = frozenset()
+    """Fingerprints of those that make the command fail."""
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Rules that could not be checked, and why."""
+    deployments: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Deployments that were looked at, and the fingerprints of what hits each."""
+    remarks: tuple[str, ...] = ()
+    """What else there is to know, in sentences."""
+    detail: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The same for programs."""
+
+    @property
+    def everything(self) -> tuple[Finding, ...]:
+        """Changes, then findings."""
+        return (*self.changes, *self.findings)
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether something makes the command fail."""
+        return finding.waiver is None and finding.fingerprint in self.failing
+
+
+@lru_cache(maxsize=1)
+def change_rules() -> Mapping[Kind, Rule]:
+    """The classes of changes: ``rules/changes.yaml``.
+
+    Raises:
+        RuleError: the file is wrong.
+    """
+    return {
+        Kind(entry["id"]): Rule(
+            id=entry["id"],
+            title=entry["title"],
+            level=Level(entry["level"]),
+            why=" ".join(entry["why"].split()),
+            fix=" ".join(entry["fix"].split()),
+        )
+        for entry in load_rules("changes", SCHEMA)["changes"]
+    }
+
+
+def change_finding(change: Change, waiver: str | None = None) -> Finding:
+    """A change as a finding: it is where the new source decides, and rests on both sides."""
+    rule = change_rules()[change.kind]
+    clauses = (change.new_clause, change.old_clause)
+    return Finding(
+        rule=rule,
+        level=rule.level,
+        message=change.message,
+        shape=change.witness,
+        region=change.region,
+        evidence=tuple(clause for clause in clauses if clause is not None),
+        identity=f"{change.witness} {change.old.words} {change.new.words}",
+        detail=_change_detail(change),
+        waiver=waiver,
+    )
+
+
+def _change_detail(change: Change) -> dict[str, Any]:
+    pad = change.pad
+    return {
+        "class": change.kind.value,
+        "old": _reply(change.old),
+        "new": _reply(change.new),
+        "old_evidence": change.old_clause,
+        "new_evidence": change.new_clause,
+        "pad_target": None if pad is None else {"old": pad.old, "new": pad.new},
+        "deployments": list(change.deployments),
+    }
+
+
+def _reply(reply: Reply) -> dict[str, Any]:
+    return {
+        "verdict": reply.verdict.value,
+        "fold": reply.fold,
+        "qlen_fold": reply.qlen_fold,
+        "failure": None if reply.failure is None else reply.failure.value,
+        "kernels": list(reply.kernels),
+    }
+
+
+def compared(comparison: Comparison, findings: tuple[Finding, ...] = ()) -> Results:
+    """A comparison's results."""
+    changes = tuple(map(change_finding, comparison.changes))
+    return Results(
+        command="compare",
+        sources=(("old", comparison.old), ("new", comparison.new)),
+        rules=tuple(change_rules().values()),
+        changes=changes,
+        findings=findings,
+        deployments=hits(comparison, changes),
+        remarks=comparison_remarks(comparison),
+        detail=comparison_detail(comparison),
+    )
+
+
+def hits(
+    comparison: Comparison, changes: tuple[Finding, ...]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Which changes hit each deployment."""
+    return tuple(
+        (name, tuple(c.fingerprint for c in changes if name in c.detail["deployments"]))
+        for name in comparison.deployments
+    )
+
+
+def comparison_remarks(comparison: Comparison) -> tuple[str, ...]:
+    """What else a comparison says."""
+    remarks = []
+    for name, pad in comparison.pads:
+        remarks.append(
+            f"{name}: the resolver pads {pad.num_heads} heads to {pad.new}, before to {pad.old}"
+        )
+    if comparison.fails_otherwise:
+        verb = "fails" if comparison.fails_otherwise == 1 else "fail"
+        many = counted(comparison.fails_otherwise, "shape")
+        remarks.append(f"{many} {verb} in both, in another way")
+    if comparison.unknown:
+        verb = "is" if comparison.unknown == 1 else "are"
+        remarks.append(f"{counted(comparison.unknown, 'shape')} {verb} not known in the new source")
+    return tuple(remarks)
+
+
+def comparison_detail(comparison: Comparison) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "shapes": comparison.shapes,
+        "fails_otherwise": comparison.fails_otherwise,
+        "unknown": comparison.unknown,
+        "pad_targets": [
+            {"deployment": name, "num_heads": pad.num_heads, "old": pad.old, "new": pad.new}
+            for name, pad in comparison.pads
+        ],
+    }
+
+
+def found(findings: Findings, rules: tuple[Rule, ...], fail_on: Level | None) -> Results:
+    """The results of looking into one source. ``fail_on`` is the mildest level that fails."""
+    bad = findings.at_least(fail_on) if fail_on is not None else ()
+    return Results(
+        command="findings",
+        sources=(("source", findings.source),),
+        rules=rules,
+        findings=findings.findings,
+        failing=frozenset(each.fingerprint for each in bad),
+        skipped=findings.skipped,
+        detail={"unknown": findings.unknown},
+    )
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: ``1 shape``, ``2 shapes``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

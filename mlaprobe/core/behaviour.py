@@ -1,0 +1,77 @@
+"""What a caller would notice of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from mlaprobe.core.shape import Decision, Failure, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A decision without its proof: two that are equal are the same to a caller."""
+
+    verdict: Verdict
+    fold: int = 1
+    qlen_fold: int = 1
+    failure: Failure | None = None
+    kernels: tuple[str, ...] = ()
+    """Symbols, where it runs."""
+    entry: str | None = None
+    """The entry point that is reached, where it runs."""
+    persistent: bool | None = None
+    """Whether the persistent path is run, where it runs."""
+
+    @property
+    def passes(self) -> int:
+        """How often the KV cache is read."""
+        return self.fold * self.qlen_fold
+
+    @property
+    def words(self) -> str:
+        """The answer as a person says it: ``native``, ``fold 2``, ``no kernel``."""
+        if self.verdict is not Verdict.FOLDED:
+            words: str = self.verdict.value.lower().replace("_", " ")
+            return words
+        parts = [f"fold {self.fold}"] * (self.fold > 1 or self.qlen_fold <= 1)
+        parts += [f"query length fold {self.qlen_fold}"] * (self.qlen_fold > 1)
+        return " and ".join(parts)
+
+
+def reply_of(decision: Decision) -> Reply:
+    """What a caller notices of a decision."""
+    if not decision.verdict.runs:
+        return Reply(verdict=decision.verdict, failure=decision.failure)
+    dispatcher = decision.outcome("dispatcher")
+    return Reply(
+        verdict=decision.verdict,
+        fold=decision.fold,
+        qlen_fold=decision.qlen_fold,
+        kernels=tuple(kernel.symbol for kernel in decision.kernels),
+        entry=None if dispatcher is None else dispatcher.entry,
+        persistent=None if dispatcher is None else dispatcher.persistent,
+    )
+
+
+Row = tuple[int, ...]
+"""The replies to one head count, by their numbers in a book: for every query length in turn,
+without and with the LSE as the grid has it."""
+
+
+class Book:
+    """Numbers replies: those of several sources are compared by the number."""
+
+    def __init__(self) -> None:
+        self.replies: list[Reply] = []
+        """By number."""
+        self.alike: dict[Hashable, int] = {}
+        """Numbers by what stands for all shapes that are answered so."""
+        self._numbers: dict[Reply, int] = {}
+
+    def number(self, reply: Reply) -> int:
+        """The number of a reply: equal replies have the same one."""
+        found = self._numbers.setdefault(reply, len(self.replies))
+        if found == len(self.replies):
+            self.replies.append(reply)
+        return found

@@ -1,0 +1,81 @@
+"""What the commands ask of a capability, whichever kind answers: a live source or a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
+
+NearestRow = tuple[str, str, int, tuple[str, ...]]
+"""A table row's text, its file and line, and the columns in which it differs."""
+
+
+class SourceInfo(Protocol):
+    """Where AITER was found, for display."""
+
+    @property
+    def label(self) -> str:
+        """The source as the user named it."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """One of ``installed``, ``directory``, ``git``, ``archive``, ``release``."""
+        ...
+
+    @property
+    def release(self) -> str | None: ...
+
+    @property
+    def commit(self) -> str | None: ...
+
+
+class Answers(Protocol):
+    """What a live capability and a snapshot have in common."""
+
+    @property
+    def source(self) -> SourceInfo: ...
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        """The archs that the source names."""
+        ...
+
+    @property
+    def stage_status(self) -> tuple[tuple[str, str, str], ...]:
+        """Stage, ``present`` or ``absent``, and what there is to say about it."""
+        ...
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Environment variables that the deciding code reads, as far as it was asked."""
+        ...
+
+    def decide(self, shape: DecodeShape) -> Decision: ...
+
+
+class LiveAnswers(Answers, Protocol):
+    """A source at hand: its stages can be asked apart, and its text can be shown."""
+
+    def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
+        """One stage, alone."""
+        ...
+
+    def reducer_rows(self, heads: Sequence[int]) -> Iterable[tuple[int, int, StageOutcome]]:
+        """Head count, head_dim and answer, for every head_dim that the router names."""
+        ...
+
+    def source_text(self, file: str) -> str | None:
+        """A file of the source, or ``None`` where it has none."""
+        ...
+
+    def forget(self) -> None:
+        """Lets go of remembered answers."""
+        ...
+
+    def nearest_rows(
+        self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
+    ) -> tuple[NearestRow, ...]:
+        """The rows of the kernel table that come closest to a key."""
+        ...

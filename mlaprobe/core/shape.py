@@ -1,0 +1,350 @@
+"""The words of mlaprobe: questions, answers and the evidence for them.
+
+Everything here is frozen data without logic beyond itself. The names are those of
+``docs/ARCHITECTURE.md`` and of the machine interface, and other programs rely on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from mlaprobe.core.dtypes import Dtype as Dtype
+from mlaprobe.core.inputs import LARGEST, arch_name, flag, shown, variables, whole
+from mlaprobe.errors import UsageError
+
+T = TypeVar("T")
+_put = object.__setattr__
+
+
+class Verdict(str, Enum):
+    """What happens to a shape, all stages composed."""
+
+    NATIVE = "NATIVE"
+    FOLDED = "FOLDED"
+    NO_KERNEL = "NO_KERNEL"
+    NO_REDUCER = "NO_REDUCER"
+    AMBIGUOUS = "AMBIGUOUS"
+    REJECTED = "REJECTED"
+    INCOHERENT = "INCOHERENT"
+    ERRATUM = "ERRATUM"
+    UNKNOWN = "UNKNOWN"
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def runs(self) -> bool:
+        """Whether the decode runs and its result is the right one."""
+        return self in (Verdict.NATIVE, Verdict.FOLDED)
+
+
+class Failure(str, Enum):
+    """How a failing check ends: a Python exception, or the end of the process."""
+
+    EXCEPTION = "exception"
+    ABORT = "abort"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Route(str, Enum):
+    """Which implementation a caller asks for."""
+
+    ASM = "asm"
+    GLUON = "gluon"
+
+    __hash__ = str.__hash__
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class _Same:
+    """Marks "as the shape has it" where ``None`` already means "left out by the caller"."""
+
+    def __repr__(self) -> str:
+        return "SAME"
+
+    def __reduce__(self) -> str:
+        return "SAME"
+
+
+SAME = _Same()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannerCall:
+    """What the caller tells the planner, where that differs from what it launches.
+
+    Numbers, flags and dtypes may be given as text, as configuration files have them.
+    """
+
+    q_dtype: Dtype | _Same | None = SAME
+    """Query dtype; ``None`` when the caller leaves it out."""
+    kv_dtype: Dtype | _Same | None = SAME
+    """KV cache dtype; ``None`` when the caller leaves it out."""
+    num_heads: int | _Same = SAME
+    """Query heads given to sizing and planner."""
+    qlen: int | _Same = SAME
+    """``max_seqlen_qo`` given to sizing and planner."""
+    uniform_qlen: int | _Same = SAME
+    """AITER's ``uni_seqlen_qo``; -1 where the caller leaves it out, normally the qlen."""
+    fast_mode: bool = True
+    """AITER's ``fast_mode``: metadata that is quick to make."""
+    intra_batch_mode: bool = False
+    """AITER's ``intra_batch_mode``, also given to the dispatcher: every request is split alike."""
+    max_split_per_batch: int = -1
+    """The most parts that a request's KV is split into; -1: no limit."""
+    cp_round_robin: bool | _Same = SAME
+    """AITER's ``is_cp_round_robin``."""
+
+    def __post_init__(self) -> None:
+        for name, read in _READ.items():
+            value = getattr(self, name)
+            if value is not SAME:
+                _put(self, name, read(value, f"planner {name}"))
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The fields that are not as usual, in their order."""
+        return {n: value for n, usual in _USUAL if (value := getattr(self, n)) != usual}
+
+    @classmethod
+    def of(cls, value: PlannerCall | Mapping[str, Any] | None) -> PlannerCall:
+        """A ``PlannerCall`` from a mapping with any of its fields.
+
+        Raises:
+            UsageError: it is no mapping, a key is no field, or a value is none of its field.
+        """
+        if value is None:
+            return cls()
+        if isinstance(value, PlannerCall):
+            return value
+        if not isinstance(value, Mapping):
+            raise UsageError(f"planner must be a mapping of its fields, got {shown(value)}")
+        known = cls.__dataclass_fields__
+        unknown = next((key for key in value if key not in known), None)
+        if unknown is not None:
+            raise UsageError(
+                f"unknown planner field {shown(unknown)}",
+                hint="planner takes " + ", ".join(known),
+            )
+        return cls(**value)
+
+
+def _planner_query(value: object, what: str) -> Dtype | None:
+    return None if value is None else Dtype.of(value)
+
+
+def _planner_cache(value: object, what: str) -> Dtype | None:
+    return None if value is None else Dtype.of_cache(value)
+
+
+def _planner_number(value: object, what: str) -> int:
+    return whole(value, what, text=True)
+
+
+def _number_or_unset(value: object, what: str) -> int:
+    return whole(value, what, unset=-1, text=True)
+
+
+def _planner_flag(value: object, what: str) -> bool:
+    return flag(value, what, text=True)
+
+
+_READ: Mapping[str, Callable[[object, str], Any]] = {
+    "q_dtype": _planner_query,
+    "kv_dtype": _planner_cache,
+    **dict.fromkeys(("num_heads", "qlen"), _planner_number),
+    **dict.fromkeys(("uniform_qlen", "max_split_per_batch"), _number_or_unset),
+    **dict.fromkeys(("fast_mode", "intra_batch_mode", "cp_round_robin"), _planner_flag),
+}
+_USUAL = tuple((name, spec.default) for name, spec in PlannerCall.__dataclass_fields__.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeShape:
+    """The question: one MLA decode call, as a serving engine would make it."""
+
+    arch: str
+    """GPU architecture, for example ``gfx950``."""
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    num_heads: int
+    """Query heads per rank, after any context-parallel gather."""
+    qlen: int = 1
+    """The most query tokens per request (AITER's ``max_seqlen_qo``)."""
+    lse: bool = False
+    """Whether the caller needs the log-sum-exp."""
+    persistent: bool = True
+    """Whether the caller passes work metadata."""
+    causal: bool = True
+    cp_round_robin: bool = False
+    """Round-robin context parallelism."""
+    batch: int | None = None
+    """Requests in the batch; unset: gates on it are reported as notes, not applied."""
+    page_size: int = 1
+    """KV tokens per page."""
+    route: Route = Route.ASM
+    env: tuple[tuple[str, str], ...] = ()
+    """Environment variables that are set, sorted by name."""
+    planner: PlannerCall = PlannerCall()
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+    """Computed once: shapes are looked up far more often than they are made."""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __post_init__(self) -> None:
+        put = _put
+        put(self, "arch", arch_name(self.arch))
+        if type(self.q_dtype) is not Dtype:
+            put(self, "q_dtype", Dtype.of(self.q_dtype))
+        if type(self.kv_dtype) is not Dtype:
+            put(self, "kv_dtype", Dtype.of_cache(self.kv_dtype, self.q_dtype))
+        for name in ("num_heads", "qlen", "page_size"):
+            value = getattr(self, name)
+            if type(value) is not int or not 0 < value <= LARGEST:
+                put(self, name, whole(value, name))
+        for name in ("lse", "persistent", "causal", "cp_round_robin"):
+            value = getattr(self, name)
+            if type(value) is not bool:
+                put(self, name, flag(value, name))
+        if self.batch is not None:
+            put(self, "batch", whole(self.batch, "batch"))
+        if type(self.route) is not Route:
+            put(self, "route", _route(self.route))
+        if self.env != ():
+            put(self, "env", variables(self.env))
+        if not isinstance(self.planner, PlannerCall):
+            put(self, "planner", PlannerCall.of(self.planner))
+        put(self, "_hash", hash(_hashed(self)))
+
+    @property
+    def dtype(self) -> str:
+        """The dtype pair as people write it, for example ``fp8/fp8``."""
+        return f"{self.q_dtype}/{self.kv_dtype}"
+
+
+_hashed = attrgetter(*(n for n in DecodeShape.__dataclass_fields__ if n != "_hash"))
+
+
+def _route(name: object) -> Route:
+    try:
+        return Route(name)
+    except ValueError:
+        raise UsageError(f"unknown route {shown(name)}", hint="use one of asm, gluon") from None
+
+
+def altered(value: T, /, **changes: Any) -> T:
+    """A frozen, slotted dataclass with some fields changed and nothing checked: as
+    ``dataclasses.replace``, in a third of the time."""
+    kind = type(value)
+    found = object.__new__(kind)
+    for name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
+        _put(found, name, changes[name] if name in changes else getattr(value, name))
+    return found
+
+
+def left_open(shape: DecodeShape, /, **flags: Any) -> DecodeShape:
+    """A shape some of whose flags are open: whoever is asked goes on for any value of them. They
+    are none of a caller's values, and nothing is checked."""
+    found = altered(shape, **flags)
+    _put(found, "_hash", hash(_hashed(found)))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The place in AITER's source that decided something."""
+
+    stage: str
+    file: str
+    """Path in AITER's repository layout."""
+    line: int
+    """1-based."""
+    column: int = 1
+    """1-based."""
+    text: str
+    """The clause as it stands there, white space folded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """A kernel that would be launched."""
+
+    symbol: str
+    """The mangled name that the host looks up."""
+    co: str
+    """The code object's path in AITER's repository layout."""
+    co_present: bool | None
+    """Whether that file is in the source; ``None`` where the source holds no code objects."""
+    has_symbol: bool | None = None
+    """Whether the file defines the symbol; ``None`` where its bytes are not at hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageOutcome:
+    """What one stage answers, alone."""
+
+    stage: str
+    status: str
+    """One of the statuses that the machine interface lists for this stage."""
+    fold: int = 1
+    """By how much the batch grows."""
+    qlen_fold: int = 1
+    """By how much the query length grows."""
+    final_heads: int | None = None
+    """Heads after any fold."""
+    persistent: bool | None = None
+    """Dispatcher only: after any downgrade."""
+    entry: str | None = None
+    """Dispatcher only: which entry point is reached (``asm``, ``hk``, ``opus``, ...)."""
+    failure: Failure | None = None
+    """How it fails, where it does."""
+    message: str | None = None
+    """The text of a failed check, or why the answer is unknown."""
+    key: tuple[tuple[str, Any], ...] | None = None
+    """Host only: the looked-up table key, by the table's own column names."""
+    kernels: tuple[Kernel, ...] = ()
+    """Host only: every kernel that matches."""
+    sizes: tuple[tuple[str, int], ...] | None = None
+    """Sizing only: elements of the six buffers, where they are known."""
+    notes: tuple[str, ...] = ()
+    evidence: Sequence[Evidence] = ()
+    """The clauses that decided; a live source looks for them when they are asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The answer: all stages composed."""
+
+    shape: DecodeShape
+    verdict: Verdict
+    fold: int = 1
+    """1 unless folded."""
+    qlen_fold: int = 1
+    failure: Failure | None = None
+    stage: str | None = None
+    """The stage that decided a verdict other than NATIVE and FOLDED."""
+    message: str | None = None
+    """Why, in the source's own words where it has some."""
+    kernels: tuple[Kernel, ...] = ()
+    key: tuple[tuple[str, Any], ...] | None = None
+    stages: tuple[tuple[str, StageOutcome], ...] = ()
+    """Every stage that was asked, in call order."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The clauses that decided, in call order."""
+        return tuple(e for _, outcome in self.stages for e in outcome.evidence)
+
+    def outcome(self, stage: str) -> StageOutcome | None:
+        """The outcome of one stage, or ``None`` where it was not asked."""
+        return dict(self.stages).get(stage)

@@ -1,0 +1,1 @@
+"""From what the stages answer to a decision."""

@@ -1,0 +1,300 @@
+"""One AITER source, ready to decide shapes.
+
+The stages are asked in call order; what the dispatcher passes is what the host gets, and what the
+planner folded is what the dispatcher must have folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+from mlaprobe.core.inputs import is_arch
+from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome, Verdict
+from mlaprobe.deciding.compose import absent
+from mlaprobe.deciding.pipeline import Launch, judge
+from mlaprobe.deciding.refusals import Refusals
+from mlaprobe.errors import MlaprobeError, SourceError, UsageError
+from mlaprobe.rulefiles import errata
+from mlaprobe.sources import Source, open_source, require_aiter
+from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
+from mlaprobe.stages.dispatched import Dispatched
+from mlaprobe.stages.dispatcher import Dispatcher
+from mlaprobe.stages.environment.kernels import Tables
+from mlaprobe.stages.environment.world import Solved, World
+from mlaprobe.stages.gluon import Gluon
+from mlaprobe.stages.host import Host
+from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.stages.planner import Planner
+from mlaprobe.stages.reducer import Reducer
+from mlaprobe.stages.sizing import Sizing
+
+T = TypeVar("T")
+
+
+def probe(source: str = "installed") -> Capability:
+    """The capability of a source: ``installed``, a directory, an archive or ``REPO@REV``.
+
+    Raises:
+        SourceError: the source cannot be read, is no AITER, or too old (its subclasses).
+    """
+    opened = open_source(source)
+    require_aiter(opened)
+    return Capability(opened)
+
+
+class Capability:
+    """What one AITER source does with MLA decode. Threads may share one."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.world = World(source)
+        self._decisions: dict[DecodeShape, Decision] = {}
+        self._missing: dict[str, str] = {}
+        with self.world.session:
+            try:
+                self._open_stages()
+            except RecursionError:
+                raise SourceError(
+                    f"{source.label} is nested too deeply to be read from here",
+                    hint="open it where less of the stack is in use",
+                ) from None
+        if not self._stages():
+            raise SourceError(
+                f"{source.label} has no stage of AITER's MLA decode",
+                hint="name a complete AITER checkout, wheel or REPO@REV",
+            )
+
+    # --- stages ----------------------------------------------------------------------------------
+
+    def _open_stages(self) -> None:
+        world = self.world
+        self.tables = Tables(world)
+        self.planner = self._opened("planner", lambda: Planner(world))
+        self.sizing = self._opened("sizing", lambda: Sizing(world))
+        self.dispatcher = self._opened("dispatcher", lambda: Dispatcher(world))
+        self.host = self._opened("host", lambda: Host(world, self.tables))
+        self.reducer = self._opened("reducer", lambda: Reducer(world))
+        self.gluon = self._opened("gluon", lambda: Gluon(world))
+
+    def _opened(self, name: str, make: Callable[[], T]) -> T | None:
+        """A stage, ``None`` where the source has none."""
+        try:
+            return make()
+        except Absent as why:
+            self._missing[name] = str(why)
+            return None
+
+    def _stages(self) -> tuple[Stage[Any, Any], ...]:
+        stages = (self.planner, self.sizing, self.dispatcher, self.host, self.reducer, self.gluon)
+        return tuple(stage for stage in stages if stage is not None)
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    @property
+    def release(self) -> str | None:
+        """The release of the source, where that is known."""
+        return self.source.release
+
+    @cached_property
+    def archs(self) -> tuple[str, ...]:
+        """The archs that the source ships MLA kernels for."""
+        return tuple(filter(is_arch, self.tables.archs))
+
+    @property
+    def stage_status(self) -> tuple[tuple[str, str, str], ...]:
+        """(stage, ``present`` or ``absent``, what there is to say)."""
+        rows: list[tuple[str, str, str]] = []
+        for name in ("planner", "sizing", "dispatcher", "host", "reducer", "gluon"):
+            there = getattr(self, name) is not None
+            rows.append((name, "present" if there else "absent", self._missing.get(name, "")))
+        tables = self.tables.modules
+        text = ", ".join(tables) if tables else "kernels are named in the host code"
+        rows.insert(4, ("kernel table", "present" if tables else "absent", text))
+        return tuple(rows)
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Environment variables that the deciding code has asked for so far."""
+        return self.world.knobs
+
+    def has_route(self, route: Route) -> bool:
+        """Whether the source has a route at all."""
+        return self.gluon is not None if route is Route.GLUON else self.dispatcher is not None
+
+    def source_text(self, file: str) -> str | None:
+        """The text of a file of the source."""
+        return self.world.text(file)
+
+    def nearest_rows(
+        self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
+    ) -> tuple[tuple[str, str, int, tuple[str, ...]], ...]:
+        """Rows of the kernel table that come closest to a key: (text, file, line, columns that
+        differ)."""
+        wanted = {k: v for k, v in key if isinstance(v, (int, str))}
+        for table in self.tables.modules.values():
+            if set(wanted) <= set(table.columns):
+                near = table.nearest(arch, wanted, limit)
+                return tuple((n.row.text, n.row.file, n.row.line, n.differs) for n in near)
+        return ()
+
+    def forget(self) -> None:
+        """Lets go of remembered answers: whoever asks everything once needs none of them twice."""
+        self._decisions.clear()
+        for stage in self._stages():
+            stage.forget()
+
+    def close(self) -> None:
+        """Let go of the source."""
+        self.source.close()
+
+    def __enter__(self) -> Capability:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- deciding --------------------------------------------------------------------------------
+
+    def decide(self, shape: DecodeShape) -> Decision:
+        """What happens to a shape; errata applied. Threads may ask at the same time.
+
+        Raises:
+            SourceError: a file cannot be read.
+        """
+        known = self._decisions.get(shape)
+        if known is None:
+            with self.world.session:
+                known = self._decisions.get(shape) or self._decided(shape)
+        return known
+
+    def _decided(self, shape: DecodeShape) -> Decision:
+        """A new answer. One that cost a fault of mlaprobe's own is not kept."""
+        try:
+            found = errata.apply(self.judge(shape), release=self.erratum_release)
+        except MlaprobeError:
+            raise
+        except Exception as error:
+            why = faulted("decision", error)
+            return Decision(shape=shape, verdict=Verdict.UNKNOWN, message=why.message)
+        if not any(isinstance(outcome, Faulted) for _, outcome in found.stages):
+            self._decisions[shape] = found
+        return found
+
+    @cached_property
+    def erratum_release(self) -> str | None:
+        """The release that errata are looked up for: the source's own, or the one with the same
+        files."""
+        return errata.release_of(self.source)
+
+    def judge(self, shape: DecodeShape) -> Decision:
+        """What the source alone says of a shape."""
+        return judge(self, shape)
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether the source has a kernel table."""
+        return bool(self.tables.modules)
+
+    def takes(self, role: str) -> bool:
+        """Whether the dispatcher has a parameter of that meaning."""
+        return self.dispatcher is not None and self.dispatcher.takes(role)
+
+    def planner_takes(self, role: str) -> bool:
+        """Whether the planner has a parameter of that meaning, or a map that may hold it."""
+        planner = self.planner
+        return planner is not None and (planner.takes(role) or planner.takes("options"))
+
+    def launch(self, shape: DecodeShape) -> Launch:
+        """What the dispatcher does, with the call that it makes."""
+        found = self._dispatch(shape).answer
+        return Launch(
+            outcome=found.outcome,
+            entry=found.entry,
+            missing=found.missing,
+            fails_after=found.fails_after,
+            call=found,
+        )
+
+    def _dispatch(self, shape: DecodeShape) -> Solved[Dispatched]:
+        if self.dispatcher is None:
+            return Solved(Dispatched(outcome=absent("dispatcher", self._missing["dispatcher"])))
+        return self.dispatcher.solve(shape)
+
+    def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+        """The host, with what the dispatcher passes it."""
+        return self.solve_called(shape, launch).answer
+
+    def solve_called(self, shape: DecodeShape, launch: Launch) -> Solved[StageOutcome]:
+        """The same, with how it was come to."""
+        host, call = self.host, launch.call
+        if host is None:
+            return Solved(absent("host", self._missing["host"]))
+        assert isinstance(call, Dispatched)
+        called = partial(host.called, shape.arch, shape.env, entry=launch.entry)
+
+        def ask(given: Deferred, decided: Mapping[Hashable, int]) -> Solved[StageOutcome]:
+            return called(given, decided=decided)
+
+        with self.world.session:
+            return call.calls.settled(call.given, ask)
+
+    def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+        """The reducer, with what the dispatcher passes it."""
+        if self.reducer is None:
+            return absent("reducer", self._missing["reducer"])
+        return self.reducer.decide(self.reducer.pair(reduced_heads(shape, launch)))
+
+    # --- one stage alone -------------------------------------------------------------------------
+
+    def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
+        """One stage, uncomposed, over its own inputs.
+
+        Raises:
+            UsageError: there is no stage of that name.
+        """
+        return self.solve(stage, shape, head_dim=head_dim).answer
+
+    def solve(
+        self, stage: str, shape: DecodeShape, *, head_dim: int | None = None
+    ) -> Solved[StageOutcome]:
+        """The same, with how the stage came to it."""
+        if stage == "dispatcher":
+            found = self._dispatch(shape)
+            return Solved(found.answer.outcome, found.leaf)
+        if stage == "reducer":
+            if self.reducer is None:
+                return Solved(absent(stage, self._missing[stage]))
+            return self.reducer.solve(self.reducer.pair(shape.num_heads, head_dim))
+        stages = {
+            "planner": self.planner,
+            "sizing": self.sizing,
+            "host": self.host,
+            "gluon": self.gluon,
+        }
+        if stage not in stages:
+            names = ("planner", "sizing", "dispatcher", "host", "gluon", "reducer")
+            raise UsageError(f"unknown stage {stage!r}", hint="use one of " + ", ".join(names))
+        asked: Any = stages[stage]
+        if asked is None:
+            return Solved(absent(stage, self._missing[stage]))
+        return asked.solve(asked.question(shape))  # type: ignore[no-any-return]
+
+    def refusals(self, stage: str, setting: DecodeShape) -> Refusals:
+        """Which head counts and query lengths a stage refuses: sizing, planner or dispatcher."""
+        return Refusals(self.solve, stage, setting)
+
+    def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
+        """The reducer's answer for every head count and every head_dim that its router names."""
+        if self.reducer is None:
+            return
+        for count in heads:
+            for dim in self.reducer.head_dims:
+                yield count, dim, self.reducer.decide((count, dim))
+
+
+def reduced_heads(shape: DecodeShape, launch: Launch) -> int:
+    """The head count of the partial results that the dispatcher hands to the reducer."""
+    assert isinstance(launch.call, Dispatched)
+    return launch.call.partial_heads or launch.outcome.final_heads or shape.num_heads

@@ -1,0 +1,174 @@
+"""From what the stages answer to one verdict.
+
+The verdict is the first failure in call order. Planner and dispatcher that both accept but fold
+differently contradict each other, which is found at the dispatcher. A verdict is UNKNOWN only if
+what is unknown could change it.
+"""
+
+from __future__ import annotations
+
+from mlaprobe.core.shape import Decision, DecodeShape, Failure, StageOutcome, Verdict, altered
+
+Stages = tuple[tuple[str, StageOutcome], ...]
+TAKEN = ("native", "fold", "qlen_fold", "passthrough")
+"""Statuses of planner and dispatcher that accept."""
+
+
+def absent(stage: str, why: str) -> StageOutcome:
+    """The outcome of a stage that the source does not have."""
+    return StageOutcome(stage=stage, status="absent", message=why)
+
+
+def compose(
+    shape: DecodeShape,
+    stages: Stages,
+    *,
+    missing_entry: bool,
+    fails_after: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> Decision:
+    """One verdict from the outcomes of the asm route, in call order. ``fails_after`` is what the
+    dispatcher raises once the entry point has been called."""
+    found = dict(stages)
+    everything = tuple(n for _, s in stages for n in s.notes) + notes
+    base = Decision(
+        shape=shape,
+        verdict=Verdict.UNKNOWN,
+        stages=stages,
+        notes=tuple(dict.fromkeys(everything)),
+        kernels=found["host"].kernels if "host" in found else (),
+        key=found["host"].key if "host" in found else None,
+    )
+    doubt: tuple[str, StageOutcome] | None = None
+    for stage, outcome in stages:
+        if stage == "reducer" and fails_after is not None:
+            break
+        if outcome.status == "unknown":
+            doubt = doubt or (stage, outcome)
+            continue
+        failed = _failure(base, stage, outcome, found, missing_entry)
+        if failed is not None:
+            return failed if doubt is None else _doubtful(base, doubt, failed)
+    if fails_after is not None:
+        failed = _stopped(base, fails_after)
+        return failed if doubt is None else _doubtful(base, doubt, failed)
+    if doubt is not None:
+        return _unknown(base, *doubt)
+    return _running(base, found)
+
+
+def _stopped(base: Decision, why: str) -> Decision:
+    """The dispatcher launches, and then raises before the result is handed back."""
+    return altered(
+        base,
+        verdict=Verdict.REJECTED,
+        stage="dispatcher",
+        failure=Failure.EXCEPTION,
+        message=f"fails after the launch: {why}",
+    )
+
+
+def _doubtful(base: Decision, doubt: tuple[str, StageOutcome], failed: Decision) -> Decision:
+    """An earlier stage is unknown and a later one fails. The unknown stage may fail itself, with
+    another verdict: only where its own failure would be the same verdict does that stand."""
+    if doubt[0] in ("sizing", "planner") and failed.verdict is Verdict.REJECTED:
+        return failed
+    return _unknown(base, *doubt)
+
+
+def _unknown(base: Decision, stage: str, outcome: StageOutcome) -> Decision:
+    return altered(base, verdict=Verdict.UNKNOWN, stage=stage, message=outcome.message)
+
+
+def _failure(
+    base: Decision,
+    stage: str,
+    outcome: StageOutcome,
+    found: dict[str, StageOutcome],
+    missing_entry: bool,
+) -> Decision | None:
+    """The verdict where this stage is the one that fails."""
+    verdict: Verdict | None = None
+    message = outcome.message
+    if outcome.status == "rejected":
+        verdict = Verdict.REJECTED
+    elif outcome.status == "no_kernel":
+        verdict = Verdict.NO_KERNEL
+    elif outcome.status == "missing":
+        verdict = Verdict.NO_REDUCER
+    elif stage == "dispatcher":
+        clash = _clash(base.shape, found.get("planner"), outcome)
+        if clash is not None:
+            return altered(
+                base, verdict=Verdict.INCOHERENT, stage=stage, message=clash, failure=None
+            )
+        if missing_entry:
+            verdict = Verdict.REJECTED
+    elif stage == "kernel table":
+        verdict, message = _table_failure(outcome)
+    if verdict is None:
+        return None
+    return altered(base, verdict=verdict, stage=stage, failure=outcome.failure, message=message)
+
+
+def _table_failure(outcome: StageOutcome) -> tuple[Verdict | None, str | None]:
+    if outcome.status == "ambiguous":
+        return Verdict.AMBIGUOUS, outcome.message
+    if outcome.status == "no_file":
+        return Verdict.NO_KERNEL, outcome.message
+    return None, None
+
+
+def _clash(
+    shape: DecodeShape, planner: StageOutcome | None, dispatcher: StageOutcome
+) -> str | None:
+    """How planner and dispatcher contradict each other, or ``None``."""
+    if planner is None or planner.status not in TAKEN or dispatcher.status not in TAKEN:
+        return None
+    planned = (planner.fold, planner.qlen_fold, planner.final_heads)
+    launched = (dispatcher.fold, dispatcher.qlen_fold, dispatcher.final_heads)
+    if planned == launched:
+        return None
+    return f"the planner {_doing(planner)}, the dispatcher {_doing(dispatcher)}"
+
+
+def _doing(outcome: StageOutcome) -> str:
+    parts = []
+    if outcome.fold > 1:
+        parts.append(f"folds the batch by {outcome.fold}")
+    if outcome.qlen_fold > 1:
+        parts.append(f"folds the query length by {outcome.qlen_fold}")
+    if not parts:
+        parts.append("does not fold")
+    return f"{' and '.join(parts)} (to {outcome.final_heads} heads)"
+
+
+def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
+    dispatcher = found.get("dispatcher")
+    if dispatcher is None or dispatcher.status not in TAKEN:
+        return altered(
+            base,
+            verdict=Verdict.UNKNOWN,
+            stage="dispatcher",
+            message=dispatcher.message if dispatcher is not None else "it was not asked",
+        )
+    silent = [s for s in ("sizing", "planner", "host", "reducer") if _is_absent(found.get(s))]
+    if silent and not _other_entry(dispatcher):
+        return altered(
+            base,
+            verdict=Verdict.UNKNOWN,
+            stage=silent[0],
+            message=f"the source has no {silent[0]}: {found[silent[0]].message}",
+        )
+    fold, qlen_fold = dispatcher.fold, dispatcher.qlen_fold
+    folded = fold > 1 or qlen_fold > 1
+    verdict = Verdict.FOLDED if folded else Verdict.NATIVE
+    return altered(base, verdict=verdict, fold=fold, qlen_fold=qlen_fold)
+
+
+def _is_absent(outcome: StageOutcome | None) -> bool:
+    return outcome is not None and outcome.status == "absent"
+
+
+def _other_entry(dispatcher: StageOutcome) -> bool:
+    return dispatcher.entry not in (None, "asm")

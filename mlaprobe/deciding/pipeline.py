@@ -1,0 +1,166 @@
+"""The calls of one MLA decode in their order, whoever answers for a stage.
+
+A live source and a snapshot both answer stage by stage; what is asked in which case, and what the
+answers come to together, is the same for both and stands here. What the dispatcher passes is what
+the host gets, and what the planner folded is what the dispatcher must have folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome, Verdict, altered
+from mlaprobe.deciding.compose import absent, compose
+
+TABLE = "kernel table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """The dispatcher's answer, and what it means for the stages after it."""
+
+    outcome: StageOutcome
+    entry: str | None = None
+    """The entry point's own name."""
+    missing: bool = False
+    """Whether the package does not define the entry point."""
+    fails_after: str | None = None
+    """What fails after the launch."""
+    call: object = field(default=None, compare=False)
+    """The call itself, as whoever answers keeps it."""
+
+
+class Links(Protocol):
+    """What the chain asks for."""
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether the source has a kernel table."""
+        ...
+
+    def takes(self, role: str) -> bool:
+        """Whether the dispatcher has a parameter of that meaning."""
+        ...
+
+    def planner_takes(self, role: str) -> bool:
+        """Whether the planner has a parameter of that meaning."""
+        ...
+
+    def ask(self, stage: str, shape: DecodeShape) -> StageOutcome:
+        """One stage alone; the host and the gluon route are asked for the shape itself."""
+        ...
+
+    def launch(self, shape: DecodeShape) -> Launch: ...
+
+    def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+        """The host, with what the dispatcher passes it."""
+        ...
+
+    def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+        """The reducer, with what the dispatcher passes it."""
+        ...
+
+
+def judge(links: Links, shape: DecodeShape) -> Decision:
+    """What a source alone says of a shape, errata apart."""
+    if shape.route is Route.GLUON:
+        return _by_gluon(shape, links.ask("gluon", shape))
+    launch = links.launch(shape)
+    stages: list[tuple[str, StageOutcome]] = []
+    if shape.persistent:
+        stages.append(("sizing", links.ask("sizing", shape)))
+        stages.append(("planner", links.ask("planner", shape)))
+    stages.append(("dispatcher", launch.outcome))
+    stages.extend(_downstream(links, shape, launch))
+    return compose(
+        shape,
+        tuple(stages),
+        missing_entry=launch.missing,
+        fails_after=launch.fails_after,
+        notes=tuple(_notes(links, shape, launch)),
+    )
+
+
+def _by_gluon(shape: DecodeShape, outcome: StageOutcome) -> Decision:
+    verdicts = {
+        "accepted": Verdict.NATIVE,
+        "rejected": Verdict.REJECTED,
+        "absent": Verdict.REJECTED,
+    }
+    verdict = verdicts.get(outcome.status, Verdict.UNKNOWN)
+    return Decision(
+        shape=shape,
+        verdict=verdict,
+        failure=outcome.failure,
+        stage=None if verdict is Verdict.NATIVE else "gluon",
+        message=outcome.message,
+        stages=(("gluon", outcome),),
+        notes=outcome.notes,
+    )
+
+
+def _downstream(
+    links: Links, shape: DecodeShape, launch: Launch
+) -> Iterator[tuple[str, StageOutcome]]:
+    """Host, kernel table and reducer, with what the dispatcher passes them."""
+    outcome = launch.outcome
+    if outcome.entry not in (None, "asm"):
+        why = f"entry {outcome.entry}: its own checks are not evaluated"
+        yield "host", absent("host", why)
+        yield TABLE, absent(TABLE, why)
+    else:
+        # Where nothing is launched, what would happen beyond is asked for the shape itself.
+        launched = outcome.entry == "asm"
+        host = links.called(shape, launch) if launched else links.ask("host", shape)
+        yield "host", host
+        yield TABLE, table_outcome(host, has_tables=links.has_tables)
+    if shape.persistent and (outcome.persistent or outcome.persistent is None):
+        yield "reducer", links.reduced(shape, launch)
+
+
+def table_outcome(host: StageOutcome, *, has_tables: bool) -> StageOutcome:
+    """Whether exactly one kernel with the host's key ships."""
+    if not has_tables and host.key is None:
+        outcome = absent(TABLE, "kernels are named in the host code")
+    elif host.status == "unknown":
+        return StageOutcome(stage=TABLE, status="unknown", message=host.message)
+    elif host.status != "kernel":
+        return StageOutcome(stage=TABLE, status="not reached", key=host.key)
+    else:
+        outcome = StageOutcome(stage=TABLE, status="kernel", key=host.key)
+    if len(host.kernels) > 1:
+        symbols = ", ".join(k.symbol for k in host.kernels)
+        message = f"{len(host.kernels)} rows have this key: {symbols}"
+        return altered(outcome, status="ambiguous", kernels=host.kernels, message=message)
+    for kernel in host.kernels:
+        if kernel.co_present is False:
+            return altered(outcome, status="no_file", message=f"{kernel.co} is not shipped")
+        if kernel.has_symbol is False:
+            message = f"{kernel.co} does not define {kernel.symbol}"
+            return altered(outcome, status="no_file", message=message)
+    return altered(outcome, kernels=host.kernels)
+
+
+def _notes(links: Links, shape: DecodeShape, launch: Launch) -> Iterator[str]:
+    outcome = launch.outcome
+    if outcome.entry not in (None, "asm") and not launch.missing:
+        yield f"reaches {launch.entry} ({outcome.entry}), whose own checks were not evaluated"
+    if shape.persistent and outcome.persistent is False:
+        yield "runs the non-persistent path although work metadata is passed"
+    if not shape.causal and not links.takes("causal"):
+        yield "causal has no effect in this release: the kernels mask"
+    if shape.cp_round_robin and not links.takes("global_indptr"):
+        yield "round robin has no effect in this release"
+    if shape.persistent:
+        for name, role in _MODES:
+            if name in shape.planner.told and not links.planner_takes(role):
+                yield f"the planner's {name} has no effect in this release"
+
+
+_MODES = (
+    *(("fast_mode", "fast"), ("intra_batch_mode", "intra_batch")),
+    *(("max_split_per_batch", "split_limit"), ("cp_round_robin", "round_robin")),
+)
+"""Fields of a planner call that came with some release, and what they mean in layouts.yaml."""

@@ -1,0 +1,1 @@
+"""Back ends of decode, one module each, behind ``interface.Backend``."""

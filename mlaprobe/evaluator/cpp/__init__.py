@@ -1,0 +1,1 @@
+"""C++: from text, macros and all, to the intermediate form."""

@@ -1,0 +1,213 @@
+"""Functions of the C++ standard library that host code computes with."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
+from mlaprobe.evaluator.values.comparing import compare
+from mlaprobe.evaluator.values.containers import constructors
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
+from mlaprobe.evaluator.values.optionals import engaged
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+
+_LEADING_INTEGER = re.compile(r"\s*([+-]?\d+)")
+
+
+def _first_unknown(name: str, args: tuple[Any, ...], span: Span) -> Unknown:
+    for value in args:
+        if isinstance(value, Unknown):
+            return value.derive(name, *args)
+    return Unknown(f"{name} of these values", span)
+
+
+def _plain(name: str, function: Callable[..., Any]) -> Builtin:
+    """A function of known values; of anything else its result is unknown."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if all(isinstance(a, (int, float, str)) for a in args):
+            try:
+                return function(*args)
+            except (TypeError, ValueError, OverflowError):
+                pass
+        return _first_unknown(name, args, span)
+
+    return Builtin(name, call)
+
+
+def _atoi(text: str) -> int:
+    match = _LEADING_INTEGER.match(text)
+    value = int(match.group(1)) if match else 0
+    if not -(2**31) <= value < 2**31:
+        raise OverflowError("what atoi makes of it is undefined")
+    return value
+
+
+def _stoi(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    """``std::stoi``, which throws where ``atoi`` shrugs."""
+    if len(args) != 1 or not isinstance(args[0], str):
+        return _first_unknown("stoi", args, span)
+    if _LEADING_INTEGER.match(args[0]) is None:
+        raise Failed("exception", "std::invalid_argument", "stoi", span)
+    try:
+        return _atoi(args[0])
+    except OverflowError:
+        raise Failed("exception", "std::out_of_range", "stoi", span) from None
+
+
+def _extreme(name: str, op: str) -> Builtin:
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if not args:
+            return Unknown(f"{name} of nothing", span)
+        best = args[0]
+        for value in args[1:]:
+            better = compare(op, value, best, span)
+            if isinstance(better, Unknown):
+                return better.derive(name, *args)
+            best = value if better else best
+        return best
+
+    return Builtin(name, call)
+
+
+def _getenv(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if len(args) == 1 and isinstance(args[0], str):
+        return run.getenv(args[0])
+    return Unknown("an environment variable whose name is not known", span)
+
+
+def _identity(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return args[0] if args else Unknown("nothing", span)
+
+
+def _engaged(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return engaged(args[0]) if len(args) == 1 else Unknown("an optional that is made", span)
+
+
+def _abort(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    raise Failed("abort", "abort", "", span)
+
+
+def _nothing(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return Unknown("the result of writing text", span)
+
+
+def _check(how: str, kind: str) -> Builtin:
+    """A check that fails where its first argument is false; the others are its message."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        known = truth(args[0]) if args else True
+        if isinstance(known, Unknown):
+            known = run.decide(known)
+        if known:
+            return None
+        raise Failed(kind, how, message_of(args[1:]), span)
+
+    return Builtin(how, call)
+
+
+def message_of(args: tuple[Any, ...]) -> Any:
+    """The text that a check writes, as far as it is known."""
+    parts = [
+        a.name if isinstance(a, EnumMember) else a
+        for a in args
+        if isinstance(a, (str, int, float, EnumMember, Sym, SymText))
+    ]
+    while parts and isinstance(parts[0], str) and not parts[0].strip(" :"):
+        parts.pop(0)
+    if parts and isinstance(parts[0], str):
+        parts[0] = parts[0].lstrip(" :")
+    text = joined(parts)
+    return text.strip() if isinstance(text, str) else text
+
+
+def _tuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return args
+
+
+def _size(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if len(args) == 1 and isinstance(args[0], (tuple, list, str)) and rest_of(args[0]) is None:
+        return len(args[0])
+    return Unknown("how many elements there are is not followed", span)
+
+
+def _bits(value: int) -> int:
+    """An int as the 32 bits that it is of."""
+    if not -(2**31) <= value < 2**32:
+        raise OverflowError("more than 32 bits")
+    return value & 0xFFFFFFFF
+
+
+def _clz(value: int) -> int:
+    return 32 - _set(value).bit_length()
+
+
+def _ctz(value: int) -> int:
+    return (_set(value) & -_set(value)).bit_length() - 1
+
+
+def _set(value: int) -> int:
+    if not _bits(value):
+        raise ValueError("undefined for 0")
+    return _bits(value)
+
+
+def builtins() -> dict[str, Any]:
+    """Names and values of what the language and its library provide."""
+    plain: dict[str, Callable[..., Any]] = {
+        "atoi": _atoi,
+        "strcmp": lambda a, b: (a > b) - (a < b),
+        "abs": abs,
+        "to_string": lambda v: str(int(v)) if not isinstance(v, float) else str(v),
+        "log2f": math.log2,
+        "log2": math.log2,
+        # of a floating type in C++, whatever they are of in Python
+        "ceil": lambda v: float(math.ceil(v)),
+        "floor": lambda v: float(math.floor(v)),
+        "__builtin_ctz": _ctz,
+        "__builtin_clz": _clz,
+        "__builtin_popcount": lambda v: _bits(v).bit_count(),
+    }
+    values: dict[str, Any] = {}
+    for name, function in plain.items():
+        values[name] = values["std::" + name] = _plain(name, function)
+    for name, op in (("min", "<"), ("max", ">")):
+        values[name] = values["std::" + name] = replace(_extreme(name, op), symbolic=True)
+    values["stoi"] = values["std::stoi"] = Builtin("stoi", _stoi)
+    for name in ("getenv", "secure_getenv"):
+        values[name] = values["std::" + name] = Builtin(name, _getenv)
+    for name in ("move", "forward", "ref", "cref", "as_const"):
+        values["std::" + name] = Builtin(name, _identity, symbolic=True)
+    values["std::make_optional"] = Builtin("make_optional", _engaged, symbolic=True)
+    for name in ("abort", "terminate", "exit", "_exit", "quick_exit"):
+        values[name] = values["std::" + name] = Builtin(name, _abort)
+    for name in ("printf", "fprintf", "puts", "fputs", "fflush", "fwrite", "snprintf"):
+        values[name] = values["std::" + name] = Builtin(name, _nothing, symbolic=True)
+    for name in ("std::make_tuple", "std::make_pair", "std::tie"):
+        values[name] = Builtin(name, _tuple)
+    values["std::size"] = Builtin("std::size", _size, symbolic=True)
+    values.update(constructors())
+    values["assert"] = _check("assert", "abort")
+    values.update(
+        {
+            "std::nullopt": None,
+            "NULL": None,
+            "__func__": None,
+            "__FILE__": None,
+            "__LINE__": None,
+            "std::string::npos": 2**64 - 1,
+            "INT_MAX": 2**31 - 1,
+            "INT32_MAX": 2**31 - 1,
+        }
+    )
+    return values
+
+
+check = _check

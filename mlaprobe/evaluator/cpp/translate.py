@@ -1,0 +1,309 @@
+"""C++ functions and static types from the syntax tree to the intermediate form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.declarators import find_declarator, name_of
+from mlaprobe.evaluator.cpp.expressions import expression, names_in
+from mlaprobe.evaluator.cpp.memo import Memo
+from mlaprobe.evaluator.cpp.statements import STATEMENTS
+from mlaprobe.evaluator.cpp.tree import Tree
+from mlaprobe.evaluator.cpp.types import parse_type
+from mlaprobe.evaluator.ir import CType, Node
+
+_EXITS = re.compile(r"\b(return|throw|goto|abort|exit)\b|CHECK|check|assert|fail")
+
+
+def _wraps(ctype: CType) -> int:
+    return ctype.bits if ctype.kind == "unsigned" and ctype.bits >= 32 and not ctype.pointer else 0
+
+
+class Translator:
+    """Translates the pieces of one tree."""
+
+    def __init__(self, tree: Tree, alias: Callable[[str], str | None] = lambda name: None) -> None:
+        self.tree = tree
+        self.alias = alias
+        """What a type is another name for, outside functions."""
+        self._types: list[dict[str, CType]] = [{}]
+        self.unsigned_literals: dict[Node, int] = {}
+        """Unsigned literals and their bits."""
+        self._tables: dict[str, dict[str, Any]] = {"alias": {}, "array": {}}
+        self._memo = Memo(self._known, self._apply)
+        self.pack = ""
+        """The parameter pack of the current function."""
+
+    # --- static types ----------------------------------------------------------------------------
+
+    def declare(self, name: str, ctype: CType) -> None:
+        """Remember the type of a variable of the current function."""
+        self._apply("type", name, ctype)
+
+    def declare_array(self, name: str, element: CType) -> None:
+        """Remember an array of numbers, whose size can be computed."""
+        if element.kind in ("int", "unsigned"):
+            self._apply("array", name, element)
+
+    def array_of(self, name: str) -> CType | None:
+        """The element type of an array of numbers."""
+        return cast("CType | None", self._asked("array", name))
+
+    def _apply(self, kind: str, name: str, value: Any) -> None:
+        """Declares something."""
+        where = self._types[-1] if kind == "type" else self._tables[kind]
+        where[name] = value
+        self._memo.declared(kind, name, value)
+
+    def _known(self, kind: str, name: str) -> Any:
+        """What is known of a name: the ``type`` of a variable, the elements of an ``array``, what
+        an ``alias`` stands for in this function, or outside functions."""
+        if kind == "type":
+            return next((types[name] for types in reversed(self._types) if name in types), None)
+        return self.alias(name) if kind == "outside" else self._tables[kind].get(name)
+
+    def _asked(self, kind: str, name: str) -> Any:
+        value = self._known(kind, name)
+        self._memo.asked(kind, name, value)
+        return value
+
+    def is_unsigned(self, *nodes: Node) -> int:
+        """The bits after which arithmetic over these wraps around; 0 where it does not."""
+        return max(self._unsigned(n) for n in nodes)
+
+    def _unsigned(self, node: Node) -> int:
+        if isinstance(node, ir.Name):
+            ctype = self._asked("type", node.id)
+            return 0 if ctype is None else _wraps(ctype)
+        if isinstance(node, ir.Binary):
+            return node.unsigned
+        if isinstance(node, (ir.Cast, ir.Construct)):
+            return _wraps(node.type)
+        if isinstance(node, ir.Const):
+            return self.unsigned_literals.get(node, 0)
+        if isinstance(node, ir.Unary) and node.op in ("-", "+", "~"):
+            return self._unsigned(node.value)
+        if isinstance(node, ir.Cond):
+            return self.is_unsigned(node.then, node.orelse)
+        if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and not node.args:
+            return 64 if node.func.name in ("size", "length", "capacity") else 0
+        return self._unsigned(node.target) if isinstance(node, ir.AssignExpr) else 0
+
+    def type_of(self, text: str, *, ref: bool = False, pointer: bool = False) -> CType:
+        """A type from its text, aliases resolved."""
+        ctype = parse_type(text, ref=ref, pointer=pointer)
+        for _ in range(8):
+            if ctype.kind != "other":
+                break
+            alias = self._asked("alias", ctype.name) or self._asked("outside", ctype.name)
+            if alias is None:
+                break
+            const = "const " if ctype.const else ""
+            ctype = parse_type(const + alias, ref=ctype.ref, pointer=ctype.pointer)
+        return ctype
+
+    def declare_alias(self, name: str, text: str) -> None:
+        """Remember what a type is called inside a function."""
+        self._apply("alias", name, text)
+
+    def is_float(self, node: Node) -> bool:
+        """Whether an expression is certainly of a floating type."""
+        if isinstance(node, ir.Const):
+            return isinstance(node.value, float)
+        if isinstance(node, ir.Name):
+            ctype = self._asked("type", node.id)
+            return ctype is not None and ctype.kind == "float" and not ctype.pointer
+        if isinstance(node, (ir.Cast, ir.Construct)):
+            return node.type.kind == "float" and not node.type.pointer
+        if isinstance(node, ir.Binary) and node.op in ("+", "-", "*", "c/"):
+            return self.is_float(node.left) or self.is_float(node.right)
+        return isinstance(node, ir.Unary) and node.op in ("+", "-") and self.is_float(node.value)
+
+    def tested(self, node: Node) -> Node:
+        """A condition: of an optional or a C string, whether there is one."""
+        found = self._asked("type", node.id) if isinstance(node, ir.Name) else None
+        if found is None:
+            return node
+        if found.name.startswith("std::optional") and not found.pointer:
+            return ir.Call(node.span, ir.Attr(node.span, node, "has_value"), ())
+        if found.kind == "string" and found.name == "char":
+            return ir.Binary(node.span, "!=", node, ir.Const(node.span, None))
+        return node
+
+    def is_text(self, node: Node) -> bool:
+        """Whether a variable of the current function is a string."""
+        if not isinstance(node, ir.Name):
+            return False
+        found = self._asked("type", node.id)
+        return found is not None and found.kind == "string" and found.name != "char"
+
+    # --- functions -------------------------------------------------------------------------------
+
+    def function(self, node: Any, name: str, template: tuple[str, ...] = ()) -> ir.Function | None:
+        """A function definition; ``template`` are the names of its template parameters."""
+        declarator = find_declarator(node.child_by_field_name("declarator"))
+        body = node.child_by_field_name("body")
+        if declarator is None or body is None or body.type != "compound_statement":
+            return None
+        params = self._params(declarator.child_by_field_name("parameters"))
+        result = self._result(node, declarator)
+        span = self.tree.span(node)
+        function = self._function(span, name, params, body, result, captures=False)
+        return replace(function, template=template) if template else function
+
+    def _result(self, node: Any, declarator: Any) -> CType | None:
+        trailing = next((c for c in declarator.children if c.type == "trailing_return_type"), None)
+        if trailing is not None:
+            return parse_type(self.tree.source(trailing).removeprefix("->").strip())
+        kind = node.child_by_field_name("type")
+        if kind is None:
+            return None
+        outer = node.child_by_field_name("declarator")
+        text = self.tree.source(outer) if outer is not None else ""
+        head = text.split("(", 1)[0]
+        ctype = self.type_of(self.tree.source(kind), ref="&" in head, pointer="*" in head)
+        return None if ctype.kind in ("void", "auto") else ctype
+
+    def lambda_function(self, node: Any) -> Node:
+        """A lambda; it sees the variables around it."""
+        declarator = node.child_by_field_name("declarator")
+        body = node.child_by_field_name("body")
+        parameters = declarator.child_by_field_name("parameters") if declarator else None
+        params = self._params(parameters)
+        result = None
+        if declarator is not None:
+            trailing = next(
+                (c for c in declarator.children if c.type == "trailing_return_type"), None
+            )
+            if trailing is not None:
+                result = parse_type(self.tree.source(trailing).removeprefix("->").strip())
+        copies = _captures_by_value(self.tree.source(node))
+        if copies is None:
+            return ir.Opaque(self.tree.span(node), "a lambda with mixed captures is not followed")
+        span = self.tree.span(node)
+        function = self._function(span, "<lambda>", params, body, result, captures=True)
+        return replace(function, copies=True) if copies else function
+
+    def _function(
+        self,
+        span: ir.Span,
+        name: str,
+        params: tuple[ir.Param, ...],
+        body: Any,
+        result: CType | None,
+        *,
+        captures: bool,
+    ) -> ir.Function:
+        self._types.append({})
+        self._memo.single()
+        begun = self._memo.begin()
+        for param in params:
+            if param.type is not None:
+                self.declare(param.name, param.type)
+        outer, self.pack = self.pack, next((p.name for p in params if p.kind == "*"), "")
+        try:
+            statements = self.block(body)
+        finally:
+            self._types.pop()
+            self._memo.forget(begun, "type")
+            self.pack = outer
+        return ir.Function(span, name, params, statements, captures, result)
+
+    def _params(self, node: Any) -> tuple[ir.Param, ...]:
+        params: list[ir.Param] = []
+        for child in node.named_children if node is not None else ():
+            if child.type not in (
+                "parameter_declaration",
+                "optional_parameter_declaration",
+                "variadic_parameter_declaration",
+            ):
+                continue
+            name, ctype = self.declared(child)
+            if ctype.kind == "void" and not name:
+                continue
+            default = child.child_by_field_name("default_value")
+            value = expression(self, default) if default is not None else None
+            kind = "*" if child.type == "variadic_parameter_declaration" else "normal"
+            params.append(
+                ir.Param(
+                    self.tree.span(child), name or f"<unnamed {len(params)}>", value, kind, ctype
+                )
+            )
+        return tuple(params)
+
+    def declared(self, node: Any) -> tuple[str, CType]:
+        """Name and type of a declaration with one declarator."""
+        declarator = node.child_by_field_name("declarator")
+        end = declarator.start_byte if declarator is not None else node.end_byte
+        text = self.tree.text[node.start_byte : end].decode("utf-8", "replace")
+        name, ref, pointer = name_of(declarator, self.tree)
+        return name, self.type_of(text, ref=ref, pointer=pointer)
+
+    # --- statements ------------------------------------------------------------------------------
+
+    def block(self, node: Any) -> tuple[Node, ...]:
+        """The statements of a compound statement."""
+        result: list[Node] = []
+        for child in node.children:
+            if child.type in ("{", "}", "comment", ";"):
+                continue
+            result.append(self.statement(child))
+        return tuple(result)
+
+    def statement(self, node: Any) -> Node:
+        """One statement; what cannot be followed becomes opaque."""
+        tokens = self.tree.repeated(node)
+        if tokens is None:
+            return self._statement(node)
+        return self._memo.once((self.pack, tokens), node, self._statement)
+
+    def _statement(self, node: Any) -> Node:
+        if node.type == "ERROR" or node.is_missing:
+            return self.opaque(node, "the code could not be parsed")
+        handler = STATEMENTS.get(node.type)
+        if handler is None:
+            return self.opaque(node, f"{node.type.replace('_', ' ')} is not followed")
+        broken = [c for c in node.children if c.type == "ERROR" or c.is_missing]
+        if broken and not _only_semicolon_missing(node, broken):
+            return self.opaque(node, "the code could not be parsed")
+        return handler(self, node)
+
+    def body(self, node: Any) -> tuple[Node, ...]:
+        """A statement as the body of another."""
+        if node is None:
+            return ()
+        if node.type == "compound_statement":
+            return self.block(node)
+        return (self.statement(node),)
+
+    def opaque(self, node: Any, reason: str) -> ir.OpaqueStmt:
+        """A statement that cannot be followed."""
+        text = self.tree.source(node)
+        return ir.OpaqueStmt(
+            self.tree.span(node), reason, names_in(text), bool(_EXITS.search(text))
+        )
+
+
+def _captures_by_value(text: str) -> bool | None:
+    """Whether a lambda captures by value; ``None`` where it does for some variables only."""
+    names = [part.strip() for part in text[1 : text.find("]")].split(",") if part.strip()]
+    by_ref = [name.startswith("&") for name in names]
+    if not any(by_ref):
+        return bool(names)
+    return False if all(by_ref) else None
+
+
+def _only_semicolon_missing(node: Any, broken: list[Any]) -> bool:
+    """The one repair: a ``;`` missing directly after a call that stands alone."""
+    return (
+        node.type == "expression_statement"
+        and len(broken) == 1
+        and broken[0].is_missing
+        and broken[0].type == ";"
+        and node.named_child_count >= 1
+        and node.named_children[0].type == "call_expression"
+    )

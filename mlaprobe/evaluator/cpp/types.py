@@ -1,0 +1,115 @@
+"""C++ types as far as they matter here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from mlaprobe.evaluator.ir import CType, Span
+from mlaprobe.evaluator.values.unknown import Unknown
+
+_INTS: dict[str, tuple[str, int]] = {
+    "char": ("int", 8),
+    "short": ("int", 16),
+    "int": ("int", 32),
+    "long": ("int", 64),
+    "long long": ("int", 64),
+    "int8_t": ("int", 8),
+    "int16_t": ("int", 16),
+    "int32_t": ("int", 32),
+    "int64_t": ("int", 64),
+    "ssize_t": ("int", 64),
+    "ptrdiff_t": ("int", 64),
+    "intptr_t": ("int", 64),
+    "index_t": ("int", 32),
+    "uint8_t": ("unsigned", 8),
+    "uint16_t": ("unsigned", 16),
+    "uint32_t": ("unsigned", 32),
+    "uint64_t": ("unsigned", 64),
+    "uintptr_t": ("unsigned", 64),
+    "size_t": ("unsigned", 64),
+    "unsigned": ("unsigned", 32),
+    "unsigned int": ("unsigned", 32),
+    "unsigned char": ("unsigned", 8),
+    "unsigned short": ("unsigned", 16),
+    "unsigned long": ("unsigned", 64),
+    "unsigned long long": ("unsigned", 64),
+}
+_DROPPED = re.compile(
+    r"\b(const|constexpr|static|inline|volatile|mutable|extern|register|thread_local|typename"
+    r"|struct|class|enum|signed)\b|\[\[.*?\]\]|__attribute__\s*\(\(.*?\)\)"
+)
+_STRINGS = ("string", "string_view")
+SCALARS = ("int", "unsigned", "bool", "float")
+"""Kinds of types that hold a number."""
+
+
+def parse_type(text: str, *, ref: bool = False, pointer: bool = False) -> CType:
+    """A type from its text; ``ref`` and ``pointer`` say what the declarator adds."""
+    const = bool(re.search(r"\b(const|constexpr)\b", text))
+    bare = _DROPPED.sub(" ", text)
+    ref = ref or "&" in _outside_angles(bare)
+    pointer = pointer or "*" in _outside_angles(bare)
+    name = re.sub(r"\s*([<>,:])\s*", r"\1", " ".join(_strip_declarator(bare).split()))
+    plain = name.removeprefix("std::").removeprefix("::")
+    kind, bits = "other", 32
+    words = " ".join(w for w in plain.split())
+    if words in _INTS:
+        kind, bits = _INTS[words]
+    elif words.endswith(" int") and words.removesuffix(" int") in _INTS:
+        kind, bits = _INTS[words.removesuffix(" int")]
+    elif plain in ("bool",):
+        kind = "bool"
+    elif plain in ("float", "double"):
+        kind = "float"
+    elif plain in _STRINGS:
+        kind = "string"
+    elif plain in ("auto", "decltype(auto)", ""):
+        kind = "auto"
+    elif plain == "void":
+        kind = "void"
+    if pointer and plain == "char":
+        return CType("string", "char", const=const)
+    return CType(kind, name, bits, const=const, ref=ref, pointer=pointer)
+
+
+def _outside_angles(text: str) -> str:
+    return re.sub(r"<.*>", "", text, flags=re.DOTALL)
+
+
+def _strip_declarator(text: str) -> str:
+    head, sep, tail = text.partition("<")
+    if not sep:
+        return head.replace("*", " ").replace("&", " ")
+    inner, _, after = tail.rpartition(">")
+    return head + "<" + inner + ">" + after.replace("*", " ").replace("&", " ")
+
+
+def template_of(name: str) -> tuple[str, tuple[str, ...]]:
+    """The name of a class template and its arguments: ``std::pair<int,bool>`` is
+    ``("std::pair", ("int", "bool"))``."""
+    head, _, rest = name.partition("<")
+    parts, depth = [""], 0
+    for char in rest.rpartition(">")[0]:
+        depth += (char in "<(") - (char in ">)")
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return head.strip(), tuple(part.strip() for part in parts if part.strip())
+
+
+def zero_of(ctype: CType, span: Span) -> Any:
+    """What value-initialisation gives."""
+    if ctype.pointer:
+        return None
+    zeros: dict[str, Any] = {
+        "int": 0,
+        "unsigned": 0,
+        "bool": False,
+        "float": 0.0,
+        "string": "",
+    }
+    if ctype.kind in zeros:
+        return zeros[ctype.kind]
+    return Unknown(f"initial value of a {ctype.name}", span)

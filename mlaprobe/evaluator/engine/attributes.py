@@ -1,0 +1,111 @@
+"""Attributes and subscripts of values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.evaluator.engine.methods import method
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values.comparing import entry_of, equals
+from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, Model, Pointer, Record, StructType
+from mlaprobe.evaluator.values.optionals import METHODS
+from mlaprobe.evaluator.values.optionals import method as optional_method
+from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+
+
+def attribute(
+    run: Run, module: Any, obj: Any, name: str, span: Span, *, python: bool = False
+) -> Any:
+    """``obj.name``."""
+    if name in METHODS and not python and not isinstance(obj, (Unknown, Model, Record, Pointer)):
+        return optional_method(obj, name)
+    if isinstance(obj, Record):
+        found = obj.fields.get(name, run)
+        if found is not run:
+            return found
+        return Unknown(f"{obj.type} has no known member {name}", span)
+    if isinstance(obj, Unknown):
+        return obj.derive("." + name)
+    if isinstance(obj, Model):
+        inside = getattr(obj, "get_in", None)
+        if inside is not None:
+            return inside(run, name, span)
+        return obj.get(name, span)
+    if isinstance(obj, Pointer):
+        return attribute(run, module, obj.load(), name, span)
+    if isinstance(obj, StructType):
+        return module.static(run, obj, name, span)
+    if isinstance(obj, EnumType):
+        found = obj.member(name)
+        return found if found is not None else Unknown(f"{obj.name} has no {name}", span)
+    if isinstance(obj, EnumMember):
+        return _member_attribute(obj, name, span)
+    if obj is None:
+        return Unknown(f"attribute {name} of nothing", span)
+    return method(obj, name, span, python=python)
+
+
+def _member_attribute(member: EnumMember, name: str, span: Span) -> Any:
+    if name == "value":
+        return member.value if member.value is not None else Unknown("an enum's value", span)
+    if name == "name":
+        return member.name
+    return Unknown(f"attribute {name} of an enum member", span)
+
+
+def subscript(obj: Any, key: Any, span: Span, *, python: bool) -> Any:
+    """``obj[key]``.
+
+    Raises:
+        Failed: what Python raises for a key or an index that is certainly not there.
+    """
+    if isinstance(obj, Unknown):
+        return obj.derive("[]", key)
+    if isinstance(obj, Model):
+        return obj.index(key, span)
+    rest = rest_of(obj) if isinstance(obj, list) or isinstance(key, Unknown) else None
+    if rest is not None:
+        return rest.another()
+    if isinstance(key, Unknown):
+        return _at_unknown(obj, key)
+    if type(key) is Sym and not isinstance(obj, dict):
+        key = key.pin()
+    if isinstance(obj, dict):
+        return _in_dict(obj, key, span, python=python)
+    if isinstance(obj, (tuple, list, str, range)):
+        if isinstance(key, slice):
+            return obj[key]
+        if type(key) in (int, bool):
+            if (-len(obj) if python else 0) <= key < len(obj):
+                return obj[key]
+            if python:
+                raise Failed("exception", "IndexError", f"index {key} out of range", span)
+            return Unknown(f"index {key} out of range", span)
+    return Unknown(f"subscript of a {type(obj).__name__}", span)
+
+
+def _at_unknown(obj: Any, key: Unknown) -> Any:
+    """An element at an unknown place: known only if all elements are the same."""
+    values = list(obj.values()) if isinstance(obj, dict) else None
+    if values is None and isinstance(obj, (tuple, list)):
+        values = list(obj)
+    if values and not isinstance(obj, dict):
+        first = values[0]
+        if all(equals(first, v, key.span) is True for v in values[1:]):
+            return first
+    return key.derive("[]", key)
+
+
+def _in_dict(obj: dict[Any, Any], key: Any, span: Span, *, python: bool) -> Any:
+    found, value = entry_of(obj, key, span)
+    if found is True:
+        return value
+    if isinstance(found, Unknown):
+        return Unknown("a key that cannot be compared", span)
+    if python:
+        text = SymText((key,)) if type(key) is Sym else repr(key)
+        raise Failed("exception", "KeyError", text, span)
+    return Unknown(f"no key {key!r}", span)

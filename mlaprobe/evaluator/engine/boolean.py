@@ -1,0 +1,260 @@
+"""``and`` and ``or``.
+
+Over symbols, an operand that is a plain comparison is turned into a formula instead of being asked
+at once, and the whole is written down as one condition: a clause over ten head counts splits the
+questions in two, not in eleven, and what another operand settles is never asked. Operands that may
+do anything else than compare are evaluated in their turn, when the ones before them are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.engine.scope import Scope
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.undecided import note_acting, undecided
+from mlaprobe.evaluator.engine.unit import Unit
+from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.symbolic.formulas import COMPARE
+from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
+from mlaprobe.evaluator.values.comparing import condition, contains, membership
+from mlaprobe.evaluator.values.kinds import Builtin, Closure
+from mlaprobe.evaluator.values.operators import binary
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import Unknown
+
+Term = Callable[[Any], Any]
+"""An operand without being asked: ``True``, ``False``, a ``Condition``, or ``None`` for one that
+has to be evaluated in its turn."""
+_TOTAL = frozenset((*COMPARE, "+", "-", "*", "&", "|", "^"))
+"""Operators that neither fail nor choose, whatever their numbers are."""
+
+_COMPARING = frozenset((*COMPARE, "is", "is not"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    evaluate: Eval
+    term: Term | None
+
+
+def compile_bool(unit: Unit, node: ir.Bool, scope: Scope) -> Eval:
+    """The closure for ``and`` or ``or``."""
+    parts = tuple(
+        _Part(
+            unit.compile(part, scope),
+            None if unit.traced else _term(unit, part, scope, node.coerce),
+        )
+        for part in node.parts
+    )
+    note_acting(unit.machine, node)
+    if any(part.term is not None for part in parts):
+        return _with_terms(unit, node, parts)
+    return _in_turn(unit, node, tuple(part.evaluate for part in parts))
+
+
+def compile_test(unit: Unit, node: Node, scope: Scope) -> Eval:
+    """The closure for an expression of which only the truth is wanted."""
+    if isinstance(node, ir.Bool) and not unit.traced:
+        return compile_bool(unit, replace(node, coerce=True), scope)
+    return unit.compile(node, scope)
+
+
+def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[Eval, ...]) -> Eval:
+    stop, coerce, machine = node.op == "or", node.coerce, unit.machine
+
+    def run(e: Frame) -> Any:
+        value: Any = not stop
+        for at, part in enumerate(parts):
+            value = part(e)
+            known = value if value is True or value is False else truth(value)
+            if known is stop:
+                return stop if coerce else value
+            if isinstance(known, Unknown):
+                return undecided(machine, node, known, parts, at + 1, e)
+        return (not stop) if coerce else value
+
+    return run
+
+
+def _with_terms(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
+    stop, coerce, machine, op = node.op == "or", node.coerce, unit.machine, node.op
+    everything = tuple(p.evaluate for p in parts)
+
+    def run(e: Frame) -> Any:
+        so_far: Condition | None = None  # of the operands before, where it is not settled
+        value: Any = not stop
+        for at, part in enumerate(parts):
+            value = part.term(e) if part.term is not None else None
+            if value is None or type(value) is Condition:
+                if so_far is not None and (value is None or so_far.size + value.size > LARGEST):
+                    if so_far.ask() is stop:
+                        return stop
+                    so_far = None
+                if value is not None:
+                    so_far = value if so_far is None else so_far.joined(op, value)
+                    continue
+                value = part.evaluate(e)
+            known = value if value is True or value is False else truth(value)
+            if known is stop:
+                return stop if coerce else value
+            if isinstance(known, Unknown):
+                return undecided(machine, node, known, everything, at + 1, e)
+        if so_far is not None:
+            return so_far.ask()
+        return (not stop) if coerce else value
+
+    return run
+
+
+# --- operands as formulas ------------------------------------------------------------------------
+
+
+def _term(unit: Unit, node: Node, scope: Scope, coerce: bool) -> Term | None:
+    """An operand that can be asked for without anything being done. ``coerce``: only whether it
+    holds is wanted, not its value."""
+    if isinstance(node, ir.Binary) and node.op in _COMPARING:
+        return _comparison(unit, node, scope)
+    if isinstance(node, ir.Binary) and node.op in ("in", "not in"):
+        found = _membership(unit, node, scope)
+        return found if node.op == "in" else _denied(found)
+    if isinstance(node, ir.Bool):
+        return _nested(unit, node, scope, coerce)
+    if isinstance(node, ir.Unary) and node.op == "not":
+        return _denied(_term(unit, node.value, scope, True))
+    operand = _operand(unit, node, scope)
+    return None if operand is None else _truth_of(operand, coerce)
+
+
+def _operand(unit: Unit, node: Node, scope: Scope) -> Eval | None:
+    """An expression that does nothing but compute, or ``None``. It raises ``Abandon`` where more
+    would have to be done."""
+    if isinstance(node, ir.Call) and not (node.args or node.kwargs or node.template):
+        return _known_call(unit, node, scope) if _is_total(node.func) else None
+    return unit.compile(node, scope) if _is_total(node) else None
+
+
+def _known_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
+    """A call without arguments whose result is known already."""
+    callee = unit.compile(node.func, scope)
+    compiler, span = unit.compiler, node.span
+
+    def ask(e: Frame) -> Any:
+        function = callee(e)
+        if isinstance(function, Builtin) and function.constant:
+            return function.call(e[RUN], (), {}, span)
+        found = compiler.remembered(e[RUN], function) if isinstance(function, Closure) else None
+        if found is None:
+            raise Abandon("a call that has not been made yet", span)
+        return found[0]
+
+    return ask
+
+
+def _is_total(node: Node) -> bool:
+    """Whether evaluating an expression does nothing but compute: it may still not be possible."""
+    if isinstance(node, (ir.Const, ir.Name)):
+        return True
+    if isinstance(node, ir.Attr):
+        return _is_total(node.obj)
+    if isinstance(node, ir.Binary):
+        return node.op in _TOTAL and _is_total(node.left) and _is_total(node.right)
+    return isinstance(node, ir.Cast) and _is_total(node.value)
+
+
+def _comparison(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
+    left, right = _operand(unit, node.left, scope), _operand(unit, node.right, scope)
+    if left is None or right is None:
+        return None
+    op, span, compare = node.op, node.span, COMPARE.get(node.op)
+
+    def ask(e: Frame) -> Any:
+        try:
+            a, b = left(e), right(e)
+            if compare is not None:
+                if type(a) is Sym or type(b) is Sym:
+                    return condition(op, a, b)
+                if type(a) is int and type(b) is int:
+                    return compare(a, b)
+            value = binary(op, a, b, span)
+        except (Failed, Abandon):
+            return None
+        return value if value is True or value is False else None
+
+    return ask
+
+
+def _membership(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
+    items = node.right.items if isinstance(node.right, ir.Sequence) else (node.right,)
+    if not all(_is_total(part) for part in (node.left, *items)):
+        return None
+    item = unit.compile(node.left, scope)
+    container = unit.compile(node.right, scope)
+    span = node.span
+
+    def ask(e: Frame) -> Any:
+        try:
+            one, many = item(e), container(e)
+            if type(one) is Sym:
+                return membership(many, one)
+            value = contains(many, one, span)
+        except (Failed, Abandon):
+            return None
+        return value if value is True or value is False else None
+
+    return ask
+
+
+def _truth_of(operand: Eval, coerce: bool) -> Term:
+    """Whether something holds; without ``coerce`` only where it is a truth value itself."""
+
+    def ask(e: Frame) -> Any:
+        try:
+            value = operand(e)
+        except (Failed, Abandon):
+            return None
+        if value is True or value is False or not coerce:
+            return value if value is True or value is False else None
+        if type(value) is Sym:
+            return condition("!=", value, 0)
+        known = truth(value)
+        return known if known is True or known is False else None
+
+    return ask
+
+
+def _denied(term: Term | None) -> Term | None:
+    if term is None:
+        return None
+
+    def ask(e: Frame) -> Any:
+        value = term(e)
+        if type(value) is Condition:
+            return value.denied()
+        return None if value is None else not value
+
+    return ask
+
+
+def _nested(unit: Unit, node: ir.Bool, scope: Scope, coerce: bool) -> Term | None:
+    found = tuple(_term(unit, part, scope, coerce) for part in node.parts)
+    if any(term is None for term in found):
+        return None
+    terms: tuple[Any, ...] = found
+    stop, op = node.op == "or", node.op
+
+    def ask(e: Frame) -> Any:
+        so_far: Condition | None = None
+        for term in terms:
+            value = term(e)
+            if value is stop or value is None:
+                return value
+            if type(value) is Condition:
+                so_far = value if so_far is None else so_far.joined(op, value)
+        return (not stop) if so_far is None else so_far
+
+    return ask

@@ -1,0 +1,142 @@
+"""Binding arguments, and what a call that cannot be followed does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.ir import Function, Param, Span
+from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.kinds import Closure, Pointer, Record, Ref
+from mlaprobe.evaluator.values.unknown import Rest, Unknown
+from mlaprobe.evaluator.walk import written_names
+
+
+class Braced:
+    """A C++ braced list whose type the place that receives it decides."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: tuple[Any, ...]) -> None:
+        self.items = items
+
+
+def bind(
+    params: tuple[tuple[Param, str, Eval | None], ...],
+    function: Function,
+    frame: Frame,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    span: Span,
+) -> None:
+    """Put arguments into a new frame.
+
+    Raises:
+        Failed: the call does not fit the parameters; ``TypeError`` as Python raises it.
+    """
+    left = dict(kwargs) if kwargs else None
+    position, count = 0, len(args)
+    for param, slot, default in params:
+        kind = param.kind
+        if kind == "normal":
+            if position < count:
+                frame[slot] = _receive(args[position], param, span)
+                position += 1
+                if left and param.name in left:
+                    raise _type_error(f"{function.name}() got {param.name} twice", span)
+                continue
+        elif kind == "*":
+            frame[slot] = args[position:]
+            position = count
+            continue
+        elif kind == "**":
+            frame[slot] = left if left is not None else {}
+            left = None
+            continue
+        if left and param.name in left:
+            frame[slot] = _receive(left.pop(param.name), param, span)
+        elif default is not None:
+            value = default(frame)
+            if function.lang == "py":  # made once, for all calls
+                value = frame[RUN].own(value)
+            frame[slot] = _receive(value, param, span)
+        else:
+            raise _type_error(f"{function.name}() is missing the argument {param.name}", span)
+    if position < count or left:
+        what = next(iter(left)) if left else f"{count} arguments"
+        raise _type_error(f"{function.name}() does not take {what}", span)
+
+
+def _type_error(message: str, span: Span) -> Failed:
+    return Failed("exception", "TypeError", message, span)
+
+
+def _receive(value: Any, param: Param, span: Span) -> Any:
+    ctype = param.type
+    if ctype is None:
+        return value
+    if type(value) is Ref:
+        if ctype.ref:
+            return value
+        value = value.load()
+    if isinstance(value, Braced):
+        return Unknown("a braced list passed as an argument", span)
+    return convert(value, ctype, span)
+
+
+def result_of_unknown(
+    run: Run,
+    callee: Unknown,
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    span: Span,
+    *,
+    returns: bool = False,
+) -> Unknown:
+    """A call that cannot be followed: what it may write becomes unknown, and unless it is known
+    to return it may fail."""
+    run.emit("call", name, args, kwargs, span)
+    returns = returns or callee.foreign
+    for value in (*args, *kwargs.values()):
+        run.havocs(value, span)
+        spoil(value, f"{name} may have written it", span)
+    if not returns and run.decide(
+        Unknown(f"{name} cannot be followed and may fail", span, key=("fails", name, span))
+    ):
+        raise Failed("unknown", "unknown", f"{name} cannot be followed: {callee.reason}", span)
+    return Unknown(
+        f"{name} cannot be followed" if returns else callee.reason,
+        span,
+        key=("result", name, span, len(run.events)),
+        free=callee.free if callee.foreign else None,
+        foreign=callee.foreign,
+    )
+
+
+def spoil(value: Any, reason: str, span: Span) -> None:
+    """Make unknown what someone else may have written through ``value``."""
+    if isinstance(value, Pointer):
+        before = value.load()
+        if not (isinstance(before, Unknown) and before.foreign):
+            value.store(Unknown(reason, span))
+    elif isinstance(value, Record):
+        for name in value.fields:
+            value.fields[name] = Unknown(reason, span)
+    elif isinstance(value, list):
+        value[:] = [Rest(reason, span)]
+    elif isinstance(value, dict):
+        value.clear()
+        value[Rest(reason, span)] = Unknown(reason, span)
+    elif isinstance(value, Closure) and value.frame is not None:
+        frame = value.frame
+        for slot in list(frame):
+            if slot in _written_by(value):
+                frame[slot] = Unknown(reason, span)
+
+
+def _written_by(closure: Closure) -> frozenset[str]:
+    function = closure.function
+    return frozenset(written_names(function.body, references=function.lang == "cpp"))

@@ -1,0 +1,276 @@
+"""From the intermediate form to closures that the machine runs.
+
+An expression becomes ``f(frame) -> value``, a statement ``f(frame) -> signal`` where the signal is
+``None``, ``BREAK``, ``CONTINUE`` or a :class:`Returned`. A frame is a dict of slots; ``"^"`` is the
+frame around it. Compiling happens once per function, running many times.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.evaluator.cpp.builtins import message_of
+from mlaprobe.evaluator.cpp.types import zero_of
+from mlaprobe.evaluator.engine import calls, expressions, statements
+from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
+from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run, memo_key
+from mlaprobe.evaluator.engine.scope import FunctionScope, Scope
+from mlaprobe.evaluator.engine.signals import Abandon, Failed, Returned
+from mlaprobe.evaluator.engine.unit import Unit
+from mlaprobe.evaluator.ir import CType, Function, Name, Node, Param, Span
+from mlaprobe.evaluator.values import containers
+from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.kept import changeable
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Model, Record, StructType
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.walk import assigned_names
+
+
+class Code:
+    """A compiled function."""
+
+    __slots__ = ("body", "function", "params", "pure", "refs", "reports", "result", "template")
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.params: tuple[tuple[Param, str, Eval | None], ...] = ()
+        self.body: Eval = lambda frame: None
+        self.template: tuple[str, ...] = ()
+        """Slots of template parameters."""
+        self.refs: tuple[int, ...] = ()
+        """Positions of reference parameters, where one of them can be written."""
+        self.result: CType | None = function.result
+        self.pure = not function.captures
+        self.reports = _reports(function)
+        """Whether the function only reports a failure, so that its arguments are the message."""
+
+
+class Compiler:
+    """Compiles and calls; holds what is compiled."""
+
+    def __init__(self, machine: Any) -> None:
+        self.machine = machine
+        self._codes: dict[tuple[int, bool], tuple[Function, Code]] = {}
+
+    # --- compiling -------------------------------------------------------------------------------
+
+    def expression(self, node: Node, module: Any) -> Eval:
+        """An expression of a module's own scope."""
+        unit = Unit(self.machine, self, module, "py", traced=False)
+        return unit.compile(node, Scope(FunctionScope(None)))
+
+    def compiled(self, unit: Unit, node: Node, scope: Scope) -> Eval:
+        """An expression of a function."""
+        return expressions.compile_expression(unit, node, scope)
+
+    def block(self, unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:
+        """Statements of a function."""
+        return statements.compile_block(unit, body, scope)
+
+    def code(self, run: Run, closure: Closure) -> Code:
+        """The compiled body of a function."""
+        traced = run.trace is not None and not _reports(closure.function)
+        key = (id(closure.function), traced)
+        found = self._codes.get(key)
+        if found is None:
+            found = (closure.function, self._compile(closure, traced))
+            self._codes[key] = found
+        return found[1]
+
+    def _compile(self, closure: Closure, traced: bool) -> Code:
+        function = closure.function
+        unit = Unit(self.machine, self, closure.module, function.lang, traced=traced)
+        scope = Scope(FunctionScope(closure.scope, function.body))
+        code = Code(function)
+        code.template = tuple(scope.declare(name) for name in function.template)
+        params: list[tuple[Param, str, Eval | None]] = []
+        refs: list[tuple[int, bool]] = []
+        for position, param in enumerate(function.params):
+            slot = scope.declare(param.name, param.type)
+            default = None
+            if param.default is not None:
+                default = unit.compile(param.default, scope)
+            params.append((param, slot, default))
+            ctype = param.type
+            if ctype is not None and ctype.ref:
+                refs.append((position, not ctype.const))
+        if function.lang == "py":
+            for name in assigned_names(function.body):
+                if name not in scope.names:
+                    scope.declare(name)
+        writing = any(writes for _, writes in refs)
+        code.params = tuple(params)
+        code.refs = tuple(position for position, _ in refs) if writing else ()
+        code.body = unit.block(function.body, scope)
+        if writing or statements.writes_outside(function.body, scope):
+            code.pure = False
+        return code
+
+    # --- calling ---------------------------------------------------------------------------------
+
+    def call(
+        self, run: Run, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
+    ) -> Any:
+        """Call a value."""
+        if isinstance(value, Closure):
+            return self.call_closure(run, value, args, kwargs, span)
+        if isinstance(value, Builtin):
+            return value.call(run, args, kwargs, span)
+        if isinstance(value, Model):
+            return value.call(run, args, kwargs, span)
+        if isinstance(value, StructType):
+            return self.construct(run, value, args, span, None)
+        if isinstance(value, EnumType):
+            found = value.of_value(args[0]) if len(args) == 1 else None
+            return found if found is not None else Unknown(f"a member of {value.name}", span)
+        if isinstance(value, Unknown):
+            return calls.result_of_unknown(run, value, "a call", args, kwargs, span)
+        return Unknown("call of something that is no function", span)
+
+    def call_closure(
+        self,
+        run: Run,
+        closure: Closure,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        span: Span,
+        types: tuple[Any, ...] = (),
+    ) -> Any:
+        """Call a function of the source; a pure call with plain arguments is remembered.
+        ``types`` are the template arguments."""
+        code = self.code(run, closure)
+        key = None
+        plainly = closure.frame is None and not (types or run.globals or run.disturbed)
+        if code.pure and plainly and run.trace is None:
+            plain = memo_key(args, kwargs)
+            if plain is not None:
+                key = ("call", id(closure.function), plain)
+                known = run.cache.get(key)
+                if known is not None:
+                    run.observations.extend(known[2])
+                    if known[0]:
+                        raise known[1].again()
+                    return known[1]
+        before, seen = (run.effects, run.asked), len(run.observations)
+        try:
+            result = self._enter(run, code, closure, args, kwargs, span, types)
+        except Failed as failure:
+            if key is not None and (run.effects, run.asked) == before:
+                run.cache[key] = (True, failure, tuple(run.observations[seen:]))
+            raise
+        if key is not None and (run.effects, run.asked) == before and not changeable(result):
+            run.cache[key] = (False, result, tuple(run.observations[seen:]))
+        return result
+
+    def remembered(self, run: Run, closure: Closure) -> tuple[Any] | None:
+        """The result of a call without arguments that is known already, and of which nothing was
+        noted."""
+        if closure.frame is not None or run.globals or run.disturbed or run.trace is not None:
+            return None
+        known = run.cache.get(("call", id(closure.function), ()))
+        return None if known is None or known[0] or known[2] else (known[1],)
+
+    def _enter(
+        self,
+        run: Run,
+        code: Code,
+        closure: Closure,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        span: Span,
+        types: tuple[Any, ...],
+    ) -> Any:
+        if run.depth >= MAX_DEPTH:
+            raise Abandon("calls are nested too deeply", span)
+        frame: Frame = {OUTER: closure.frame, RUN: run}
+        for position, slot in enumerate(code.template):
+            if position < len(types):
+                frame[slot] = types[position]
+        calls.bind(code.params, closure.function, frame, args, kwargs, span)
+        outermost = run.depth == 0
+        if outermost:
+            run.frame = frame
+        run.depth += 1
+        try:
+            signal = code.body(frame)
+        except Failed as failure:
+            if code.reports and not failure.message:
+                raise failure.again(message_of(args)) from None
+            raise
+        finally:
+            run.depth -= 1
+        value = signal.value if isinstance(signal, Returned) else None
+        if code.result is not None and isinstance(signal, Returned):
+            value = self._as_result(run, value, code.result, closure, span)
+        return value
+
+    def unbraced(self, run: Run, closure: Closure, args: list[Any], span: Span) -> list[Any]:
+        """Arguments of which a braced list takes the type of its parameter."""
+        params = closure.function.params
+        return [
+            self.construct_named(
+                run, params[at].type or CType("auto"), a.items, closure.module, span
+            )
+            if isinstance(a, calls.Braced) and at < len(params)
+            else a
+            for at, a in enumerate(args)
+        ]
+
+    def _as_result(self, run: Run, value: Any, ctype: CType, closure: Closure, span: Span) -> Any:
+        """A braced list returned from a function takes the function's return type."""
+        if isinstance(value, calls.Braced):
+            return self.construct_named(run, ctype, value.items, closure.module, span)
+        return convert(value, ctype, span)
+
+    def construct_named(
+        self, run: Run, ctype: CType, items: tuple[Any, ...], module: Any, span: Span
+    ) -> Any:
+        """``Type{items}``."""
+        if ctype.kind in ("int", "unsigned", "bool", "float", "string") and not ctype.pointer:
+            empty: Any = {"string": "", "float": 0.0, "bool": False}.get(ctype.kind, 0)
+            if len(items) > 1:
+                return Unknown(f"how a {ctype.name} is made is not followed", span)
+            return convert(items[0] if items else empty, ctype, span)
+        made = containers.made(self, run, ctype, items, module, span)
+        if made is not NotImplemented:
+            return made
+        kind = module.lookup(run, ctype.name.split("<", 1)[0], span)
+        if isinstance(kind, StructType):
+            return self.construct(run, kind, items, span, module)
+        if isinstance(kind, (Builtin, Model)):
+            value = self.call(run, kind, items, {}, span)
+            # an object is like no other: what happens to one does not happen to the others
+            return value.another() if isinstance(value, Unknown) else value
+        if isinstance(kind, EnumType) and len(items) == 1:
+            return self.call(run, kind, items, {}, span)
+        return Unknown(f"type {ctype.name} is not known", span)
+
+    def construct(
+        self, run: Run, struct: StructType, items: tuple[Any, ...], span: Span, module: Any
+    ) -> Any:
+        """An aggregate from its members in declaration order."""
+        if len(items) > len(struct.members) or (items and not struct.plain):
+            return Unknown(f"how a {struct.name} is made is not followed", span)
+        fields: dict[str, Any] = {}
+        for position, (name, ctype, default) in enumerate(struct.members):
+            if position < len(items):
+                value = items[position]
+                if isinstance(value, calls.Braced):
+                    value = self.construct_named(run, ctype, value.items, module, span)
+                fields[name] = convert(value, ctype, span)
+            elif default is not None and module is not None:
+                value = self.machine.evaluate(run, default, module)
+                if isinstance(value, calls.Braced):
+                    value = self.construct_named(run, ctype, value.items, module, span)
+                fields[name] = convert(value, ctype, span)
+            elif struct.plain and ctype.kind == "other" and module is not None:
+                fields[name] = self.construct_named(run, ctype, (), module, span)
+            elif struct.plain:
+                fields[name] = zero_of(ctype, span)
+            else:
+                fields[name] = Unknown(f"what {struct.name} starts with is not followed", span)
+        return Record(struct.name, fields)
+
+
+def _reports(function: Function) -> bool:
+    return any(isinstance(d, Name) and d.id == "noreturn" for d in function.decorators)

@@ -1,0 +1,183 @@
+"""Declarations of the intermediate form as closures: what gives a name its first value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
+from mlaprobe.evaluator.engine.calls import Braced
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.engine.references import compile_hidden, compile_place
+from mlaprobe.evaluator.engine.scope import Scope
+from mlaprobe.evaluator.engine.stores import adapter, compile_store
+from mlaprobe.evaluator.engine.unit import Unit
+from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, SettingsBase
+from mlaprobe.evaluator.values.unknown import Unknown
+
+
+def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
+    """A variable, with or without a value."""
+    ctype, span = node.type, node.span
+    place = None
+    if ctype.ref and node.init is not None and unit.lang == "cpp":
+        place = compile_place(unit, node.init, scope)
+    init = unit.compile(node.init, scope) if node.init is not None else None
+    slot = scope.declare(node.name, ctype)
+    array = ctype.pointer and ctype.kind in SCALARS and isinstance(node.init, ir.Sequence)
+    adapt = adapter(unit, replace(ctype, pointer=False) if array else ctype, span)
+    changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
+    if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
+        return _keeping(node, slot)
+    if node.static and not ctype.const and node.name in changed:
+        return _kept(node, slot)
+    if init is None:
+        return _default_init(unit, node, slot)
+    if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
+        init = _by_value(node.init, init, scope)
+    traced = unit.traced
+    compiler, module = unit.compiler, unit.module
+    hidden = compile_hidden(unit, node, scope) if ctype.ref and unit.lang == "cpp" else None
+
+    def run(e: Frame) -> Any:
+        bound = place(e) if place is not None else None
+        if bound is None:
+            value = init(e)
+            bound = hidden(e, value) if hidden is not None else None
+        if bound is not None:
+            e[slot] = bound
+            if traced:
+                e[RUN].trace.append((node, bound.load()))
+            return None
+        if isinstance(value, Braced):
+            if not value.items and ctype.kind != "other":
+                value = zero_of(ctype, span)
+            else:
+                value = compiler.construct_named(e[RUN], ctype, value.items, module, span)
+        e[slot] = value if adapt is None else adapt(e, value)
+        if traced:
+            e[RUN].trace.append((node, e[slot]))
+        return None
+
+    return run
+
+
+def _kept(node: ir.Decl, slot: str) -> Eval:
+    """A static variable that is written: what earlier calls have left in it is not known."""
+    unknown = Unknown(f"{node.name} keeps its value between calls", node.span)
+
+    def run(e: Frame) -> Any:
+        e[slot] = unknown
+        return None
+
+    return run
+
+
+def _keeping(node: ir.Decl, slot: str) -> Eval:
+    """A map of objects by name."""
+
+    def run(e: Frame) -> Any:
+        e[slot] = KeptMap(filled=node.static)
+        return None
+
+    return run
+
+
+def _by_value(node: Node | None, init: Eval, scope: Scope) -> Eval:
+    """``auto x = object;`` copies; a variable that may be a pointer to an object is one."""
+    copies = isinstance(node, (ir.Attr, ir.Deref, ir.Index))
+    if isinstance(node, ir.Name):
+        found = scope.find(node.id)
+        ctype = found[2] if found is not None else None
+        copies = ctype is not None and (ctype.ref or ctype.kind == "other") and not ctype.pointer
+    if not copies:
+        return init
+
+    def run(e: Frame) -> Any:
+        value = init(e)
+        return value.copy() if isinstance(value, Record) else value
+
+    return run
+
+
+def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
+    ctype, span, module, compiler = node.type, node.span, unit.module, unit.compiler
+    if ctype.kind != "other" or ctype.pointer:
+        empty: Any = "" if ctype.kind == "string" else Unknown(f"{node.name} has no value", span)
+        if node.static and ctype.kind != "string":
+            empty = zero_of(ctype, span)
+
+        def plain(e: Frame) -> Any:
+            e[slot] = empty
+            return None
+
+        return plain
+
+    def run(e: Frame) -> Any:
+        e[slot] = compiler.construct_named(e[RUN], ctype, (), module, span)
+        return None
+
+    return run
+
+
+def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
+    """Names for the parts of a value."""
+    init = unit.compile(node.init, scope)
+    for name in node.names:
+        scope.declare(name)
+    names = tuple(ir.Name(node.span, n) for n in node.names)
+    store = compile_store(unit, ir.Sequence(node.span, "tuple", names), scope)
+
+    def run(e: Frame) -> Any:
+        value = init(e)
+        store(e, value.items if isinstance(value, Braced) else value)
+        return None
+
+    return run
+
+
+def define(unit: Unit, node: ir.Define, scope: Scope) -> Eval:
+    """A function inside another."""
+    name = ir.Name(node.span, node.function.name)
+    store = compile_store(unit, name, scope)
+    function, module = node.function, unit.module
+
+    def run(e: Frame) -> Any:
+        store(e, Closure(function, module, e, scope))
+        return None
+
+    return run
+
+
+def local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Eval:
+    """A class whose objects are its attributes, as long as its bases add nothing else."""
+    store = compile_store(unit, ir.Name(node.span, node.name), scope)
+    bases = tuple(unit.compile(base, scope) for base in node.bases)
+    attributes = tuple((n, unit.compile(v, scope)) for n, v in node.attributes)
+    name, span = node.name, node.span
+
+    def run(e: Frame) -> Any:
+        if all(isinstance(base(e), SettingsBase) for base in bases):
+            fields = {n: value(e) for n, value in attributes}
+            store(e, Builtin(name, lambda run, args, kwargs, span: Record(name, dict(fields))))
+        else:
+            store(e, Unknown(f"the class {name} is not followed", span))
+        return None
+
+    return run
+
+
+def imported(unit: Unit, node: ir.Import, scope: Scope) -> Eval:
+    """A name from another module."""
+    store = compile_store(unit, ir.Name(node.span, node.alias), scope)
+    module = unit.module
+
+    def run(e: Frame) -> Any:
+        run = e[RUN]
+        store(e, run.own(module.import_name(run, node.module, node.name, node.span)))
+        return None
+
+    return run

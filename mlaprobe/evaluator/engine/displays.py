@@ -1,0 +1,267 @@
+"""Displays, comprehensions and formatted strings as closures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.frames import Eval, Frame
+from mlaprobe.evaluator.engine.scope import Scope
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.stores import compile_store
+from mlaprobe.evaluator.engine.unit import Unit
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
+from mlaprobe.evaluator.values.comparing import equals
+from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import SomeText, Unknown, rest_of, unknown_in
+
+MAX_ELEMENTS = 20_000
+
+
+def elements(value: Any, span: ir.Span) -> list[Any] | Unknown:
+    """The elements of an iterable, or why they are not known."""
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, (tuple, list, dict, str, set, frozenset, range)):
+        if len(value) > MAX_ELEMENTS:
+            raise Abandon("a sequence is too long to follow", span)
+        rest = rest_of(value)
+        return list(value) if rest is None else rest.another()
+    if isinstance(value, Model):
+        found = value.iterate()
+        if found is not None:
+            return list(found)
+    return Unknown("the elements of a value are not known", span)
+
+
+def compile_items(
+    unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope
+) -> Callable[[Frame], list[Any] | Unknown]:
+    """The values of a display's items, ``*`` expanded."""
+    parts = [(isinstance(n, ir.Star), unit.compile(_inner(n), scope), n.span) for n in nodes]
+    if not any(star for star, _, _ in parts):
+        plain = tuple(p for _, p, _ in parts)
+        return lambda e: [p(e) for p in plain]
+
+    def run(e: Frame) -> list[Any] | Unknown:
+        values: list[Any] = []
+        for star, part, span in parts:
+            value = part(e)
+            if not star:
+                values.append(value)
+                continue
+            inner = elements(value, span)
+            if isinstance(inner, Unknown):
+                return inner
+            values.extend(inner)
+        return values
+
+    return run
+
+
+def _inner(node: ir.Node) -> ir.Node:
+    return node.value if isinstance(node, ir.Star) else node
+
+
+def compile_sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
+    """A tuple, list or set display."""
+    items = compile_items(unit, node.items, scope)
+    kind = node.kind
+    if kind == "tuple":
+
+        def make_tuple(e: Frame) -> Any:
+            values = items(e)
+            return values if isinstance(values, Unknown) else tuple(values)
+
+        return make_tuple
+
+    def make(e: Frame) -> Any:
+        values = items(e)
+        if isinstance(values, Unknown) or kind == "list":
+            return values
+        return as_set(values, node.span)
+
+    return make
+
+
+def as_set(values: list[Any], span: ir.Span) -> Any:
+    """A set; of what cannot be hashed, a tuple without repetitions."""
+    if all(isinstance(v, (int, str, float, EnumMember, type(None))) for v in values):
+        return frozenset(values)
+    kept: list[Any] = []
+    for value in values:
+        same = [equals(value, other, span) for other in kept]
+        if any(isinstance(s, Unknown) for s in same):
+            return LooseSet(tuple(values))
+        if True not in same:
+            kept.append(value)
+    return tuple(kept)
+
+
+def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
+    """A dict display."""
+    pairs = [
+        (
+            unit.compile(k, scope) if k is not None else None,
+            unit.compile(v, scope),
+        )
+        for k, v in node.items
+    ]
+    span = node.span
+
+    def run(e: Frame) -> Any:
+        result: dict[Any, Any] = {}
+        for key, value in pairs:
+            v = value(e)
+            if key is None:
+                if not isinstance(v, dict) or rest_of(v) is not None:
+                    return Unknown("a mapping is not known", span)
+                result.update(v)
+                continue
+            k = key(e)
+            unknown = unknown_in(k)
+            if unknown is not None:
+                return unknown.another()
+            try:
+                result[k] = v
+            except TypeError:
+                return Unknown("a key that cannot be hashed", span)
+        return result
+
+    return run
+
+
+def compile_comprehension(unit: Unit, node: ir.Comprehension, scope: Scope) -> Eval:
+    """A comprehension; generators are evaluated at once."""
+    inner = Scope(scope.function, scope)
+    clauses = []
+    for target, iterable, conditions in node.clauses:
+        source = unit.compile(iterable, inner)
+        for name in _target_names(target):
+            inner.declare(name)
+        store = compile_store(unit, target, inner)
+        tests = [unit.compile(c, inner) for c in conditions]
+        clauses.append((source, store, tests, iterable.span))
+    element = unit.compile(node.element, inner)
+    kind, span = node.kind, node.span
+
+    def walk(e: Frame, at: int, out: list[Any]) -> Unknown | None:
+        if at == len(clauses):
+            out.append(element(e))
+            return None
+        source, store, tests, where = clauses[at]
+        values = elements(source(e), where)
+        if isinstance(values, Unknown):
+            return values
+        for value in values:
+            store(e, value)
+            keep = _all_true(tests, e)
+            if isinstance(keep, Unknown):
+                return keep
+            stop = walk(e, at + 1, out) if keep else None
+            if stop is not None:
+                return stop
+        return None
+
+    def run(e: Frame) -> Any:
+        out: list[Any] = []
+        try:
+            stop = walk(e, 0, out)
+        except Failed:
+            if kind != "tuple" or not out:
+                raise
+            # whoever is given a generator may not ask it that far
+            return Unknown("a generator fails on the way", span)
+        if stop is not None:
+            # what it depends on is not what it is
+            return Unknown(stop.reason, stop.span, free=stop.free, foreign=stop.foreign)
+        return _collect(kind, out, span)
+
+    return run
+
+
+def _all_true(tests: list[Eval], e: Frame) -> Any:
+    for test in tests:
+        known = truth(test(e))
+        if known is not True:
+            return known
+    return True
+
+
+def _collect(kind: str, values: list[Any], span: ir.Span) -> Any:
+    if kind == "list":
+        return values
+    if kind == "tuple":
+        return tuple(values)
+    if kind == "set":
+        return as_set(values, span)
+    return as_mapping(values, span)
+
+
+def as_mapping(pairs: list[Any], span: ir.Span) -> Any:
+    """A dict of pairs."""
+    result: dict[Any, Any] = {}
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or rest_of(pair) is not None:
+            return Unknown("a mapping is not known", span)
+        if unknown_in(pair[0]) is not None:
+            return unknown_in(pair[0])
+        try:
+            result[pair[0]] = pair[1]
+        except TypeError:
+            return Unknown("a key that cannot be hashed", span)
+    return result
+
+
+def _target_names(target: ir.Node) -> list[str]:
+    if isinstance(target, ir.Name):
+        return [target.id]
+    if isinstance(target, ir.Star):
+        return _target_names(target.value)
+    if isinstance(target, ir.Sequence):
+        return [n for item in target.items for n in _target_names(item)]
+    return []
+
+
+def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
+    """A formatted string; what has no known text is shown as its expression."""
+    parts = tuple(unit.compile(p, scope) for p in node.parts)
+    labels, span = node.labels, node.span
+
+    def run(e: Frame) -> Any:
+        values = [part(e) for part in parts]
+        shown = joined([text_of(v, label) for v, label in zip(values, labels, strict=True)])
+        for value, label in zip(values, labels, strict=True):
+            if isinstance(value, Unknown):
+                return SomeText(shown, value.derive("text", *values))
+            if not _has_text(value):
+                return SomeText(shown, Unknown(f"the text of {label}", span, foreign=True))
+        return shown
+
+    return run
+
+
+def _has_text(value: Any) -> bool:
+    """Whether the text that Python makes of a value is known."""
+    if isinstance(value, (tuple, list)):
+        return all(isinstance(v, (str, int, float, bool)) for v in value)
+    return isinstance(value, (str, int, float, bool, Sym, SymText)) or value is None
+
+
+def text_of(value: Any, label: str) -> Any:
+    """A value as text for people, or its expression in angle brackets; a symbol stays one."""
+    if type(value) in (Sym, SymText):
+        return value
+    if isinstance(value, SomeText):
+        return value.shown
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return str(value)
+    if isinstance(value, EnumMember):
+        return value.name
+    if isinstance(value, (tuple, list)) and all(
+        isinstance(v, (str, int, float, bool)) for v in value
+    ):
+        return str(value)
+    return f"<{label}>"

@@ -1,0 +1,338 @@
+"""Expressions of the intermediate form as closures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine import boolean, callables, displays, references
+from mlaprobe.evaluator.engine import stores as places
+from mlaprobe.evaluator.engine.attributes import attribute, subscript
+from mlaprobe.evaluator.engine.calls import Braced
+from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
+from mlaprobe.evaluator.engine.globalnames import global_name
+from mlaprobe.evaluator.engine.scope import Scope
+from mlaprobe.evaluator.engine.unit import Unit
+from mlaprobe.evaluator.ir import Node, Span
+from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
+from mlaprobe.evaluator.values.comparing import negate
+from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.kinds import Closure, EnumType, Model, Pointer, Record, Ref
+from mlaprobe.evaluator.values.operators import binary, unary
+from mlaprobe.evaluator.values.optionals import Engaged, held
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import Unknown
+
+
+def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
+    """The closure for an expression."""
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        return _opaque(unit, ir.Opaque(node.span, f"{type(node).__name__} as a value"), scope)
+    compiled = handler(unit, node, scope)
+    if unit.traced and isinstance(node, (ir.Binary, ir.Bool, ir.Unary, ir.Cond, ir.Name, ir.Call)):
+        return _traced(unit, node, compiled)
+    return compiled
+
+
+def _traced(unit: Unit, node: Node, compiled: Eval) -> Eval:
+
+    def run(e: Frame) -> Any:
+        value = compiled(e)
+        e[RUN].trace.append((node, value))
+        return value
+
+    return run
+
+
+def _const(unit: Unit, node: ir.Const, scope: Scope) -> Eval:
+    value = node.value
+    return lambda e: value
+
+
+def _name(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
+    alias = scope.alias(node.id)
+    if alias is not None:
+        return unit.compile(alias[0], alias[1])  # type: ignore[index]
+    found = scope.find(node.id)
+    if found is not None:
+        local = _local(found[0], found[1], node.id, node.span)
+        return _referred(local) if found[2] is not None and found[2].ref else local
+    head, _, last = node.id.rpartition("::")
+    if head and scope.find(head) is not None:
+        return _attr(unit, ir.Attr(node.span, ir.Name(node.span, head), last), scope)
+    return global_name(unit, node.id, node.span)
+
+
+def _referred(local: Eval) -> Eval:
+    """A reference stands for what it is bound to."""
+
+    def load(e: Frame) -> Any:
+        v = local(e)
+        return v.load(Unknown("a reference to nothing")) if type(v) is Ref else v
+
+    return load
+
+
+def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
+    if depth == 0:
+
+        def here(e: Frame) -> Any:
+            try:
+                return e[slot]
+            except KeyError:
+                return Unknown(f"{name} has no value yet", span)
+
+        return here
+
+    def above(e: Frame) -> Any:
+        frame = e
+        for _ in range(depth):
+            frame = frame[OUTER]
+            if frame is None:
+                return Unknown(f"{name} is out of reach", span)
+        value = frame.get(slot, Unknown(f"{name} has no value yet", span))
+        return value if frame[RUN] is e[RUN] else e[RUN].own(value)
+
+    return above
+
+
+def _unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
+    value, op, span = unit.compile(node.value, scope), node.op, node.span
+    if op == "not":
+
+        def invert(e: Frame) -> Any:
+            v = value(e)
+            return (not v) if v is True or v is False else negate(v)
+
+        return invert
+    return lambda e: unary(op, value(e), span)
+
+
+def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
+    left = unit.compile(node.left, scope)
+    right = unit.compile(node.right, scope)
+    op, span, unsigned = node.op, node.span, node.unsigned
+    if op in COMPARE:
+        compare = COMPARE[op]
+        equality = op in ("==", "!=")
+
+        def comparing(e: Frame) -> Any:
+            a, b = left(e), right(e)
+            kind = type(a)
+            if kind is type(b) and (kind is int or (equality and (kind is str or kind is bool))):
+                return compare(a, b)
+            return binary(op, a, b, span)
+
+        return comparing
+    if op in ("+", "-", "*") and not unsigned:
+        compute = ARITHMETIC[op]
+
+        def computing(e: Frame) -> Any:
+            a, b = left(e), right(e)
+            if type(a) is int and type(b) is int:
+                return compute(a, b)
+            return binary(op, a, b, span)
+
+        return computing
+    return lambda e: binary(op, left(e), right(e), span, unsigned=unsigned)
+
+
+def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
+    test = boolean.compile_test(unit, node.test, scope)
+    then = unit.compile(node.then, scope)
+    orelse = unit.compile(node.orelse, scope)
+
+    def run(e: Frame) -> Any:
+        known = truth(test(e))
+        if isinstance(known, Unknown):
+            known = e[RUN].decide(known)
+        return then(e) if known else orelse(e)
+
+    return run
+
+
+def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
+    obj, name, span = unit.compile(node.obj, scope), node.name, node.span
+    module, python = unit.module, unit.lang == "py"
+
+    def run(e: Frame) -> Any:
+        return attribute(e[RUN], module, obj(e), name, span, python=python)
+
+    return run
+
+
+def _index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
+    obj, span = unit.compile(node.obj, scope), node.span
+    key = unit.compile(node.key, scope)
+    python = unit.lang == "py"
+    return lambda e: subscript(obj(e), key(e), span, python=python)
+
+
+def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
+    parts = [
+        unit.compile(p, scope) if p is not None else (lambda e: None)
+        for p in (node.lower, node.upper, node.step)
+    ]
+
+    def run(e: Frame) -> Any:
+        values = [p(e) for p in parts]
+        unknown = next((v for v in values if isinstance(v, Unknown)), None)
+        return unknown if unknown is not None else slice(*values)
+
+    return run
+
+
+def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
+    value, ctype, span = unit.compile(node.value, scope), node.type, node.span
+    module = unit.module
+
+    def run(e: Frame) -> Any:
+        v = value(e)
+        if ctype.kind == "other" and not ctype.pointer and type(v) is int:
+            kind = module.lookup(e[RUN], ctype.name, span)
+            if isinstance(kind, EnumType):
+                found = kind.of_value(v)
+                return found if found is not None else Unknown(f"{v} in {ctype.name}", span)
+        if ctype.kind in ("int", "unsigned") and getattr(v, "scoped", False):
+            v = v.value if v.value is not None else Unknown(f"value of {v!r}", span)
+        return convert(v, ctype, span)
+
+    return run
+
+
+def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
+    args = tuple(unit.compile(a, scope) for a in node.args)
+    compiler, ctype, module, span = unit.compiler, node.type, unit.module, node.span
+    return lambda e: compiler.construct_named(
+        e[RUN], ctype, tuple(a(e) for a in args), module, span
+    )
+
+
+def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
+    value = unit.compile(node.value, scope)
+    place = references.compile_place(unit, node.value, scope)
+    if place is None:
+        return value
+    found = scope.find(node.value.id) if isinstance(node.value, ir.Name) else None
+    is_pointer = found is not None and found[2] is not None and found[2].pointer
+
+    def run(e: Frame) -> Any:
+        current = value(e)
+        if isinstance(current, _OBJECTS) and not is_pointer and type(current) is not Engaged:
+            return current
+        target = place(e)
+        return current if target is None else Pointer(target.frame, target.slot)
+
+    return run
+
+
+_OBJECTS = (Record, Model, Closure, list, dict)
+"""A pointer to an object is the object."""
+
+
+def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
+    value, span = unit.compile(node.value, scope), node.span
+
+    def run(e: Frame) -> Any:
+        v = value(e)
+        if isinstance(v, Pointer):
+            return v.load(Unknown("a pointer to nothing", span))
+        if v is None:
+            return Unknown("a null pointer is followed", span)
+        return held(v)
+
+    return run
+
+
+def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
+    store = places.compile_store(unit, node.target, scope)
+    value = unit.compile(node.value, scope)
+    if node.op is None:
+
+        def assign(e: Frame) -> Any:
+            v = value(e)
+            store(e, v)
+            return v
+
+        return assign
+    old = unit.compile(node.target, scope)
+    op, span, postfix = node.op, node.span, node.postfix
+
+    def update(e: Frame) -> Any:
+        operand = value(e)  # C++17 evaluates the right side first
+        before = old(e)
+        after = binary(op, before, operand, span)
+        store(e, after)
+        return before if postfix else after
+
+    return update
+
+
+def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
+    module = unit.module
+    if node.copies:
+        return lambda e: Closure(node, module, _copied(e), scope)
+    return lambda e: Closure(node, module, e, scope)
+
+
+def _copied(e: Frame) -> Frame:
+    """The variables as a lambda captures them by value."""
+    return {
+        k: v if k in (OUTER, RUN) else _copy(v.load() if type(v) is Ref else v)
+        for k, v in e.items()
+    }
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.copy()
+    return list(value) if isinstance(value, list) else value
+
+
+def _opaque(unit: Unit, node: ir.Opaque, scope: Scope) -> Eval:
+    reason, span = node.reason, node.span
+    stores = [places.compile_store(unit, ir.Name(span, n), scope) for n in node.writes]
+    stores = [s for s, n in zip(stores, node.writes, strict=True) if scope.find(n) is not None]
+
+    def run(e: Frame) -> Any:
+        unknown = Unknown(reason, span)
+        for store in stores:
+            store(e, unknown)
+        return unknown
+
+    return run
+
+
+def _sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
+    if node.kind == "braced":
+        items = tuple(unit.compile(i, scope) for i in node.items)
+        return lambda e: Braced(tuple(i(e) for i in items))
+    return displays.compile_sequence(unit, node, scope)
+
+
+_HANDLERS: dict[type, Callable[[Unit, Any, Scope], Eval]] = {
+    ir.Const: _const,
+    ir.Name: _name,
+    ir.Unary: _unary,
+    ir.Binary: _binary,
+    ir.Bool: boolean.compile_bool,
+    ir.Cond: _cond,
+    ir.Attr: _attr,
+    ir.Index: _index,
+    ir.Slice: _slice,
+    ir.Cast: _cast,
+    ir.Construct: _construct,
+    ir.AddressOf: _address,
+    ir.Deref: _deref,
+    ir.AssignExpr: _assign,
+    ir.Function: _lambda,
+    ir.Opaque: _opaque,
+    ir.Sequence: _sequence,
+    ir.Mapping: displays.compile_mapping,
+    ir.Comprehension: displays.compile_comprehension,
+    ir.Format: displays.compile_format,
+    ir.Call: callables.compile_call,
+    ir.Launch: callables.compile_launch,
+}

@@ -1,0 +1,269 @@
+"""Loops as closures.
+
+A loop over known elements or with a known test simply runs. One that depends on an unknown is
+run for an arbitrary round: what the body may write is unknown before and after it, and a path
+that skips the loop is taken as well. The order of a hash map is arbitrary: if several elements
+make the body leave the loop, each of them is a path, and what rounds before it may have written
+is unknown unless they write nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.displays import elements
+from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
+from mlaprobe.evaluator.engine.runs import MAX_STEPS
+from mlaprobe.evaluator.engine.scope import Scope
+from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Abandon, Failed, Returned
+from mlaprobe.evaluator.engine.stores import compile_loss, compile_store
+from mlaprobe.evaluator.engine.unit import Unit
+from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.walk import written_names
+
+LOOKUP = "a look-up in a hash map"
+"""What a traced run calls the start of a loop over a hash map."""
+
+
+def _spoiler(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Eval:
+    """Makes everything unknown that the nodes may write outside themselves."""
+    names = [name for name, _, _ in _writable(unit, nodes, scope)]
+    span = nodes[0].span if nodes else ir.NOWHERE
+    losses = [compile_loss(unit, (name,), scope, span) for name in names]
+
+    def run(e: Frame) -> Any:
+        for lose in losses:
+            lose(e, Unknown(reason, span))
+        return None
+
+    return run
+
+
+def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tuple[str, int, str]]:
+    """Variables around the nodes that they may write: name, frames up, slot."""
+    found = []
+    for name in sorted(written_names(nodes, references=unit.lang == "cpp")):
+        place = scope.find(name)
+        if place is None:
+            continue
+        ctype = place[2]
+        if ctype is None or not ctype.const or ctype.ref or ctype.pointer:
+            found.append((name, place[0], place[1]))
+    return found
+
+
+def _some_round(unit: Unit, body: Eval, orelse: Eval, spoil: Eval, why: Unknown, e: Frame) -> Any:
+    """An arbitrary round of a loop whose rounds are not known; the signal that leaves the
+    function, if this path takes one. What breaks out of the loop misses its ``else``."""
+    run = e[RUN]
+    spoil(e)
+    if run.decide(Unknown(why.reason, why.span, key=("round", why.key), free=why.free)):
+        signal = body(e)
+        if isinstance(signal, Returned):
+            return signal
+        spoil(e)
+        if signal is BREAK:
+            return None
+    return orelse(e)
+
+
+def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
+    """``while``, ``do`` and C++ ``for`` (whose variable is declared in a block around it)."""
+    test = unit.compile(node.test, scope)
+    inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
+    body = unit.block(node.body, inner)
+    step = unit.compile(node.step, scope) if node.step is not None else None
+    orelse = unit.block(node.orelse, scope)
+    everything = (*node.body, *((node.step,) if node.step is not None else ()))
+    spoil = _spoiler(unit, everything, scope, "written in a loop that cannot be followed")
+    span, first = node.span, node.first
+
+    def run(e: Frame) -> Any:
+        again = first
+        while True:
+            if not again:
+                known = truth(test(e))
+                if isinstance(known, Unknown):
+                    return _some_round(unit, body, orelse, spoil, known, e)
+                if not known:
+                    return orelse(e)
+            again = False
+            e[RUN].steps += 1
+            if e[RUN].steps > MAX_STEPS:
+                raise Abandon("a loop runs too long to follow", span)
+            signal = body(e)
+            if signal is BREAK:
+                return None
+            if signal is not None and signal is not CONTINUE:
+                return signal
+            if step is not None:
+                step(e)
+
+    return run
+
+
+def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
+    """A loop over elements."""
+    source = unit.compile(node.iterable, scope)
+    inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
+    if unit.lang == "cpp":
+        for name in _names(node.target):
+            inner.declare(name)
+    store = compile_store(unit, node.target, inner)
+    body = unit.block(node.body, inner)
+    orelse = unit.block(node.orelse, scope)
+    spoil = _spoiler(unit, node.body, scope, "written in a loop that cannot be followed")
+    written = _Written(unit, node.body, scope, "written in the order of a hash map")
+    span = node.span
+    any_order = _AnyOrder(unit, span, store, body, orelse, written)
+
+    def run(e: Frame) -> Any:
+        container = source(e)
+        values = elements(container, span)
+        if isinstance(values, Unknown):
+            store(e, Unknown("an element of " + values.reason, span))
+            return _some_round(unit, body, orelse, spoil, values, e)
+        if isinstance(container, Unordered):
+            return any_order.run(e, container, values)
+        for value in values:
+            store(e, value)
+            signal = body(e)
+            if signal is BREAK:
+                return None
+            if signal is not None and signal is not CONTINUE:
+                return signal
+        return orelse(e)
+
+    return run
+
+
+class _AnyOrder:
+    """A loop over a hash map: every element may be the first that leaves it."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        span: ir.Span,
+        store: Callable[[Frame, Any], None],
+        body: Eval,
+        orelse: Eval,
+        written: _Written,
+    ) -> None:
+        self.unit = unit
+        self.span = span
+        self.store = store
+        self.body = body
+        self.orelse = orelse
+        self.written = written
+
+    def run(self, e: Frame, container: Unordered, values: list[Any]) -> Any:
+        """The signal of the loop."""
+        self._watch(e, container)
+        written, run = self.written, e[RUN]
+        start = written.save(e)
+        leaving, steady = self._rounds(e, values, start)
+        if not steady and len(values) > 1:
+            start = None
+            leaving, _ = self._rounds(e, values, start)
+        if not leaving:
+            if len(values) > 1:
+                written.restore(e, start)
+            return self.orelse(e)
+        at = 0
+        run.observations.append(("matched", len(leaving)))
+        if len(leaving) > 1:
+            why = Unknown("the order of a hash map", self.span, free="hash order")
+            at = run.choose(len(leaving), why)
+        signal, value = leaving[at]
+        written.restore(e, start)
+        self.store(e, value)
+        if written.names:
+            signal = self.body(e)
+        elif isinstance(signal, Failed):
+            raise signal
+        return None if signal is BREAK else signal
+
+    def _watch(self, e: Frame, container: Unordered) -> None:
+        """Let the extra element see what the loop asks of its elements."""
+        if self.unit.traced:
+            e[RUN].trace.append((ir.Launch(self.span, LOOKUP, ()), None))
+        if container.probe is not None:
+            before = self.written.save(e)
+            self.store(e, container.probe(e[RUN]))
+            with suppress(Failed):
+                self.body(e)
+            self.written.restore(e, before)
+
+    def _rounds(
+        self, e: Frame, values: list[Any], start: Any
+    ) -> tuple[list[tuple[Any, Any]], bool]:
+        """The elements that leave the loop, each tried as the first of its rounds, and whether
+        all others leave the variables as they are: then any order has the same outcome."""
+        leaving: list[tuple[Any, Any]] = []
+        steady = True
+        for value in values:
+            self.written.restore(e, start)
+            self.store(e, value)
+            try:
+                signal = self.body(e)
+            except Failed as failure:
+                signal = failure
+            if signal is not None and signal is not CONTINUE:
+                leaving.append((signal, value))
+            elif not self.written.unchanged(e, start):
+                steady = False
+        return leaving, steady
+
+
+class _Written:
+    """The variables that a loop may write, to be saved and put back."""
+
+    def __init__(self, unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> None:
+        self.names = _writable(unit, nodes, scope)
+        self._spoil = _spoiler(unit, nodes, scope, reason)
+
+    def _frames(self, e: Frame) -> Iterator[tuple[Frame, str]]:
+        for _, depth, slot in self.names:
+            frame = e
+            for _ in range(depth):
+                frame = frame[OUTER]
+            yield frame, slot
+
+    def save(self, e: Frame) -> tuple[Any, ...] | None:
+        """The values; ``None`` where one can be changed in place."""
+        values = tuple(frame.get(slot, self) for frame, slot in self._frames(e))
+        kept = (*IMMUTABLE, Unknown, _Written)
+        return values if all(isinstance(v, kept) for v in values) else None
+
+    def restore(self, e: Frame, saved: tuple[Any, ...] | None) -> None:
+        """Put saved values back; without any, the variables are unknown."""
+        if saved is None:
+            self._spoil(e)
+            return
+        for (frame, slot), value in zip(self._frames(e), saved, strict=True):
+            if value is self:
+                frame.pop(slot, None)
+            else:
+                frame[slot] = value
+
+    def unchanged(self, e: Frame, saved: tuple[Any, ...] | None) -> bool:
+        """Whether the variables have their saved values."""
+        if saved is None:
+            return not self.names
+        return all(
+            frame.get(slot, self) is value
+            for (frame, slot), value in zip(self._frames(e), saved, strict=True)
+        )
+
+
+def _names(target: ir.Node) -> list[str]:
+    if isinstance(target, ir.Name):
+        return [target.id]
+    if isinstance(target, ir.Sequence):
+        return [n for item in target.items for n in _names(item)]
+    return []

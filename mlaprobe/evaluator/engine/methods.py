@@ -1,0 +1,237 @@
+"""Methods of strings, numbers and containers, in both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values.comparing import entry_of, negate
+from mlaprobe.evaluator.values.kinds import Builtin
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import Unknown, rest_of, unknown_in
+
+NPOS = 2**64 - 1
+"""``std::string::npos``."""
+
+
+class _OutOfRange(Exception):
+    """What C++ throws for a place that is not in a text."""
+
+
+def _find(text: str, part: str, start: int = 0) -> int:
+    at = text.find(part, start) if start >= 0 else -1
+    return at if at >= 0 else NPOS
+
+
+def _at(text: str, at: int) -> str:
+    if not 0 <= at < len(text):
+        raise _OutOfRange
+    return text[at]
+
+
+def _substr(text: str, start: int = 0, count: int = NPOS) -> str:
+    if not 0 <= start <= len(text):
+        raise _OutOfRange
+    return text[start:] if count < 0 else text[start : start + count]
+
+
+def _compare(text: str, other: str) -> int:
+    return (text > other) - (text < other)
+
+
+_TEXT: dict[str, Callable[..., Any]] = {
+    # C++
+    "empty": lambda s: not s,
+    "size": len,
+    "length": len,
+    "c_str": lambda s: s,
+    "data": lambda s: s,
+    "substr": _substr,
+    "compare": _compare,
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "front": lambda s: s[0],
+    "back": lambda s: s[-1],
+    "at": _at,
+    "contains": lambda s, part: part in s,
+    # Python
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+    "lower": str.lower,
+    "upper": str.upper,
+    "strip": str.strip,
+    "lstrip": str.lstrip,
+    "rstrip": str.rstrip,
+    "split": str.split,
+    "join": lambda s, parts: s.join(parts),
+    "replace": str.replace,
+    "isdigit": str.isdigit,
+    "removeprefix": str.removeprefix,
+    "removesuffix": str.removesuffix,
+    "count": str.count,
+}
+
+
+def method(obj: Any, name: str, span: Span, *, python: bool) -> Any:
+    """A method of a plain value, as something that can be called."""
+    if isinstance(obj, str):
+        if name == "find" and python:
+            return _safe(name, obj, str.find, span)
+        if name == "find":
+            return Builtin("find", lambda run, a, k, s: _text_find(obj, a, s))
+        function = _TEXT.get(name)
+        return _safe(name, obj, function, span) if function else _missing(obj, name, span)
+    if isinstance(obj, dict):
+        return _dict_method(obj, name, span)
+    if isinstance(obj, (list, tuple)):
+        return _sequence_method(obj, name, span)
+    if isinstance(obj, (set, frozenset)):
+        if name in ("union", "issubset", "intersection"):
+            return _safe(name, obj, getattr(frozenset, name), span)
+        return _mutation(obj, name, span)
+    if isinstance(obj, int) and name == "bit_length":
+        return _safe(name, obj, int.bit_length, span)
+    return _missing(obj, name, span)
+
+
+def _text_find(text: str, args: tuple[Any, ...], span: Span) -> Any:
+    if not args or not all(isinstance(a, (str, int)) for a in args):
+        return _first_unknown(args, "find", span)
+    return _find(text, *args)
+
+
+def _missing(obj: Any, name: str, span: Span) -> Unknown:
+    return Unknown(f"{type(obj).__name__}.{name} is not modelled", span)
+
+
+def _first_unknown(args: tuple[Any, ...], name: str, span: Span) -> Unknown:
+    found = next((a for a in args if isinstance(a, Unknown)), None)
+    return found if found is not None else Unknown(f"{name} of these values", span)
+
+
+def _safe(name: str, obj: Any, function: Callable[..., Any], span: Span) -> Builtin:
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+        unknown = unknown_in((obj, args))
+        if unknown is not None or kwargs:
+            found = _first_unknown((unknown, *args), name, where)
+            if function in (_at, _substr) and run.decide(found.derive("out of range", obj, *args)):
+                raise Failed("exception", "std::out_of_range", name, where)
+            return found
+        try:
+            return function(obj, *args)
+        except _OutOfRange:
+            raise Failed("exception", "std::out_of_range", name, where) from None
+        except Exception as error:
+            return Unknown(f"{name}: {error}", where)
+
+    return Builtin(name, call)
+
+
+def _dict_method(obj: dict[Any, Any], name: str, span: Span) -> Any:
+    if name == "get":
+
+        def get(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+            if not args or isinstance(args[0], Unknown):
+                return _first_unknown(args, "get", where)
+            found, value = entry_of(obj, args[0], where)
+            if found is True:
+                return value
+            return found if isinstance(found, Unknown) else (args[1] if len(args) > 1 else None)
+
+        return Builtin("get", get)
+    rest = rest_of(obj)
+    if name in _STORES and rest is None:
+        return Builtin(name, lambda run, a, k, s: _stored(run, obj, name, a, k, s), symbolic=True)
+    if name in ("keys", "values", "items") and rest is not None:
+        return Builtin(name, lambda run, a, k, s: rest.another())
+    if name in ("keys", "values", "items"):
+        parts = {"keys": tuple(obj), "values": tuple(obj.values()), "items": tuple(obj.items())}
+        return Builtin(name, lambda run, a, k, s: parts[name])
+    return _mutation(obj, name, span)
+
+
+_STORES = frozenset(("pop", "setdefault", "update"))
+
+
+def _stored(
+    run: Any, obj: dict[Any, Any], name: str, args: tuple[Any, ...], kwargs: Any, span: Span
+) -> Any:
+    """A method that changes a dict in a way that is known, where its arguments are."""
+    if name == "update":
+        other = args[0] if len(args) == 1 else {}
+        if len(args) > 1 or not isinstance(other, dict) or rest_of(other) is not None:
+            return _mutation(obj, name, span).call(run, args, kwargs, span)
+        run.effects += 1
+        obj.update({**other, **kwargs})
+        return None
+    keys = (*obj, *args[:1])
+    if kwargs or not 1 <= len(args) <= 2 or not all(isinstance(k, str) for k in keys):
+        return _mutation(obj, name, span).call(run, args, kwargs, span)
+    run.effects += 1
+    if name == "setdefault":
+        return obj.setdefault(args[0], args[1] if len(args) > 1 else None)
+    if args[0] not in obj and len(args) == 1:
+        raise Failed("exception", "KeyError", repr(args[0]), span)
+    return obj.pop(*args)
+
+
+def _sequence_method(obj: Any, name: str, span: Span) -> Any:
+    rest = rest_of(obj)
+    if name in ("size", "length"):
+        return Builtin(name, lambda run, a, k, s: len(obj) if rest is None else rest.another())
+    if name == "empty":
+        return Builtin(name, lambda run, a, k, s: negate(truth(obj)))
+    if name == "at" and rest is None:
+        return Builtin(name, lambda run, a, k, s: _element(run, obj, a, s))
+    if name in ("append", "push_back", "emplace_back") and isinstance(obj, list):
+
+        def append(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+            run.changes(obj, where)
+            obj.append(args[0] if args else None)
+            return None
+
+        return Builtin(name, append)
+    if name in ("index", "count"):
+        return _safe(name, obj, getattr(type(obj), name), span)
+    return _mutation(obj, name, span)
+
+
+def _element(run: Any, obj: Any, args: tuple[Any, ...], span: Span) -> Any:
+    """``at`` of an array."""
+    at = args[0] if len(args) == 1 else None
+    if type(at) is int and 0 <= at < len(obj):
+        return obj[at]
+    beyond = Unknown("whether an element is there", span)
+    if type(at) is int or run.decide(beyond):
+        raise Failed("exception", "std::out_of_range", "at", span)
+    return Unknown("an element at an unknown place", span)
+
+
+_KEEPS_LENGTH = {"data", "begin", "end", "cbegin", "cend", "rbegin", "rend", "front", "back", "at"}
+_KEEPS_LENGTH |= {"reserve", "capacity", "shrink_to_fit", "sort", "reverse", "copy"}
+"""Methods of a list or vector that may change its elements and not how many there are."""
+_ASKS = {"cbegin", "cend", "at", "front", "back", "max_size"}
+_ASKS |= {"difference", "symmetric_difference", "issuperset", "isdisjoint", "copy"}
+"""Methods that do not change what cannot be made unknown in place: a tuple or a set."""
+
+
+def _mutation(obj: Any, name: str, span: Span) -> Any:
+    """A method that is not modelled may change the container: its contents become unknown."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+        from mlaprobe.evaluator.engine.calls import spoil
+
+        run.effects += 1
+        run.havocs(obj, where)
+        reason = f"{type(obj).__name__}.{name} is not modelled"
+        if isinstance(obj, list) and name in _KEEPS_LENGTH and rest_of(obj) is None:
+            obj[:] = [Unknown(reason, where) for _ in obj]
+        elif isinstance(obj, (list, dict)):
+            spoil(obj, reason, where)
+        elif name not in _ASKS:
+            raise Abandon(reason, where)
+        return Unknown(reason, where)
+
+    return Builtin(name, call)

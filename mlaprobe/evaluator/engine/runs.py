@@ -1,0 +1,180 @@
+"""One path through a program: what it did, what it is, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
+from mlaprobe.evaluator.values.kept import Copies
+from mlaprobe.evaluator.values.kinds import identity
+from mlaprobe.evaluator.values.unknown import Unknown
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.machine import Machine
+
+MAX_STEPS = 10_000
+"""Rounds of loops in one path."""
+MAX_DEPTH = 40
+"""Calls within calls."""
+PROBE = "probe"
+"""The ``free`` name of values that only watch a loop (see ``Unordered.probe``): no path forks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something the program did to the outside world: a call, a launch."""
+
+    kind: str
+    name: str
+    args: tuple[Any, ...]
+    kwargs: tuple[tuple[str, Any], ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How one path ended.
+
+    ``kind`` is ``returned``, ``failed`` or ``unknown`` (the path was abandoned).
+    """
+
+    kind: str
+    value: Any = None
+    failure: Failed | None = None
+    reason: str = ""
+    span: Span = NOWHERE
+    events: tuple[Event, ...] = ()
+    observations: tuple[tuple[str, Any], ...] = ()
+    frame: Mapping[str, Any] = field(default_factory=dict)
+    decisions: tuple[tuple[Unknown, int], ...] = ()
+    decided: Mapping[Hashable, int] = field(default_factory=dict)
+    """The side that was taken of each branch on an unknown, by the unknown's key."""
+    trace: Iterable[tuple[Node, Any]] = ()
+
+    @property
+    def certain(self) -> bool:
+        """Whether the path was taken without guessing at something that cannot be followed."""
+        return all(u.free is not None for u, _ in self.decisions)
+
+
+class Run:
+    """The state of one path."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        *,
+        context: Hashable = None,
+        env: Mapping[str, str] | None = None,
+        cache: dict[Any, Any] | None = None,
+        script: tuple[int, ...] = (),
+        facts: Mapping[str, Any] | None = None,
+        decided: Mapping[Hashable, int] | None = None,
+        trace: bool = False,
+        knobs: set[str] | None = None,
+    ) -> None:
+        self.machine = machine
+        self.context = context
+        self.env = env if env is not None else {}
+        self.cache: dict[Any, Any] = cache if cache is not None else {}
+        self.facts = facts if facts is not None else {}
+        self.script = script
+        self.taken: list[tuple[int, int, Unknown]] = []
+        self.decisions: dict[Hashable, int] = dict(decided or {})
+        self.events: list[Event] = []
+        self.observations: list[tuple[str, Any]] = []
+        """What models noticed, such as a looked-up key; remembered with a memoised call."""
+        self.globals: dict[tuple[int, str], Any] = {}
+        self.effects = 0
+        self.asked = 0
+        """How often the path was asked for its side of an unknown: what was computed in between
+        holds for this path only."""
+        self.steps = 0
+        self.depth = 0
+        self.trace: list[tuple[Node, Any]] | None = [] if trace else None
+        self.frame: dict[str, Any] = {}
+        self._copies = Copies()
+        self.disturbed = False
+        """Whether something that is kept was made unknown on this path: remembered results of
+        calls may be of what it was."""
+        self.handled: list[Failed] = []
+        """The exceptions whose handlers are being run, the innermost last."""
+        self.on_entry: Callable[..., Any] | None = None
+        self.knobs: set[str] = set() if knobs is None else knobs
+        """Environment variables that were asked for."""
+        self.resolving: dict[Hashable, int] = {}
+        """Names of modules that are being looked up, and how often each was asked for meanwhile."""
+
+    def own(self, value: Any) -> Any:
+        """A value that outlives the run, as the run may use it."""
+        return self._copies.of(value)
+
+    def changes(self, value: Any, span: Span) -> None:
+        """The program changes a value in place.
+
+        Raises:
+            Abandon: the value outlives the run, so that earlier calls have changed it, too.
+        """
+        self.effects += 1
+        if value in self._copies:
+            raise Abandon("something is changed that keeps its value between calls", span)
+
+    def havocs(self, value: Any, span: Span) -> None:
+        """What a value holds is about to become unknown."""
+        self.disturbed = self.disturbed or value in self._copies
+
+    def choose(self, count: int, why: Unknown) -> int:
+        """One of ``count`` alternatives; every other is taken by a later path."""
+        at = len(self.taken)
+        choice = self.script[at] if at < len(self.script) else 0
+        self.taken.append((choice, count, why))
+        self.effects += 1
+        return choice
+
+    def decide(self, value: Unknown) -> bool:
+        """A side of a branch on an unknown; the same unknown always goes the same way."""
+        if value.free == PROBE:
+            return False
+        self.asked += 1
+        key, flip = value.key, False
+        while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
+            key, flip = key[1], not flip
+        choice = self.decisions.get(key)
+        if choice is None:
+            choice = self.choose(2, value)
+            if flip:
+                choice = 1 - choice
+            self.decisions[key] = choice
+        return (choice == 0) is not flip
+
+    def getenv(self, name: str) -> str | None:
+        """The environment variable, and a note that it was asked for."""
+        self.knobs.add(name)
+        return self.env.get(name)
+
+    def emit(self, kind: str, name: str, args: Any, kwargs: Mapping[str, Any], span: Span) -> None:
+        """Record something the program does to the outside world."""
+        self.effects += 1
+        event = Event(kind, name, tuple(args), tuple(kwargs.items()), span)
+        self.events.append(event)
+        if self.trace is not None:
+            self.trace.append((Launch(span, name, ()), event))
+
+
+def memo_key(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Hashable | None:
+    """What a call's result can be remembered by, or ``None``."""
+    keys = []
+    for value in args:
+        key = identity(value)
+        if key is None:
+            return None
+        keys.append(key)
+    for name, value in kwargs.items():
+        key = identity(value)
+        if key is None:
+            return None
+        keys.append((name, key))
+    return tuple(keys)

@@ -1,0 +1,59 @@
+"""How a program leaves the normal order: signals of statements, and what ends a path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.ir import Span
+    from mlaprobe.evaluator.symbolic.symbols import SymText
+
+
+class Returned:
+    """The function returns."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _Signal:
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+BREAK = _Signal("break")
+CONTINUE = _Signal("continue")
+
+
+class Failed(Exception):
+    """The program fails: ``kind`` is ``exception``, ``abort`` or ``unknown`` (it may fail)."""
+
+    def __init__(self, kind: str, how: str, message: str | SymText, span: Span) -> None:
+        super().__init__(how)
+        self.kind = kind
+        self.how = how
+        self.message: Any = message
+        """The text; one with symbols in it until the answer is made for certain inputs."""
+        self.span = span
+
+    def again(self, message: Any = None) -> Failed:
+        """The same failure to be raised anew, with another message where one is given: one that is
+        remembered is raised many times, and belongs to no path."""
+        return Failed(self.kind, self.how, self.message if message is None else message, self.span)
+
+
+class Abandon(Exception):
+    """The program cannot be followed any further."""
+
+    def __init__(self, reason: str, span: Span) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
+class Again(Exception):
+    """The path is to be run once more: what was assumed of a piece of code was seen not to hold."""

@@ -1,0 +1,336 @@
+"""Stores: what an assignment does to a variable, a member, an element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.types import SCALARS
+from mlaprobe.evaluator.engine.calls import Braced, spoil
+from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.scope import Scope
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.unit import Unit
+from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.symbolic.symbols import Sym, plain
+from mlaprobe.evaluator.values.containers import not_followed
+from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.kinds import Model, Pointer, Record, Ref
+from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
+from mlaprobe.evaluator.values.unknown import Rest, Unknown, rest_of, unknown_in
+
+Store = Callable[[Frame, Any], None]
+
+
+def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
+    """``store(frame, value)`` for an assignment target."""
+
+    if isinstance(target, ir.Name):
+        return _store_name(unit, target, scope)
+    if isinstance(target, ir.Attr):
+        return _store_attr(unit, target, scope)
+    if isinstance(target, ir.Index):
+        return _store_index(unit, target, scope)
+    if isinstance(target, ir.Sequence):
+        return _store_sequence(unit, target, scope)
+    if isinstance(target, ir.Deref):
+        return _store_through(unit, target, scope)
+    span = target.span
+
+    def nowhere(e: Frame, v: Any) -> None:
+        raise Abandon("an assignment to something that is not followed", span)
+
+    return nowhere
+
+
+def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
+    """``*pointer = value``."""
+    value, span = unit.compile(target.value, scope), target.span
+    ctype = _type_of(target.value, scope)
+    adapt = adapter(unit, None if ctype is None else replace(ctype, pointer=False), span)
+
+    whole = compile_store(unit, target.value, scope)
+
+    def through(e: Frame, v: Any) -> None:
+        pointer = value(e)
+        if type(pointer) is Engaged:
+            return whole(e, engaged(v))
+        v = v if adapt is None else adapt(e, v)
+        e[RUN].effects += 1
+        if isinstance(pointer, Pointer):
+            pointer.store(v.copy() if isinstance(v, Record) else v)
+        elif isinstance(pointer, Record) and isinstance(v, Record):
+            pointer.fields.update(v.copy().fields)
+        elif isinstance(pointer, list) and pointer:
+            pointer[0] = v
+        elif not (isinstance(pointer, Model) or getattr(pointer, "foreign", False)):
+            raise Abandon("a pointer that is written through is not known", span)
+        return None
+
+    return through
+
+
+def compile_loss(
+    unit: Unit, names: Iterable[str], scope: Scope, span: ir.Span
+) -> Callable[[Frame, Unknown], None]:
+    """Makes variables unknown, and what others see of the objects that they hold."""
+    losses = []
+    for name in names:
+        found = scope.find(name)
+        if found is not None:
+            losses.append((found[0], found[1], compile_store(unit, ir.Name(span, name), scope)))
+
+    def lose(e: Frame, why: Unknown) -> None:
+        for depth, slot, store in losses:
+            frame = e
+            for _ in range(depth):
+                frame = frame[OUTER]
+            held = frame.get(slot)
+            if isinstance(held, (list, dict)):
+                spoil(held, why.reason, why.span)
+            store(e, why)
+
+    return lose
+
+
+def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
+    alias = scope.alias(target.id)
+    if alias is not None:
+        return compile_store(unit, alias[0], alias[1])  # type: ignore[index]
+    found = scope.find(target.id)
+    module, span = unit.module, target.span
+    if found is None:
+        key = (id(module), target.id.rpartition("::")[2])
+
+        def store_global(e: Frame, v: Any) -> None:
+            e[RUN].effects += 1
+            e[RUN].globals[key] = v
+
+        return store_global
+    depth, slot, ctype = found
+    if ctype is not None and ctype.ref:
+        return _store_referred(unit, found, span)
+    adapt = adapter(unit, ctype, span)
+    if depth == 0 and adapt is not None and ctype is not None and ctype.kind == "auto":
+
+        def store_inferred(e: Frame, v: Any) -> None:
+            e[slot] = _of_kind(e.get(slot), adapt(e, v))
+
+        return store_inferred
+    if depth == 0:
+        if adapt is None:
+
+            def store_plain(e: Frame, v: Any) -> None:
+                e[slot] = v
+
+            return store_plain
+
+        def store_typed(e: Frame, v: Any) -> None:
+            e[slot] = adapt(e, v)
+
+        return store_typed
+
+    def store_above(e: Frame, v: Any) -> None:
+        frame = e
+        for _ in range(depth):
+            frame = frame[OUTER]
+            if frame is None:
+                return
+        if frame[RUN] is not e[RUN]:
+            raise Abandon("a variable is written that keeps its value between calls", span)
+        e[RUN].effects += 1
+        frame[slot] = v if adapt is None else adapt(e, v)
+
+    return store_above
+
+
+def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.Span) -> Store:
+    """An assignment to a reference goes to what it is bound to."""
+    depth, slot, ctype = found
+    assert ctype is not None
+    inferred = ctype.kind == "auto" and unit.lang == "cpp"
+    adapt = adapter(unit, replace(ctype, ref=False, const=False), span)
+
+    def store(e: Frame, v: Any) -> None:
+        frame = e
+        for _ in range(depth):
+            frame = frame[OUTER]
+        e[RUN].effects += 1
+        v = v if adapt is None else adapt(e, v)
+        bound = frame.get(slot)
+        if type(bound) is Ref:
+            bound.store(_of_kind(bound.load(), v) if inferred else v)
+        elif isinstance(bound, Record) and isinstance(v, Record):
+            bound.fields.update(v.copy().fields)
+        else:
+            frame[slot] = v
+
+    return store
+
+
+def _of_kind(before: Any, value: Any) -> Any:
+    """A number or text as a variable takes it, of which only what it held before tells the type."""
+    number = isinstance(value, (int, float, Sym))
+    if number and not_followed(before):
+        return before.another()
+    if type(before) is Engaged or (before is None and (number or isinstance(value, str))):
+        return engaged(held(value))
+    kind = {bool: "bool", float: "float", int: "int"}.get(type(before)) if number else None
+    return value if kind is None else convert(value, CType(kind, kind, 64), ir.NOWHERE)
+
+
+def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Frame, Any], Any] | None:
+    """How a value changes when it is stored in a variable of that type."""
+    if ctype is None or unit.lang == "py":
+        return None
+    compiler, module = unit.compiler, unit.module
+    if ctype.kind == "int" and ctype.bits >= 32 and not ctype.pointer:
+        limit = 1 << (ctype.bits - 1)
+
+        def to_int(e: Frame, v: Any) -> Any:
+            if type(v) is int and -limit <= v < limit:
+                return v
+            if isinstance(v, Braced):
+                return compiler.construct_named(e[RUN], ctype, v.items, module, span)
+            return convert(v, ctype, span)
+
+        return to_int
+
+    def to_type(e: Frame, v: Any) -> Any:
+        if v is True or v is False:
+            return v if ctype.kind == "bool" else convert(v, ctype, span)
+        if isinstance(v, Braced):
+            return compiler.construct_named(e[RUN], ctype, v.items, module, span)
+        return convert(v, ctype, span)
+
+    return to_type
+
+
+def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
+    obj, name = unit.compile(target.obj, scope), target.name
+    module, span = unit.module, target.span
+
+    def store(e: Frame, v: Any) -> None:
+        owner = obj(e)
+        if isinstance(owner, Pointer):
+            owner = owner.load()
+        if isinstance(owner, Record):
+            if isinstance(v, Braced):
+                v = unit.compiler.construct_named(
+                    e[RUN], member_type(e[RUN], module, owner, name), v.items, module, span
+                )
+            if unit.lang == "cpp" and type(v) in (int, bool, float, Sym):
+                v = convert(v, member_type(e[RUN], module, owner, name), span)
+            e[RUN].changes(owner, span)
+            owner.fields[name] = v.copy() if unit.lang == "cpp" and isinstance(v, Record) else v
+        elif isinstance(owner, Model):
+            e[RUN].effects += 1
+            owner.put(name, v, span)
+        elif unit.lang == "cpp" and not_followed(owner):
+            raise Abandon(f"what is written is not known: {owner.reason}", span)
+
+    return store
+
+
+def _type_of(node: Node, scope: Scope) -> CType | None:
+    """The declared type of a variable; of an array, that of its elements."""
+    found = scope.find(node.id) if isinstance(node, ir.Name) else None
+    return None if found is None else found[2]
+
+
+def member_type(run: Run, module: Any, owner: Record, name: str) -> CType:
+    """The declared type of a member, ``auto`` where it is not known."""
+    kind = module.lookup(run, owner.type, ir.NOWHERE)
+    for member, ctype, _ in getattr(kind, "members", ()):
+        if member == name:
+            return ctype  # type: ignore[no-any-return]
+    return CType("auto")
+
+
+def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
+    obj = unit.compile(target.obj, scope)
+    whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else None
+    key = unit.compile(target.key, scope)
+    span = target.span
+    ctype = _type_of(target.obj, scope)
+    adapt = None
+    if ctype is not None and ctype.kind in SCALARS and ctype.pointer:
+        adapt = adapter(unit, replace(ctype, pointer=False), span)
+
+    def store(e: Frame, v: Any) -> None:
+        owner, at = obj(e), plain(key(e))
+        e[RUN].changes(owner, span)
+        v = adapt(e, v) if adapt is not None and isinstance(owner, list) else v
+        if isinstance(owner, list) and rest_of(owner) is not None:
+            return
+        if (isinstance(owner, dict) and unknown_in(at) is None) or (
+            isinstance(owner, list) and type(at) is int and -len(owner) <= at < len(owner)
+        ):
+            owner[at] = v
+        elif isinstance(owner, tuple) and whole is not None:
+            known = type(at) is int and 0 <= at < len(owner)
+            lost = Unknown("an element at an unknown place was written", span)
+            whole(
+                e,
+                tuple(
+                    v if known and i == at else o if known else lost for i, o in enumerate(owner)
+                ),
+            )
+        elif isinstance(owner, Unknown) and whole is not None:
+            whole(e, owner.another())
+        elif isinstance(owner, str) and whole is not None:
+            whole(e, Unknown("a character was written", span))
+        elif isinstance(owner, list):
+            owner[:] = [Unknown("an element at an unknown place was written", span) for _ in owner]
+        elif isinstance(owner, dict):
+            _written_somewhere(owner, span)
+
+    return store
+
+
+def _written_somewhere(mapping: dict[Any, Any], span: ir.Span) -> None:
+    """A dict was written under a key that is not known: an old one, or a new one."""
+    lost = Unknown("an element at an unknown place was written", span)
+    keys = [key for key in mapping if type(key) is not Rest]
+    mapping.clear()
+    mapping[Rest(lost.reason, span)] = lost
+    mapping.update(dict.fromkeys(keys, lost))
+
+
+def _store_sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
+    items = target.items
+    star = next((i for i, t in enumerate(items) if isinstance(t, ir.Star)), None)
+    stores = [compile_store(unit, t.value if isinstance(t, ir.Star) else t, scope) for t in items]
+    span, python = target.span, unit.lang == "py"
+
+    def store(e: Frame, v: Any) -> None:
+        values = _elements(v)
+        if values is not None and star is None and len(values) != len(stores) and python:
+            text = f"{len(values)} values for {len(stores)} names"
+            raise Failed("exception", "ValueError", text, span)
+        if values is None or (star is None and len(values) != len(stores)):
+            for each in stores:
+                each(e, Unknown("the parts of a value are not known", span))
+            return
+        if star is not None:
+            after = len(stores) - star - 1
+            middle = list(values[star : len(values) - after])
+            values = (*values[:star], middle, *values[len(values) - after :])
+        for each, part in zip(stores, values, strict=False):
+            each(e, part)
+
+    return store
+
+
+def _elements(value: Any) -> tuple[Any, ...] | None:
+    if isinstance(value, (tuple, list, range)):
+        return tuple(value) if rest_of(value) is None else None
+    if isinstance(value, Record):
+        return tuple(value.fields.values())
+    if isinstance(value, Model):
+        found = value.iterate()
+        return None if found is None else tuple(found)
+    return None

@@ -1,0 +1,77 @@
+"""``and`` and ``or`` from an operand on that is not known.
+
+A later operand may still settle the whole, so those that only give a value are evaluated ahead.
+One that does anything else (it assigns, calls something with an effect, fails) happens only where
+the ones before it let it be reached: there the path forks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.frames import RUN
+from mlaprobe.evaluator.engine.signals import Again, Failed
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.walk import walk
+
+Parts = tuple[Callable[[dict[str, Any]], Any], ...]
+
+
+def note_acting(machine: Any, node: ir.Bool) -> None:
+    """Remembers the operands that assign something themselves."""
+    machine.acting.update(part for part in node.parts if _assigns(part))
+
+
+def _assigns(node: ir.Node) -> bool:
+    inside = walk((node,), into_functions=False)
+    return any(isinstance(n, ir.AssignExpr) or getattr(n, "writes", ()) for n in inside)
+
+
+def undecided(
+    machine: Any, node: ir.Bool, first: Unknown, parts: Parts, at: int, e: dict[str, Any]
+) -> Any:
+    """The value where ``first``, the operand before ``at``, is not known.
+
+    Raises:
+        Again: an operand that was evaluated ahead turned out to act; it is known from now on.
+    """
+    stop, run = node.op == "or", e[RUN]
+    unknowns = [first]
+    for position in range(at, len(parts)):
+        if node.parts[position] in machine.acting:
+            if any(run.decide(u) is stop for u in unknowns):
+                return stop
+            return _in_turn(machine, node, parts[position:], e)
+        before = run.effects - len(run.taken)
+        try:
+            later = truth(parts[position](e))
+        except Failed:
+            if any(run.decide(u) is stop for u in unknowns):
+                return stop
+            raise
+        if run.effects - len(run.taken) != before:
+            machine.acting.add(node.parts[position])
+            raise Again
+        if later is stop:
+            return stop
+        if isinstance(later, Unknown):
+            unknowns.append(later)
+    return first if len(unknowns) == 1 else first.derive(node.op, *unknowns)
+
+
+def _in_turn(machine: Any, node: ir.Bool, parts: Parts, e: dict[str, Any]) -> Any:
+    """The operands from one that acts on, each evaluated only where it is reached."""
+    stop, value = node.op == "or", None
+    for part in parts:
+        value = part(e)
+        known = truth(value)
+        if isinstance(known, Unknown):
+            known = e[RUN].decide(known)
+        if known is stop:
+            break
+    else:
+        return (not stop) if node.coerce else value
+    return stop if node.coerce else value

@@ -1,0 +1,224 @@
+"""Expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.evaluator.ir.base import CType, Node, Param
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const(Node):
+    """A literal: int, bool, float, str, ``None`` (also ``nullptr`` and ``nullopt``)."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Name(Node):
+    """A name; C++ qualified names keep their ``::``."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unary(Node):
+    """``op`` is one of ``- + ~ not``."""
+
+    op: str
+    value: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Node):
+    """``op`` is arithmetic (``+ - * / // % ** & | ^ << >>``), a comparison
+    (``== != < <= > >=``) or one of Python's ``is``, ``is not``, ``in``, ``not in``.
+
+    C++ division is spelled ``c/`` and its remainder ``c%`` (they truncate towards zero).
+    ``unsigned`` are the bits after which the result wraps around, 0 where it does not.
+    """
+
+    op: str
+    left: Node
+    right: Node
+    unsigned: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bool(Node):
+    """``and`` / ``or`` over two or more parts, left to right.
+
+    ``coerce``: the result is a bool (C++), not the deciding operand (Python).
+    """
+
+    op: str
+    parts: tuple[Node, ...]
+    coerce: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cond(Node):
+    """``test ? then : orelse``."""
+
+    test: Node
+    then: Node
+    orelse: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Node):
+    """A call. ``Star`` nodes may stand among the arguments; a keyword ``None`` is ``**``."""
+
+    func: Node
+    args: tuple[Node, ...]
+    kwargs: tuple[tuple[str | None, Node], ...] = ()
+    template: tuple[Node, ...] = ()
+    """C++ template arguments; a type is a name like any other."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Launch(Node):
+    """A GPU kernel launch: an event that writes no host state."""
+
+    name: str
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Star(Node):
+    """``*value`` in a call, a tuple or a list."""
+
+    value: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attr(Node):
+    """``obj.name`` (C++ ``->`` too: a pointer to an object is the object)."""
+
+    obj: Node
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index(Node):
+    """``obj[key]``."""
+
+    obj: Node
+    key: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice(Node):
+    """``lower:upper:step`` inside an index."""
+
+    lower: Node | None
+    upper: Node | None
+    step: Node | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequence(Node):
+    """A tuple, list or set display; C++ braced lists are ``braced``."""
+
+    kind: str
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapping(Node):
+    """A dict display; a key of ``None`` is ``**value``."""
+
+    items: tuple[tuple[Node | None, Node], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comprehension(Node):
+    """``kind`` is ``list``, ``set``, ``tuple`` (a generator) or ``dict`` (``element`` is then a
+    two-item Sequence). Each clause is (target, iterable, conditions)."""
+
+    kind: str
+    element: Node
+    clauses: tuple[tuple[Node, Node, tuple[Node, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Format(Node):
+    """A formatted string: the parts' texts, joined; a part that has no known text is shown as
+    its expression. ``labels`` are those expressions as text."""
+
+    parts: tuple[Node, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function(Node):
+    """A function or lambda.
+
+    ``by_ref`` parameters are written back to a caller's variable (C++ non-const references).
+    ``captures``: the body sees the enclosing function's variables.
+    """
+
+    name: str
+    params: tuple[Param, ...]
+    body: tuple[Node, ...]
+    captures: bool = False
+    result: CType | None = None
+    decorators: tuple[Node, ...] = ()
+    lang: str = "cpp"
+    template: tuple[str, ...] = ()
+    """Names of C++ template parameters."""
+    copies: bool = False
+    """Whether a C++ lambda captures by value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast(Node):
+    """A conversion to a C++ type."""
+
+    type: CType
+    value: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Construct(Node):
+    """``Type{...}``: members in declaration order."""
+
+    type: CType
+    args: tuple[Node, ...]
+    braced: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddressOf(Node):
+    """``&value``: a pointer through which the value can be written."""
+
+    value: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deref(Node):
+    """``*value``."""
+
+    value: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AssignExpr(Node):
+    """An assignment used as an expression; ``op`` is ``None`` or an arithmetic operator.
+
+    ``postfix``: the value is the one before (``x++``).
+    """
+
+    target: Node
+    value: Node
+    op: str | None = None
+    postfix: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opaque(Node):
+    """An expression that cannot be followed."""
+
+    reason: str
+    writes: tuple[str, ...] = ()

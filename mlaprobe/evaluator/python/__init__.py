@@ -1,0 +1,1 @@
+"""Python: from text to the intermediate form, modules and imports included."""

@@ -1,0 +1,305 @@
+"""What the text of a Python module says without running it: its names and where they are bound."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, root_name
+
+_STAR = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^(?:from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import\b"
+    r"|import[ \t]+(?P<plain>[\w. ,\t]+))",
+    re.MULTILINE,
+)
+_MUTATORS = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove"}
+_MUTATORS |= {"reverse", "setdefault", "sort", "update"}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxProblem:
+    """Why a text is no Python module."""
+
+    message: str
+    span: Span
+
+
+def parse(text: str, file: str) -> ast.Module | SyntaxProblem:
+    """The syntax tree of a text, or why it has none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        line, column = error.lineno or 1, max(error.offset or 1, 1)
+        span = Span(file, line, column, line, column + 1)
+        return SyntaxProblem(f"syntax error: {error.msg}", span)
+    except (ValueError, MemoryError) as error:  # the latter for what is nested too deeply
+        return SyntaxProblem(f"cannot be parsed: {error}", Span(file, 1, 1, 1, 2))
+
+
+def block_parts(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The statement lists of an ``if``, ``try``, ``with`` or loop."""
+    for name in ("body", "orelse", "finalbody"):
+        part = getattr(node, name, None)
+        if isinstance(part, list) and part:
+            yield part
+    if isinstance(node, ast.Try):
+        for handler in node.handlers:
+            yield handler.body
+
+
+@dataclass(slots=True)
+class Names:
+    """What a top-level statement does to the names of its module."""
+
+    bound: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    """Names whose value is changed in place, or of which an attribute is set."""
+    stars: bool = False
+    dynamic: bool = False
+    """It writes to ``globals()``, or runs text."""
+
+    def touches(self, name: str) -> bool:
+        """Whether the statement may have a say in what ``name`` is."""
+        return self.stars or self.dynamic or name in self.bound or name in self.changed
+
+
+def names_of(node: ast.stmt) -> Names:
+    """What a statement, with the blocks inside it, does to the names of its module."""
+    names = Names()
+    todo: list[ast.AST] = [node]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.bound.add(item.name)
+            continue
+        if isinstance(item, ast.Lambda):
+            continue
+        if isinstance(item, (ast.Name, ast.Attribute, ast.Subscript)):
+            _stored(item, names)
+        elif isinstance(item, ast.ImportFrom):
+            _imported(item, names)
+        elif isinstance(item, ast.Import):
+            names.bound.update(a.asname or a.name.split(".")[0] for a in item.names)
+        elif isinstance(item, ast.ExceptHandler) and item.name:
+            names.bound.add(item.name)
+        elif isinstance(item, ast.Call):
+            _called(item, names)
+        if not isinstance(item, SCOPES):
+            todo.extend(ast.iter_child_nodes(item))
+    return names
+
+
+def _stored(node: ast.Name | ast.Attribute | ast.Subscript, names: Names) -> None:
+    if isinstance(node.ctx, ast.Load):
+        return
+    if isinstance(node, ast.Name):
+        names.bound.add(node.id)
+    elif is_globals(node.value):
+        names.dynamic = True
+    else:
+        root = root_name(node)
+        if root:
+            names.changed.add(root)
+
+
+def _imported(node: ast.ImportFrom, names: Names) -> None:
+    for alias in node.names:
+        if alias.name == "*":
+            names.stars = True
+        else:
+            names.bound.add(alias.asname or alias.name)
+
+
+def _called(node: ast.Call, names: Names) -> None:
+    func = node.func
+    if isinstance(func, ast.Name) and func.id in ("exec", "eval"):
+        names.dynamic = True
+    elif isinstance(func, ast.Name) and func.id == "setattr" and node.args:
+        root = root_name(node.args[0])
+        if root:
+            names.changed.add(root)
+        names.dynamic |= not root
+    elif isinstance(func, ast.Attribute) and func.attr in _MUTATORS:
+        names.dynamic |= is_globals(func.value)
+        root = root_name(func.value)
+        if root:
+            names.changed.add(root)
+
+
+def _changed_outside(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """What one function changes in place that is not its own."""
+    names = Names()
+    aliases: dict[str, set[str]] = {}
+    for stmt in function.body:
+        found = names_of(stmt)
+        names.bound |= found.bound
+        names.changed |= found.changed
+        for node in ast.walk(stmt):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        aliases.setdefault(target.id, set()).add(node.value.id)
+    arguments = function.args
+    given = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    own = names.bound | {arg.arg for arg in given}
+    also = {name for alias in names.changed for name in aliases.get(alias, ())}
+    return (names.changed | also) - own
+
+
+def is_globals(node: ast.AST) -> bool:
+    """Whether an expression is the dictionary of the module's names."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("globals", "vars", "locals")
+        and not node.args
+    )
+
+
+class Index:
+    """The top-level statements of a module and the names they touch."""
+
+    def __init__(self, text: str, place: Place) -> None:
+        self.text = text
+        self.place = place
+
+    @cached_property
+    def tree(self) -> ast.Module | SyntaxProblem:
+        """The syntax tree; made when it is first needed."""
+        return parse(self.text, self.place.file)
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The top-level statements."""
+        return [] if isinstance(self.tree, SyntaxProblem) else self.tree.body
+
+    @cached_property
+    def names(self) -> list[Names]:
+        """What each top-level statement touches."""
+        return [names_of(node) for node in self.body]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        result: dict[str, list[int]] = {}
+        for position, names in enumerate(self.names):
+            for name in names.bound | names.changed:
+                result.setdefault(name, []).append(position)
+        return result
+
+    @cached_property
+    def _wild(self) -> list[int]:
+        return [i for i, names in enumerate(self.names) if names.stars or names.dynamic]
+
+    def positions(self, name: str) -> list[int]:
+        """The statements that may have a say in what ``name`` is, in order."""
+        return sorted({*self._by_name.get(name, ()), *self._wild})
+
+    def binds(self, name: str) -> bool:
+        """Whether a statement names it outright."""
+        return name in self._by_name
+
+    def final(self, name: str, position: int) -> bool:
+        """Whether ``name`` is at a statement what it is at the end of the module."""
+        positions = self.positions(name)
+        return not positions or positions[-1] < position
+
+    @cached_property
+    def global_names(self) -> frozenset[str]:
+        """Names that functions rebind."""
+        if not re.search(r"^\s+global\s", self.text, re.MULTILINE) or not self.body:
+            return frozenset()
+        assert isinstance(self.tree, ast.Module)
+        nodes = (n for n in ast.walk(self.tree) if isinstance(n, ast.Global))
+        return frozenset(name for n in nodes for name in n.names)
+
+    @cached_property
+    def changed_by_functions(self) -> dict[str, ast.stmt]:
+        """Names outside them whose values functions change in place, by the name or by another
+        that they give it; and such a function."""
+        if not self.body:
+            return {}
+        assert isinstance(self.tree, ast.Module)
+        functions = [n for n in ast.walk(self.tree) if isinstance(n, FUNCTIONS)]
+        return {name: function for function in functions for name in _changed_outside(function)}
+
+    @cached_property
+    def star_imports(self) -> tuple[str, ...]:
+        """The modules of ``from module import *``, anywhere in the text."""
+        found = _STAR.findall(self.text)
+        return tuple(self.place.absolute(name, len(dots)) for dots, name in found)
+
+    @cached_property
+    def top_imports(self) -> tuple[str, ...]:
+        """The modules that an import of this one certainly imports."""
+        result: list[str] = []
+        for match in _IMPORT.finditer(self.text):
+            if match["plain"]:
+                result += [part.split()[0] for part in match["plain"].split(",") if part.strip()]
+            else:
+                result.append(self.place.absolute(match["module"], len(match["dots"])))
+        return tuple(name for name in result if name)
+
+    def unguarded_imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """The imports that stand in no ``try``."""
+        result: list[ast.Import | ast.ImportFrom] = []
+        todo: list[ast.stmt] = list(self.body)
+        while todo:
+            node = todo.pop()
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                result.append(node)
+            elif isinstance(node, BLOCKS) and not isinstance(node, ast.Try):
+                todo += reversed([stmt for part in block_parts(node) for stmt in part])
+        return result
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Imported names and the dotted names that they stand for."""
+        result: dict[str, str] = {}
+        todo: list[ast.stmt] = list(reversed(self.body))
+        while todo:
+            node = todo.pop()
+            if isinstance(node, BLOCKS):
+                todo += reversed([stmt for part in block_parts(node) for stmt in part])
+            elif isinstance(node, ast.Import):
+                for a in node.names:
+                    result[a.asname or a.name.split(".")[0]] = (
+                        a.name if a.asname else a.name.split(".")[0]
+                    )
+            elif isinstance(node, ast.ImportFrom):
+                module = self.place.absolute(node.module, node.level)
+                result.update({a.asname or a.name: f"{module}.{a.name}" for a in node.names})
+        return result
+
+    def canonical(self, node: ast.expr) -> str:
+        """The dotted name of an expression with its import resolved; ``?`` where it has none."""
+        name = dotted_name(node)
+        if name is None:
+            return "?"
+        root, dot, rest = name.partition(".")
+        return self.aliases.get(root, root) + dot + rest
+
+    @cached_property
+    def path_pieces(self) -> tuple[str, ...]:
+        """The folders, relative to the module's own, that it adds to ``sys.path``."""
+        if "sys.path" not in self.text:
+            return ()
+        pieces: list[str] = []
+        for node in self.body:
+            call = node.value if isinstance(node, ast.Expr) else None
+            if isinstance(call, ast.Call) and dotted_name(call.func) in _PATH_CALLS:
+                parts = (n for a in call.args for n in ast.walk(a) if isinstance(n, ast.Constant))
+                pieces += [p.value.strip("/") for p in parts if isinstance(p.value, str)]
+        return tuple(piece for piece in pieces if piece)
+
+
+_PATH_CALLS = ("sys.path.insert", "sys.path.append")

@@ -1,0 +1,262 @@
+"""One Python module: what its names are, and its functions and classes as values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.python.classes import class_value
+from mlaprobe.evaluator.python.index import BLOCKS, Index, SyntaxProblem, block_parts
+from mlaprobe.evaluator.python.resolve import Resolver
+from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle, shared_cache
+from mlaprobe.evaluator.python.translate import Place, translate_expr, translate_function
+from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
+from mlaprobe.evaluator.values.kinds import Closure
+from mlaprobe.evaluator.values.unknown import Unknown
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.python.project import PyProject
+
+_MODULE_NAMES = ("__file__", "__path__", "__spec__", "__loader__", "__doc__", "__package__")
+
+
+class PyModule:
+    """One module of the source."""
+
+    def __init__(self, project: PyProject, dotted: str, path: str, text: str) -> None:
+        self.project = project
+        self.dotted = dotted
+        self.path = path
+        self.is_package = path.endswith("/__init__.py")
+        text = text.removeprefix("\ufeff")
+        self.place = Place.of(path, text, dotted, self.is_package)
+        self.index = Index(text, self.place)
+        self._functions: dict[int, ir.Function] = {}
+        self._expressions: dict[int, ir.Node] = {}
+        self._views: dict[int, View] = {}
+
+    def __repr__(self) -> str:
+        return f"PyModule({self.dotted})"
+
+    # --- names ---
+
+    def lookup(self, run: Run, name: str, span: Span) -> Any:
+        """What a name means to the code of this module: its own, or one of Python's.
+
+        Raises:
+            MissingName: there is certainly no such name.
+        """
+        limit = limit_of(run, self.dotted)
+        try:
+            if limit is not None and not self.index.final(name, limit):
+                return self.before(run, name, limit, span)
+            return self.member(run, name, span)
+        except CircularName:
+            return Unknown(f"{name} depends on itself", span)
+        except MissingName:
+            return self.project.builtin(self.dotted, name, span)
+
+    def before(self, run: Run, name: str, limit: int, span: Span) -> Any:
+        """A top-level name as it is before one of the module's statements.
+
+        Raises:
+            MissingName: it has no value there.
+        """
+        value = self.resolve(run, name, limit)
+        return self._special(run, name, span) if value is MISSING else value
+
+    def member(self, run: Run, name: str, span: Span) -> Any:
+        """What a top-level name of this module is; unknown where it cannot be told.
+
+        Raises:
+            MissingName: the module certainly has no such name.
+            CircularName: the name is being looked up already.
+        """
+        value = self.cached(run, name)
+        if value is MISSING and ("pymodule", self.dotted, name) in run.resolving:
+            raise CircularName(self.dotted, name, span)
+        return self._special(run, name, span) if value is MISSING else value
+
+    def _special(self, run: Run, name: str, span: Span) -> Any:
+        if name == "__name__":
+            return self.dotted
+        if name in _MODULE_NAMES:
+            return Unknown(f"{name} of a module is not known", span, key=(name, self.dotted))
+        if name != "__getattr__" and self.cached(run, "__getattr__") is not MISSING:
+            return Unknown(f"{self.dotted} makes attributes when asked", span)
+        raise MissingName(self.dotted, name, span)
+
+    def cached(self, run: Run, name: str) -> Any:
+        """A top-level name, or ``MISSING``; ``MISSING`` also while the same name is looked up."""
+        key = ("pymodule", self.dotted, name)
+        cache = shared_cache(run)
+        found = cache.get(key, run)
+        if found is not run:
+            return found
+        busy = run.resolving
+        if key in busy:
+            busy[key] += 1
+            return MISSING
+        before = sum(busy.values())
+        busy[key] = 0
+        try:
+            value = self.resolve(run, name)
+        finally:
+            busy.pop(key)
+        # What was found while a name further out was taken as missing may be incomplete.
+        if sum(busy.values()) == before:
+            cache[key] = value
+        return value
+
+    def resolve(self, run: Run, name: str, limit: int | None = None) -> Any:
+        """A name as the statements before ``limit`` bind it, or ``MISSING``."""
+        override = self.project.overrides.get(f"{self.dotted}.{name}", MISSING)
+        if override is not MISSING:
+            return override.make(run) if isinstance(override, Later) else override
+        problem = self.index.tree
+        if isinstance(problem, SyntaxProblem):
+            return Unknown(f"{self.path} has a {problem.message}", problem.span)
+        if limit is None and name in self.index.global_names:
+            return Unknown(f"{name} is rebound by a function", self.place.span(problem.body[0]))
+        value = Resolver(self, run, name, limit).resolve()
+        if isinstance(value, (Closure, EntryPoint)):
+            return self.project.overrides.get(name, value)
+        if isinstance(value, (list, dict, set)):
+            changing = self.index.changed_by_functions.get(name)
+            if changing is not None:
+                reason = f"{name} is changed in place by a function"
+                return Unknown(reason, self.place.span(changing))
+        return value
+
+    # --- what the resolver asks ---
+
+    def view(self, names: Iterable[str], position: int) -> PyModule | View:
+        """The module as it is where a statement stands."""
+        if all(self.index.final(name, position) for name in names):
+            return self
+        found = self._views.get(position)
+        if found is None:
+            found = self._views[position] = View(self, position)
+        return found
+
+    def evaluate(self, run: Run, node: ast.expr, position: int) -> Settled:
+        """An expression of the statement at ``position``."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, str, float, type(None))):
+            return Settled(value=node.value)
+        expression = self._expressions.get(id(node))
+        if expression is None:
+            expression = self._expressions[id(node)] = translate_expr(node, self.place)
+        limit = (self.dotted, position)
+        return settle(run, lambda child: child.machine.evaluate(child, expression, self), limit)
+
+    def value_of(self, run: Run, node: ir.Node) -> Any:
+        """An expression or a function in the module's scope."""
+        if isinstance(node, ir.Function):
+            return Closure(node, self)
+        return settle(run, lambda child: child.machine.evaluate(child, node, self)).value
+
+    def function_value(
+        self, run: Run, node: ast.FunctionDef | ast.AsyncFunctionDef, position: int
+    ) -> Any:
+        """What a function statement binds."""
+        function = self.function_ir(node)
+        decorators = tuple(
+            self.index.canonical(d.func if isinstance(d, ast.Call) else d)
+            for d in node.decorator_list
+        )
+        if not any(self.project.opaque_decorator(name) for name in decorators):
+            return Closure(function, self)
+        names = (n.id for d in node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name))
+        gives = not (node.returns is None or getattr(node.returns, "value", self) is None)
+        return EntryPoint(node.name, self.view(names, position), function, decorators, gives)
+
+    def function_ir(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Function:
+        """The function of a statement; always the same object."""
+        found = self._functions.get(id(node))
+        if found is None:
+            found = self._functions[id(node)] = translate_function(node, self.place)
+        return found
+
+    def class_value(self, run: Run, node: ast.ClassDef, position: int) -> Any:
+        """What a class statement binds."""
+        return class_value(run, self, node, position)
+
+    def import_name(
+        self, run: Run, module: str, name: str | None, span: Span, *, strict: bool = True
+    ) -> Any:
+        """What an import binds. ``strict``: the imported module's own imports count, too.
+
+        Raises:
+            Failed: ``ModuleNotFoundError`` or ``ImportError`` where it certainly fails.
+        """
+        try:
+            return self.project.import_name(run, self, module, name, span, strict=strict)
+        except CircularName:
+            if not strict:
+                raise
+            return Unknown(f"{module}.{name} depends on itself", span)
+
+    def from_star(self, run: Run, source: str, name: str, span: Span) -> Any:
+        """What ``from source import *`` gives ``name``, or ``MISSING``."""
+        found = self.project.locate(source, self)
+        if not isinstance(found, PyModule):
+            # A module outside the source: what it exports is not known.
+            return MISSING if found is None else Unknown(f"{source} may export {name}", span)
+        if not self.project.may_define(found, name):
+            return MISSING
+        exported = found.exports(run, name, span)
+        if exported is False:
+            return MISSING
+        value = found.cached(run, name)
+        if isinstance(exported, Unknown) and value is not MISSING:
+            return exported
+        return value
+
+    def exports(self, run: Run, name: str, span: Span) -> Any:
+        """Whether ``from module import *`` takes a name: true, false or unknown."""
+        if not self.index.binds("__all__"):
+            return not name.startswith("_")
+        listed = self.cached(run, "__all__")
+        if isinstance(listed, (list, tuple)) and all(isinstance(x, str) for x in listed):
+            return name in listed
+        return Unknown(f"__all__ of {self.dotted} is not known", span)
+
+    @cached_property
+    def functions(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+        """The top-level functions, the last of a name, conditional ones too."""
+        result: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
+        todo: list[ast.stmt] = list(reversed(self.index.body))
+        while todo:
+            node = todo.pop()
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                result[node.name] = node
+            elif isinstance(node, BLOCKS):
+                todo += reversed([stmt for part in block_parts(node) for stmt in part])
+        return result
+
+
+class View:
+    """A module as it is before one of its statements."""
+
+    def __init__(self, module: PyModule, position: int) -> None:
+        self.module = module
+        self.position = position
+        self.dotted = module.dotted
+
+    def lookup(self, run: Run, name: str, span: Span) -> Any:
+        """What a name means to the code of that statement."""
+        if self.module.index.final(name, self.position):
+            return self.module.lookup(run, name, span)
+        try:
+            return self.module.before(run, name, self.position, span)
+        except MissingName:
+            return self.module.project.builtin(self.dotted, name, span)
+
+    def import_name(self, run: Run, module: str, name: str | None, span: Span) -> Any:
+        """What an import binds."""
+        return self.module.import_name(run, module, name, span)

@@ -1,0 +1,124 @@
+"""Values that do not depend on the path that happened to ask first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values.kinds import Closure, identity
+from mlaprobe.evaluator.values.unknown import Unknown
+
+SETTLE_PATHS = 8
+
+
+class _Missing:
+    """No statement binds the name."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Any = _Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The value of an evaluation on all its paths, or the exception that ends all of them."""
+
+    value: Any = None
+    failure: Failed | None = None
+    may_fail: bool = False
+
+
+class ImportRun(Run):
+    """A path of a module's own code: the module is as it is before one of its statements."""
+
+    shared: dict[Any, Any]
+    limit: tuple[str, int] | None = None
+
+    def own(self, value: Any) -> Any:
+        """The value itself: what a module binds is what others have."""
+        return self._copies.add(value)
+
+    def havocs(self, value: Any, span: Span) -> None:
+        """What a value holds is about to become unknown.
+
+        Raises:
+            Abandon: others have the value.
+        """
+        if value in self._copies:
+            raise Abandon("a value of a module may be changed while it is imported", span)
+
+
+def shared_cache(run: Run) -> dict[Any, Any]:
+    """Where values of finished modules are kept."""
+    return run.shared if isinstance(run, ImportRun) else run.cache
+
+
+def limit_of(run: Run, module: str) -> int | None:
+    """The statement before which a module is looked at, while its own code runs."""
+    limit = run.limit if isinstance(run, ImportRun) else None
+    return limit[1] if limit is not None and limit[0] == module else None
+
+
+def settle(run: Run, start: Callable[[Run], Any], limit: tuple[str, int] | None = None) -> Settled:
+    """Evaluate on every path; what the paths do not agree on is unknown.
+
+    ``limit``: the module whose code this is, and the statement.
+    """
+    shared = shared_cache(run)
+    cache = run.cache if limit is None else shared.setdefault(("import", limit), {})
+
+    def child(script: tuple[int, ...]) -> Run:
+        fresh = ImportRun(
+            run.machine,
+            context=run.context,
+            env=run.env,
+            cache=cache,
+            facts=run.facts,
+            script=script,
+            knobs=run.knobs,
+        )
+        fresh.resolving = run.resolving
+        fresh.on_entry = run.on_entry
+        fresh.shared = shared
+        fresh.limit = limit
+        return fresh
+
+    outcomes = run.machine.explore(start, child, limit=SETTLE_PATHS)
+    first = outcomes[0]
+    failures = [o.failure for o in outcomes if o.failure is not None]
+    if len(failures) == len(outcomes) and len({f.how for f in failures}) == 1:
+        return Settled(failure=failures[0], value=Unknown(failures[0].message, first.span))
+    returned = [o for o in outcomes if o.kind == "returned"]
+    complete = len(returned) == len(outcomes)
+    if complete and all(same(first.value, o.value) for o in outcomes[1:]):
+        return Settled(value=first.value)
+    causes = [u for o in outcomes for u, _ in o.decisions]
+    free = causes[0].free if causes and all(u.free for u in causes) else None
+    stop = next((o for o in outcomes if o.kind != "returned"), first)
+    reason = causes[0].reason if causes else stop.reason or "not followed"
+    span = causes[0].span if causes else stop.span
+    return Settled(value=Unknown(reason, span, free=free), may_fail=not complete)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values are certainly the same."""
+    if left is right:
+        return True
+    if isinstance(left, Closure) and isinstance(right, Closure):
+        return left.function is right.function and left.frame is None and right.frame is None
+    key = identity(left)
+    return key is not None and key == identity(right)
+
+
+def combine(values: Sequence[Any], why: Unknown, name: str) -> Any:
+    """One of several possible bindings, where it is not known which."""
+    first = values[0]
+    if all(same(first, other) for other in values[1:]):
+        return first
+    return Unknown(f"{name} depends on: {why.reason}", why.span, free=why.free)

@@ -1,0 +1,160 @@
+"""The few things of Python's library that module-level code asks for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.python.values import RecordClass
+from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record
+from mlaprobe.evaluator.values.unknown import Unknown
+
+
+def plain(name: str, function: Callable[..., Any]) -> Builtin:
+    """A function of plain values; anything else makes the result unknown."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        values = [*args, *kwargs.values()]
+        unknown = next((v for v in values if isinstance(v, Unknown)), None)
+        if unknown is not None:
+            return unknown.derive(name, *values)
+        if not all(isinstance(v, (int, float, str)) for v in values):
+            return Unknown(f"{name} of something that is not followed", span)
+        try:
+            return function(*args, **kwargs)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            return Unknown(f"{name} fails: {error}", span)
+
+    return Builtin(name, call)
+
+
+def rounding(name: str) -> Builtin:
+    """``math.ceil`` or ``math.floor``, of symbols too."""
+    known = plain(f"math.{name}", getattr(math, name))
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if len(args) == 1 and type(args[0]) is Sym:
+            return args[0].rounded(name)
+        return known.call(run, args, kwargs, span)
+
+    return Builtin(f"math.{name}", call, symbolic=True)
+
+
+def _getenv(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    default = args[1] if len(args) > 1 else kwargs.get("default")
+    if not args or not isinstance(args[0], str):
+        return Unknown("an environment variable without a known name", span)
+    value = run.getenv(args[0])
+    return default if value is None else value
+
+
+class Environ(Model):
+    """``os.environ``: read only."""
+
+    __slots__ = ()
+
+    def get_in(self, run: Any, name: str, span: Span) -> Any:
+        """A method."""
+        if name == "get":
+            return Builtin("os.environ.get", _getenv)
+        return Unknown(f"os.environ.{name} is not followed", span)
+
+
+def _namedtuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if kwargs or len(args) != 2 or not isinstance(args[0], str):
+        return Unknown("this named tuple is not followed", span)
+    names = args[1].replace(",", " ").split() if isinstance(args[1], str) else args[1]
+    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
+        return Unknown("a named tuple of unknown fields", span)
+    return RecordClass(args[0], tuple((name, None) for name in names))
+
+
+class Partial(Model):
+    """``functools.partial``: a function with some of its arguments."""
+
+    __slots__ = ("args", "function", "kwargs")
+
+    def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+
+    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        named = {**self.kwargs, **kwargs}
+        return run.machine.call(run, self.function, (*self.args, *args), named, span)
+
+
+def _partial(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if not args or not isinstance(args[0], (Closure, Builtin, Model)):
+        return Unknown("a function with some of its arguments is not followed", span)
+    return Partial(args[0], args[1:], kwargs)
+
+
+class Match(Model):
+    """A match of a regular expression."""
+
+    __slots__ = ("_match",)
+
+    def __init__(self, match: re.Match[str]) -> None:
+        self._match = match
+
+    def get(self, name: str, span: Span) -> Any:
+        if name in ("group", "groups", "start", "end", "span"):
+            return plain(f"match.{name}", getattr(self._match, name))
+        return Unknown(f"{name} of a match is not followed", span)
+
+    def index(self, key: Any, span: Span) -> Any:
+        return plain("match[]", self._match.__getitem__).call(None, (key,), {}, span)
+
+
+def _matching(function: Callable[[str, str], re.Match[str] | None]) -> Builtin:
+    """``re.match`` and its kin on short texts."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        known = len(args) == 2 and not kwargs and all(isinstance(a, str) for a in args)
+        if not known or len(args[0]) + len(args[1]) > 200:
+            return Unknown("this regular expression is not followed", span)
+        try:
+            found = function(*args)
+        except re.error as error:
+            return Unknown(f"a regular expression: {error}", span)
+        return None if found is None else Match(found)
+
+    return Builtin("re", call)
+
+
+STANDARD: dict[str, Any] = {
+    "re.match": _matching(re.match),
+    "re.search": _matching(re.search),
+    "re.fullmatch": _matching(re.fullmatch),
+    "collections.namedtuple": Builtin("collections.namedtuple", _namedtuple),
+    "functools.partial": Builtin("functools.partial", _partial, symbolic=True),
+    "math.ceil": rounding("ceil"),
+    "math.floor": rounding("floor"),
+    "math.gcd": plain("math.gcd", math.gcd),
+    "math.lcm": plain("math.lcm", math.lcm),
+    "math.log2": plain("math.log2", math.log2),
+    "math.prod": plain("math.prod", math.prod),
+    "math.sqrt": plain("math.sqrt", math.sqrt),
+    "operator.index": plain("operator.index", lambda v: v.__index__()),
+    "os.environ": Environ(),
+    "os.getenv": Builtin("os.getenv", _getenv),
+    "sys.platform": "linux",
+    "typing.TYPE_CHECKING": False,
+}
+"""Names outside the source, by their dotted names; a project's own come before these."""
+
+
+def find_spec(locate: Callable[[str], Any]) -> Builtin:
+    """``importlib.util.find_spec``: ``None`` where a module is taken as not installed."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if len(args) != 1 or not isinstance(args[0], str):
+            return Unknown("a module of unknown name", span)
+        return None if locate(args[0]) is None else Record("ModuleSpec", {"name": args[0]})
+
+    return Builtin("importlib.util.find_spec", call)

@@ -1,0 +1,223 @@
+"""Values that stand for Python's modules, classes and entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.ir import NOWHERE, Span
+from mlaprobe.evaluator.values.kinds import Model, Record
+from mlaprobe.evaluator.values.unknown import Unknown
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.python.module import PyModule
+    from mlaprobe.evaluator.python.project import PyProject
+
+
+class MissingName(Failed):
+    """A module certainly has no such name: what Python makes of it is a ``NameError``."""
+
+    def __init__(self, module: str, name: str, span: Span = NOWHERE) -> None:
+        super().__init__("exception", "NameError", f"{module} has no name {name!r}", span)
+        self.module = module
+        self.name = name
+
+
+class CircularName(MissingName):
+    """A name that is being looked up already: its modules import each other."""
+
+
+def _failed(how: str, message: str, span: Span) -> Failed:
+    return Failed("exception", how, message, span)
+
+
+def _unfollowed(
+    run: Any, why: Unknown, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
+) -> Any:
+    """What the machine makes of a call that cannot be followed."""
+    from mlaprobe.evaluator.engine.calls import result_of_unknown
+
+    returns = run.machine.assume_returns(name)
+    return result_of_unknown(run, why, name, args, kwargs, span, returns=returns)
+
+
+class ModuleRef(Model):
+    """A module of the source as a value."""
+
+    __slots__ = ("dotted", "project")
+
+    def __init__(self, project: PyProject, dotted: str) -> None:
+        self.project = project
+        self.dotted = dotted
+
+    @property
+    def identity(self) -> Hashable:
+        return ("module", self.dotted)
+
+    def get_in(self, run: Any, name: str, span: Span) -> Any:
+        """An attribute: a name of the module, or a module inside it.
+
+        Raises:
+            Failed: ``AttributeError`` where the module certainly has no such name.
+        """
+        try:
+            return run.own(self.project.attribute(run, self.dotted, name, span))
+        except CircularName:
+            return Unknown(f"{self.dotted}.{name} depends on itself", span)
+        except MissingName:
+            message = f"module {self.dotted!r} has no attribute {name!r}"
+            raise _failed("AttributeError", message, span) from None
+
+    def __repr__(self) -> str:
+        return f"ModuleRef({self.dotted})"
+
+
+class ExternalModule(Model):
+    """A module outside the source that is taken as installed."""
+
+    __slots__ = ("dotted", "project")
+
+    def __init__(self, project: PyProject, dotted: str) -> None:
+        self.project = project
+        self.dotted = dotted
+
+    @property
+    def identity(self) -> Hashable:
+        return ("module", self.dotted)
+
+    def get(self, name: str, span: Span) -> Any:
+        return self.project.external(f"{self.dotted}.{name}", span)
+
+    def __repr__(self) -> str:
+        return f"ExternalModule({self.dotted})"
+
+
+class Later:
+    """A value for something of the source that is made when it is asked for."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        """``make`` is called with the run that asks."""
+        self.make = make
+
+
+class External(Unknown):
+    """Something outside the source of which only the name is known; may be anything."""
+
+    __slots__ = ("dotted", "project")
+
+    def __init__(self, project: PyProject, dotted: str, span: Span) -> None:
+        foreign = project.foreign(dotted)
+        reason = f"{dotted} is outside the source"
+        super().__init__(reason, span, key=("external", dotted), foreign=foreign)
+        self.project = project
+        self.dotted = dotted
+
+    def derive(self, op: str, *operands: Any) -> Unknown:
+        if op[:1] == "." and op[1:].isidentifier() and not operands:
+            return self.project.external(f"{self.dotted}{op}", self.span)  # type: ignore[no-any-return]
+        return super().derive(op, *operands)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntryPoint(Model):
+    """A function whose decorator decides what a call does; a stage knows what it means."""
+
+    name: str
+    module: Any
+    """The module, as it was where the function stands: for the decorators' arguments."""
+    function: ir.Function
+    decorators: tuple[str, ...]
+    """The decorators' dotted names, imports resolved."""
+    gives: bool = False
+    """Whether it is annotated to return something."""
+
+    @property
+    def identity(self) -> Hashable:
+        return ("entry", self.module.dotted, self.name, self.function.span)
+
+    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        handler = getattr(run, "on_entry", None)
+        if handler is not None:
+            found = handler(run, self, args, kwargs, span)
+            if found is not NotImplemented:
+                return found
+        why = Unknown(f"{self.name} is decorated with {', '.join(self.decorators)}", span)
+        return _unfollowed(run, why, self.name, args, kwargs, span)
+
+    def index(self, key: Any, span: Span) -> Any:
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PyClass(Model):
+    """A class of the source that is not modelled further than its attributes."""
+
+    name: str
+    module: PyModule
+    attributes: dict[str, ir.Node]
+    """Its plain attributes: expressions, and functions where they are methods."""
+
+    @property
+    def identity(self) -> Hashable:
+        return ("class", self.module.dotted, self.name)
+
+    def get_in(self, run: Any, name: str, span: Span) -> Any:
+        """An attribute of the class itself."""
+        node = self.attributes.get(name)
+        if node is None:
+            return Unknown(f"attribute {name} of class {self.name} is not followed", span)
+        return run.own(self.module.value_of(run, node))
+
+    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        why = Unknown(f"objects of class {self.name} are not followed", span)
+        return _unfollowed(run, why, self.name, args, kwargs, span)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordClass(Model):
+    """A dataclass or a named tuple: a call makes a record."""
+
+    name: str
+    fields: tuple[tuple[str, ir.Node | None], ...]
+    """(name, default) in order."""
+    module: Any = None
+
+    @property
+    def identity(self) -> Hashable:
+        return ("record", self.name, tuple(name for name, _ in self.fields))
+
+    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        left = dict(kwargs)
+        if len(args) > len(self.fields):
+            message = f"{self.name}() takes {len(self.fields)} arguments, got {len(args)}"
+            raise _failed("TypeError", message, span)
+        values: dict[str, Any] = {}
+        for position, (name, default) in enumerate(self.fields):
+            if position < len(args):
+                values[name] = args[position]
+            elif name in left:
+                values[name] = left.pop(name)
+            elif default is not None:
+                values[name] = self.module.value_of(run, default)
+            else:
+                raise _failed("TypeError", f"{self.name}() is missing {name}", span)
+        if left:
+            raise _failed("TypeError", f"{self.name}() does not take {next(iter(left))}", span)
+        return Record(self.name, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function; ``kind`` as in :class:`ir.Param`."""
+
+    name: str
+    kind: str
+    has_default: bool
+
+
+def parameters(function: ir.Function) -> tuple[Parameter, ...]:
+    """What a caller needs to know of a function's signature."""
+    return tuple(Parameter(p.name, p.kind, p.default is not None) for p in function.params)

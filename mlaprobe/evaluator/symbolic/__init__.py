@@ -1,0 +1,1 @@
+"""Numbers that remember their formula, and what a run asked of them."""

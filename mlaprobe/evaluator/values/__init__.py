@@ -1,0 +1,1 @@
+"""Values, known and unknown, and what operators and conversions make of them."""

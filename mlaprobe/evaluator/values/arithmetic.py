@@ -1,0 +1,128 @@
+"""Arithmetic over known and unknown values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
+from mlaprobe.evaluator.symbolic.symbols import Sym, plain
+from mlaprobe.evaluator.values.kinds import EnumMember
+from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+
+INT_MAX = 2**31 - 1
+LONGEST = 100_000
+"""The most items of a text or a list that arithmetic makes."""
+WIDEST = 128
+"""The most bits of a whole number that arithmetic makes."""
+NUMBERS = (int, float)
+
+
+def arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: int = 0) -> Any:
+    """``left op right`` for an operator that is no comparison. ``unsigned``: how many bits the
+    result has, if it is unsigned; one that does not fit is unknown."""
+    if type(left) is Sym or type(right) is Sym:
+        return _symbolic(op, left, right, span, unsigned)
+    return _plain(op, left, right, span, unsigned)
+
+
+def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
+    """An operation on a symbol. What does not depend on its number is left to the number."""
+    unknown = next((s for s in (left, right) if isinstance(s, Unknown)), None)
+    if unknown is not None:
+        return unknown.derive(op, left, right)
+    sides = [plain_number(number_of(s)) for s in (left, right)]
+    if not all(type(s) in (int, bool, float) for s in sides):
+        return _plain(op, plain(left), plain(right), span, 0)
+    sym: Sym = left if type(left) is Sym else right
+    if op in ("/", "//", "%", "c/", "c%") and type(right) is Sym and right.compare("==", right, 0):
+        return _compute(op, sides[0], sides[1], span, unsigned)
+    if op in ("<<", ">>", "**"):
+        return _compute(op, plain(left), plain(right), span, unsigned)
+    if op == "c/" and any(isinstance(side, float) for side in sides):
+        op = "/"  # only whole numbers are divided towards zero
+    value = _compute(op, sides[0], sides[1], span, 0)
+    if isinstance(value, Unknown):
+        return _compute(op, plain(left), plain(right), span, unsigned)
+    result = sym.combine(
+        op,
+        left if type(left) is Sym else sides[0],
+        right if type(right) is Sym else sides[1],
+        value,
+    )
+    if not unsigned:
+        return result
+    high = (1 << unsigned) - 1
+    fits = result.fits(0, high) if type(result) is Sym else 0 <= result <= high
+    return result if fits else Unknown("an unsigned value wraps around", span)
+
+
+def number_of(value: Any) -> Any:
+    """The number of a symbol; any other value as it is."""
+    return value.value if type(value) is Sym else value
+
+
+def _plain(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        known = left if isinstance(left, Unknown) else right
+        return known.derive(op, left, right)
+    left, right = plain_number(left), plain_number(right)
+    if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+        return _compute(op, left, right, span, unsigned)
+    rest = next((r for r in (rest_of(left), rest_of(right)) if r is not None), None)
+    if rest is not None:
+        return rest.another()
+    if op == "+" and type(left) is type(right) and isinstance(left, (str, tuple, list)):
+        return left + right if len(left) + len(right) <= LONGEST else _too_long(span)
+    if op == "*" and isinstance(left, (str, tuple, list)) and type(right) is int:
+        return left * right if len(left) * right <= LONGEST else _too_long(span)
+    if op == "%" and isinstance(left, str):
+        return Unknown("text formatted with %", span)
+    sets = (set, frozenset)
+    if op in ("|", "&", "-") and isinstance(left, sets) and isinstance(right, sets):
+        return ARITHMETIC[op](left, right)
+    return Unknown(f"{op} of {kind_of(left)} and {kind_of(right)}", span)
+
+
+def _too_long(span: Span) -> Unknown:
+    return Unknown("a text or list too long to follow", span)
+
+
+def plain_number(value: Any) -> Any:
+    """The number that an enumerator without a scope converts to; any other value as it is."""
+    if isinstance(value, EnumMember) and not value.scoped and value.value is not None:
+        return value.value
+    return value
+
+
+def _compute(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
+    truncating = op.startswith("c")
+    if op in ("/", "//", "%", "c/", "c%") and right == 0:
+        if truncating and isinstance(left, int) and isinstance(right, int):
+            raise Abandon("division by zero", span)
+        if not truncating:
+            raise Failed("exception", "ZeroDivisionError", "division by zero", span)
+        return Unknown("division by zero", span)
+    if truncating and (isinstance(left, float) or isinstance(right, float)):
+        return left / right if op == "c/" else Unknown("remainder of floats", span)
+    if op in ("<<", ">>") and (not isinstance(right, int) or not 0 <= right < 64):
+        return Unknown(f"shift by {right}", span)
+    if op == "**" and (abs(right) > 64 or abs(left) > 2**32):
+        return Unknown("a power too large to compute", span)
+    try:
+        result = ARITHMETIC[op](left, right)
+    except ZeroDivisionError as error:  # zero to a negative power
+        raise Failed("exception", "ZeroDivisionError", str(error), span) from None
+    except (TypeError, ValueError, OverflowError) as error:
+        return Unknown(str(error), span)
+    if unsigned and isinstance(result, int) and not 0 <= result < 1 << unsigned:
+        return Unknown("an unsigned value wraps around", span)
+    if isinstance(result, int) and result.bit_length() > WIDEST:
+        return Unknown("a number too large to follow", span)
+    return result
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, for a reason."""
+    return "None" if value is None else type(value).__name__

@@ -1,0 +1,212 @@
+"""Containers of the C++ library.
+
+What one holds is not followed: whatever is asked of a :class:`Container` is unknown, and each time
+another unknown, because anything may have been stored in between, also through a copy, a reference
+or an iterator. Pairs, tuples and arrays of known length are Python's tuples. Maps in which a
+function keeps objects by name are in ``keptmaps.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_of
+from mlaprobe.evaluator.engine.calls import Braced, result_of_unknown
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.ir import CType, Span
+from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Pointer, Record
+from mlaprobe.evaluator.values.optionals import engaged, held
+from mlaprobe.evaluator.values.unknown import Unknown
+
+_NAMES = """vector list forward_list deque map multimap set multiset unordered_map unordered_set
+unordered_multimap unordered_multiset flat_map flat_set flat_multimap flat_multiset inplace_vector
+bitset stack queue priority_queue valarray initializer_list span mdspan"""
+CONTAINERS = frozenset(f"std::{name}" for name in _NAMES.split())
+_THROWING = frozenset(("at", "test", "set", "reset", "flip", "to_ulong", "to_ullong"))
+"""Methods that throw for what is not there."""
+
+
+class Container(Model):
+    """A container of which nothing is known but its type."""
+
+    __slots__ = ("type",)
+
+    steady = False
+
+    def __init__(self, ctype: CType) -> None:
+        self.type = ctype
+
+    def get(self, name: str, span: Span) -> Any:
+        def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+            keep(self.type, args, where)
+            unknown = self._unknown(f"{name}()", where)
+            if name in _THROWING and run.decide(unknown.another()):
+                raise Failed("exception", "std::out_of_range", f"{name} of a container", where)
+            return result_of_unknown(run, unknown, name, args, kwargs, where, returns=True)
+
+        return Builtin(name, call, symbolic=True)
+
+    def index(self, key: Any, span: Span) -> Any:
+        return self._unknown("an element", span)
+
+    def equals(self, other: Any) -> bool | None:
+        return None
+
+    def _unknown(self, what: str, span: Span) -> Unknown:
+        name, _ = template_of(self.type.name)
+        return Unknown(f"{what} of a {name} is not followed", span)
+
+
+class Elsewhere:
+    """A place that is not followed, as what a reference is bound to: whoever else knows it may
+    write it between any two times that it is read."""
+
+    __slots__ = ("why", "writable")
+
+    def __init__(self, why: Unknown, *, writable: bool) -> None:
+        self.why = why
+        self.writable = writable
+        """Whether it is no variable of the program's, so that writing it changes none."""
+
+    def __getitem__(self, slot: Any) -> Unknown:
+        return self.why.another()
+
+    def __setitem__(self, slot: Any, value: Any) -> None:
+        if not self.writable:
+            raise Abandon(f"a place that is written is not known: {self.why.reason}", self.why.span)
+
+
+def not_followed(value: Any) -> bool:
+    """Whether a value may be any of the program's own: not an input, and not from outside."""
+    return isinstance(value, Unknown) and value.free is None and not value.foreign
+
+
+def keep(ctype: CType, values: tuple[Any, ...], span: Span) -> None:
+    """Values that go into a container. A pointer among them is lost sight of: what is written
+    through it later may be any variable.
+
+    Raises:
+        Abandon: there may be one.
+    """
+    pointers = "*" in ctype.name or "reference_wrapper" in ctype.name
+    for value in values:
+        if isinstance(value, (Braced, tuple)):
+            keep(ctype, value.items if isinstance(value, Braced) else value, span)
+        elif isinstance(value, Record):
+            if pointers or not re.search(rf"\b{re.escape(value.type)}\b", ctype.name):
+                raise Abandon("a container that is not followed may keep a pointer", span)
+        elif isinstance(value, (Pointer, Closure, list)) or (
+            pointers and not (isinstance(value, Unknown) or value is None)
+        ):
+            raise Abandon("a container that is not followed keeps a pointer", span)
+
+
+def made(
+    compiler: Any, run: Run, ctype: CType, items: tuple[Any, ...], module: Any, span: Span
+) -> Any:
+    """A new object of a class template of the library; ``NotImplemented`` for any other."""
+    if not ctype.name.startswith("std::"):
+        return NotImplemented
+    head, types = template_of(ctype.name)
+    if head in CONTAINERS:
+        keep(ctype, items, span)
+        return Container(ctype)
+    if head == "std::optional" and len(items) < 2:
+        kind = parse_type(types[0] if types else "auto")
+        if not items or items[0] is None:
+            return None
+        return engaged(_part(compiler, run, kind, held(items[0]), module, span))
+    if head in ("std::pair", "std::tuple"):
+        return _tuple(compiler, run, ctype, types, items, module, span)
+    if head == "std::array":
+        return _array(compiler, run, ctype, types, items, module, span)
+    return NotImplemented
+
+
+def _tuple(
+    compiler: Any,
+    run: Run,
+    ctype: CType,
+    types: tuple[str, ...],
+    items: tuple[Any, ...],
+    module: Any,
+    span: Span,
+) -> Any:
+    if len(items) == 1 and isinstance(items[0], tuple) and len(types) != 1:
+        items = items[0]
+    kinds = tuple(parse_type(t) for t in types) or tuple(CType("auto") for _ in items)
+    if not items:
+        return tuple(zero_of(kind, span) for kind in kinds)
+    if len(items) != len(kinds):
+        return Unknown(f"how a {ctype.name} is made is not followed", span)
+    pairs = zip(kinds, items, strict=True)
+    return tuple(_part(compiler, run, kind, item, module, span) for kind, item in pairs)
+
+
+def _array(
+    compiler: Any,
+    run: Run,
+    ctype: CType,
+    types: tuple[str, ...],
+    items: tuple[Any, ...],
+    module: Any,
+    span: Span,
+) -> Any:
+    """An array: what its initialiser leaves out is zero."""
+    kind = parse_type(types[0] if types else "auto")
+    count = _length(run, types, items, module, span)
+    if len(items) == 1 and isinstance(items[0], tuple) and count != 1:
+        items = items[0]
+    elif len(items) == 1 and isinstance(items[0], Braced) and kind.kind in (*SCALARS, "string"):
+        items = items[0].items
+    whole = len(items) == count and not any(isinstance(item, Braced) for item in items)
+    if count is None or not (whole or (kind.kind in SCALARS and len(items) < count)):
+        keep(ctype, items, span)
+        return Container(ctype)
+    items = (*items, *(zero_of(kind, span) for _ in range(count - len(items))))
+    return tuple(_part(compiler, run, kind, item, module, span) for item in items)
+
+
+LONGEST = 1_000
+"""Elements of an array that is followed."""
+
+
+def _length(
+    run: Run, types: tuple[str, ...], items: tuple[Any, ...], module: Any, span: Span
+) -> int | None:
+    """How many elements a ``std::array`` has, where that is known."""
+    if len(types) < 2:
+        return len(items) if not types else None
+    text = types[1]
+    found = int(text) if text.isdigit() else None
+    if found is None and text.replace("::", "").replace("_", "").isalnum():
+        found = module.lookup(run, text, span)
+    return found if type(found) is int and 0 <= found <= LONGEST else None
+
+
+def _part(compiler: Any, run: Run, kind: CType, item: Any, module: Any, span: Span) -> Any:
+    """An element as its type has it."""
+    if isinstance(item, Braced):
+        return compiler.construct_named(run, kind, item.items, module, span)
+    return convert(item, kind, span)
+
+
+def constructors() -> Mapping[str, Any]:
+    """What the names of containers are when they are called: ``std::vector<int>(3)``."""
+
+    def constructor(name: str) -> Builtin:
+        ctype = CType("other", name)
+
+        def construct(
+            run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
+        ) -> Container:
+            keep(ctype, args, span)
+            return Container(ctype)
+
+        return Builtin(name, construct, symbolic=True)
+
+    return {name: constructor(name) for name in CONTAINERS}

@@ -1,0 +1,93 @@
+"""What becomes of a value that is stored in a C++ variable of a type."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from mlaprobe.evaluator.cpp.types import parse_type, template_of
+from mlaprobe.evaluator.ir import CType, Span
+from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
+from mlaprobe.evaluator.values.kinds import Record
+from mlaprobe.evaluator.values.optionals import engaged, held
+from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import Unknown
+
+
+def convert(value: Any, ctype: CType, span: Span) -> Any:
+    """A value stored in a C++ variable of a type."""
+    if ctype.pointer or ctype.kind in ("auto", "string", "void"):
+        return value
+    if isinstance(value, Record):
+        return value if ctype.ref else value.copy()
+    if isinstance(value, Unknown):
+        return value
+    if ctype.kind == "other":
+        return _convert_parts(value, ctype, span) if ctype.name.startswith(_PARTS) else value
+    if type(value) is Sym:
+        return _convert_symbol(value, ctype, span)
+    if isinstance(value, tuple):
+        return tuple(convert(element, ctype, span) for element in value)
+    if isinstance(value, list):
+        value[:] = [convert(element, ctype, span) for element in value]
+        return value
+    if ctype.kind == "bool":
+        return truth(value)
+    value = plain_number(value)
+    if ctype.kind == "float":
+        return float(value) if isinstance(value, NUMBERS) else value
+    if isinstance(value, float):
+        if not abs(value) < 2**63:
+            return Unknown("a float out of range of an integer", span)
+        value = int(value)
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return _fit(value, ctype, span)
+    return value
+
+
+_PARTS = ("std::optional<", "std::pair<", "std::tuple<")
+
+
+def _convert_parts(value: Any, ctype: CType, span: Span) -> Any:
+    """A value of a class template: ``std::pair<bool, int> p = std::make_pair(2, 3)`` converts
+    both."""
+    kinds = _arguments(ctype.name)
+    if ctype.name.startswith(_PARTS[0]):
+        return value if value is None else engaged(convert(held(value), kinds[0], span))
+    if not isinstance(value, tuple):
+        return value
+    if len(value) != len(kinds):
+        return Unknown(f"how a {ctype.name} is made is not followed", span)
+    return tuple(convert(v, kind, span) for v, kind in zip(value, kinds, strict=True))
+
+
+@lru_cache(maxsize=256)
+def _arguments(name: str) -> tuple[CType, ...]:
+    return tuple(parse_type(argument) for argument in template_of(name)[1])
+
+
+def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Any:
+    if ctype.kind == "bool":
+        return truth(value)
+    if ctype.kind == "float":
+        whole = type(value.value) is int
+        return value.combine("*", value, 1.0, float(value.value)) if whole else value
+    if type(value.value) is not int:
+        return convert(value.pin(), ctype, span)
+    bits = ctype.bits
+    low, high = (0, (1 << bits) - 1)
+    if ctype.kind != "unsigned":
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return value if value.fits(low, high) else convert(value.value, ctype, span)
+
+
+def _fit(value: int, ctype: CType, span: Span) -> Any:
+    bits = ctype.bits
+    if ctype.kind == "unsigned":
+        inside = 0 <= value < 1 << bits
+    else:
+        inside = -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+    return value if inside else Unknown(f"{value} does not fit in {ctype.name}", span)

@@ -1,0 +1,73 @@
+"""Values that outlive a run: those of modules, which every question of a context gets.
+
+A run works on copies of its own of what can be changed in place, so that nothing that it does
+reaches another question. Code that changes such a value keeps state from call to call: what earlier
+calls have left there is not known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record
+
+_HOLDERS = (list, dict, set, tuple, Record)
+
+
+def changeable(value: Any) -> bool:
+    """Whether something in a value can be changed, or is a variable of the run."""
+    if isinstance(value, tuple):
+        return any(map(changeable, value))
+    if isinstance(value, Model):
+        return value.changes
+    return isinstance(value, (list, dict, set, Record, Pointer, Closure))
+
+
+class Copies:
+    """A run's own copies of kept values. Two names of one value have one copy."""
+
+    __slots__ = ("_copies", "_ids")
+
+    def __init__(self) -> None:
+        self._copies: dict[int, tuple[Any, Any]] = {}
+        """By the identity of the kept value: the value, so that it stays, and the copy."""
+        self._ids: set[int] = set()
+
+    def __contains__(self, value: Any) -> bool:
+        """Whether a value is a copy of something that is kept."""
+        return id(value) in self._ids
+
+    def add(self, value: Any) -> Any:
+        """Takes a value as it is, for whoever must not have a copy, with all that it holds."""
+        return self._taken(value, value)
+
+    def of(self, value: Any) -> Any:
+        """The copy of a value; itself where nothing in it can be changed."""
+        kind = type(value)
+        if kind not in _HOLDERS and not (isinstance(value, Model) and value.changes):
+            return value
+        found = self._copies.get(id(value))
+        if found is None:
+            copy = self._copied(value)
+            return value if copy is value else self._taken(value, copy)
+        return found[1]
+
+    def _taken(self, value: Any, copy: Any) -> Any:
+        self._copies[id(value)] = (value, copy)
+        self._ids.add(id(copy))
+        return copy
+
+    def _copied(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is tuple:
+            parts = tuple(map(self.of, value))
+            return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
+        if kind is list:
+            return [self.of(v) for v in value]
+        if kind is dict:
+            return {k: self.of(v) for k, v in value.items()}
+        if kind is set:
+            return set(value)
+        if kind is Record:
+            return Record(value.type, {n: self.of(v) for n, v in value.fields.items()})
+        return value.fresh()

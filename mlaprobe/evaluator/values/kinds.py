@@ -1,0 +1,276 @@
+"""The values of the machine: Python's own, plus what is unknown and what models the world.
+
+Known values are plain ``int``, ``bool``, ``float``, ``str``, ``None``, ``tuple``, ``list``,
+``dict``. Everything else is one of the classes below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.evaluator.engine.signals import Abandon
+from mlaprobe.evaluator.ir import Function, Span
+from mlaprobe.evaluator.values.unknown import (
+    Unknown,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumMember:
+    """A C++ enumerator or a Python enum member; ``value`` is ``None`` where it is not known."""
+
+    enum: str
+    name: str
+    value: int | None = None
+    scoped: bool = True
+
+    def __repr__(self) -> str:
+        return f"{self.enum}::{self.name}" if self.enum else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    """A C++ or Python enum."""
+
+    name: str
+    members: tuple[EnumMember, ...]
+
+    def member(self, name: str) -> EnumMember | None:
+        """The member of that name."""
+        return next((m for m in self.members if m.name == name), None)
+
+    def of_value(self, value: Any) -> EnumMember | None:
+        """The first member with that value."""
+        return next((m for m in self.members if m.value == value), None)
+
+
+class Record:
+    """A C++ aggregate or a Python object with plain attributes."""
+
+    __slots__ = ("fields", "type")
+
+    def __init__(self, type_name: str, fields: dict[str, Any]) -> None:
+        self.type = type_name
+        self.fields = fields
+
+    def copy(self) -> Record:
+        """A copy by value, nested aggregates included."""
+        fields = {
+            k: v.copy() if isinstance(v, (Record, list)) else v for k, v in self.fields.items()
+        }
+        return Record(self.type, fields)
+
+    def __repr__(self) -> str:
+        return f"Record({self.type}, {self.fields})"
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """A C++ struct: members in declaration order with their types and default values."""
+
+    name: str
+    members: tuple[tuple[str, Any, Any], ...]
+    """(name, CType, default expression or ``None``)."""
+    statics: tuple[tuple[str, Any], ...] = ()
+    """Static constants: (name, expression). Those of a template may depend on its parameters."""
+    template: tuple[str, ...] = ()
+    """Names of template parameters."""
+    plain: bool = True
+    """Whether a braced list gives its members in order: no constructor, no base."""
+
+
+class Pointer:
+    """A pointer to a variable: the frame that holds it (or the fields, or the list) and its
+    slot."""
+
+    __slots__ = ("frame", "slot")
+
+    def __init__(self, frame: Any, slot: Any) -> None:
+        self.frame = frame
+        self.slot = slot
+
+    def load(self, default: Any = None) -> Any:
+        """The value that is pointed to."""
+        try:
+            return self.frame[self.slot]
+        except (KeyError, IndexError):
+            return default
+
+    def store(self, value: Any) -> None:
+        """Write through the pointer."""
+        self.frame[self.slot] = value
+
+
+class Ref(Pointer):
+    """What a C++ reference is bound to. A variable that holds one stands for its target."""
+
+    __slots__ = ()
+
+
+class Closure:
+    """A function of the source, ready to be called."""
+
+    __slots__ = ("frame", "function", "module", "scope")
+
+    def __init__(
+        self,
+        function: Function,
+        module: Any,
+        frame: dict[str, Any] | None = None,
+        scope: Any = None,
+    ) -> None:
+        self.function = function
+        self.module = module
+        self.frame = frame
+        self.scope = scope
+
+    def __repr__(self) -> str:
+        return f"Closure({self.function.name})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Builtin:
+    """A function that the machine itself provides.
+
+    ``call(run, args, kwargs, span)`` returns a value or raises what the machine raises.
+    """
+
+    name: str
+    call: Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
+    symbolic: bool = False
+    """Whether it takes symbols (``evaluator.symbolic.symbols``); others get plain numbers."""
+    takes_template: bool = False
+    """Whether C++ template arguments are handed over, as the keyword ``<>``."""
+    constant: bool = False
+    """Whether it does nothing but tell what is known of the question: it may be asked early."""
+
+
+class Model:
+    """Something of the outside world that a stage describes: a tensor, a module, a table row.
+
+    The defaults know nothing: every attribute is unknown, every call too. ``identity`` is what
+    two equal models share; memoised calls are keyed by it.
+    """
+
+    __slots__ = ()
+
+    by_reference = False
+    """Whether a call of it may write the variables that are its arguments."""
+    changes = False
+    """Whether the thing itself can change: then ``fresh`` makes a copy."""
+
+    def fresh(self) -> Model:
+        """A copy that changes alone."""
+        return self
+
+    def put(self, name: str, value: Any, span: Span) -> None:
+        """An attribute is assigned.
+
+        Raises:
+            Abandon: that is not followed.
+        """
+        raise Abandon(f"attribute {name} of something that is not followed is assigned", span)
+
+    steady = True
+    """Whether it is always equal to itself: it, or a copy of it, does not change."""
+
+    def get(self, name: str, span: Span) -> Any:
+        """The value of an attribute."""
+        return Unknown(f"attribute {name} is not modelled", span)
+
+    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        """The result of calling the thing itself."""
+        return Unknown("call is not modelled", span)
+
+    def index(self, key: Any, span: Span) -> Any:
+        """The value at a subscript."""
+        return Unknown("subscript is not modelled", span)
+
+    def iterate(self) -> Iterator[Any] | None:
+        """The elements, or ``None`` where they are not known."""
+        return None
+
+    def members(self) -> Iterator[Any] | None:
+        """What membership is asked of; by default the elements."""
+        return self.iterate()
+
+    def equals(self, other: Any) -> bool | None:
+        """Whether this equals another value; ``None`` where that is not known."""
+        return True if other is self else None
+
+    @property
+    def identity(self) -> Hashable | None:
+        """A hashable that stands for this value, or ``None`` where it has no fixed one."""
+        return None
+
+
+class LooseSet(Model):
+    """A set of which it is not known whether some of its elements are the same."""
+
+    __slots__ = ("elements",)
+
+    def __init__(self, elements: tuple[Any, ...]) -> None:
+        self.elements = elements
+
+    def members(self) -> Iterator[Any] | None:
+        return iter(self.elements)
+
+
+class SettingsBase(Model):
+    """A base class outside the source whose subclasses are what their attributes say."""
+
+    __slots__ = ()
+
+
+class CaughtError(Model):
+    """An exception in the hands of a handler."""
+
+    __slots__ = ("failure",)
+
+    def __init__(self, failure: Any) -> None:
+        self.failure = failure
+
+    def get(self, name: str, span: Span) -> Any:
+        if name == "what":
+            message = self.failure.message
+            return Builtin(name, lambda run, args, kwargs, where: message, symbolic=True)
+        return Unknown(f"{name} of an exception", span, foreign=True)
+
+
+class Unordered(Model):
+    """A container whose order of iteration is arbitrary (a hash map), of known elements."""
+
+    __slots__ = ("elements", "probe")
+
+    def __init__(
+        self, elements: tuple[Any, ...], probe: Callable[[Any], Any] | None = None
+    ) -> None:
+        self.elements = elements
+        self.probe = probe
+        """Makes, for a run, an extra element that only watches what a loop asks of its
+        elements."""
+
+    def iterate(self) -> Iterator[Any] | None:
+        return iter(self.elements)
+
+
+IMMUTABLE = (int, bool, float, str, type(None), EnumMember)
+
+
+def identity(value: Any) -> Hashable | None:
+    """A hashable for memoising by value, or ``None`` where there is none."""
+    kind = type(value)
+    if kind in (int, bool, float, str, type(None), EnumMember):
+        return (kind.__name__, value)
+    if isinstance(value, Unknown):
+        key = value.key
+        # one that is like no other would be remembered in vain
+        return None if isinstance(key, tuple) and key[0] == "?" else ("unknown", key)
+    if isinstance(value, tuple):
+        parts = tuple(identity(v) for v in value)
+        return None if None in parts else ("tuple", parts)
+    if isinstance(value, Model):
+        return value.identity
+    return None

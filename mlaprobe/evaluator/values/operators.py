@@ -1,0 +1,52 @@
+"""The operators of both languages over known and unknown values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.symbolic.formulas import COMPARE
+from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values.arithmetic import (
+    NUMBERS,
+    arithmetic,
+    kind_of,
+    number_of,
+    plain_number,
+)
+from mlaprobe.evaluator.values.comparing import compare, contains, identical, negate
+from mlaprobe.evaluator.values.unknown import Unknown
+
+
+def binary(op: str, left: Any, right: Any, span: Span, *, unsigned: int = 0) -> Any:
+    """``left op right``, for any values; the compiler shortcuts the common cases."""
+    if op in COMPARE:
+        return compare(op, left, right, span)
+    if op in ("is", "is not"):
+        same = identical(number_of(left), number_of(right), span)
+        return negate(same) if op == "is not" else same
+    if op in ("in", "not in"):
+        inside = contains(right, left, span)
+        return negate(inside) if op == "not in" else inside
+    return arithmetic(op, left, right, span, unsigned)
+
+
+def unary(op: str, value: Any, span: Span) -> Any:
+    """``- + ~ not``."""
+    if op == "not":
+        return negate(value)
+    if type(value) is Sym:
+        if op == "-":
+            return value.combine("-", 0, value, -value.value)
+        return value if op == "+" else unary(op, value.pin(), span)
+    if isinstance(value, Unknown):
+        return value.derive(op)
+    value = plain_number(value)
+    if isinstance(value, NUMBERS):
+        if op == "-":
+            return -value
+        if op == "+":
+            return +value
+        if isinstance(value, int):
+            return ~value
+    return Unknown(f"{op} of a {kind_of(value)}", span)

@@ -1,0 +1,36 @@
+"""Whether a value counts as true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, Model, Record
+from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+
+
+def truth(value: Any) -> Any:
+    """``True``, ``False`` or an :class:`Unknown`."""
+    if value is True or value is False:
+        return value
+    kind = type(value)
+    if kind is Sym:
+        return value.compare("!=", value, 0)
+    if kind is SymText:
+        return True
+    if kind in (list, dict):
+        rest = rest_of(value)
+        return bool(value) if rest is None or len(value) > 1 else rest.another()
+    if kind in (int, float, str, tuple, set, frozenset, range):
+        return bool(value)
+    if value is None:
+        return False
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, EnumMember):
+        if value.value is None or value.scoped:
+            return Unknown(f"truth of {value!r} is not known")
+        return bool(value.value)
+    if isinstance(value, (Model, Record, Closure, Builtin)):
+        return True
+    return Unknown(f"truth of a {kind.__name__} is not known")

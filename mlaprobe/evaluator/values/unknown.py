@@ -1,0 +1,137 @@
+"""Values that cannot be computed, each with the reason and the place."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable
+from typing import Any
+
+from mlaprobe.evaluator.ir import NOWHERE, Span
+from mlaprobe.evaluator.symbolic.symbols import Sym, key_of
+
+MAX_KEY_DEPTH = 6
+_SERIAL = itertools.count()
+
+
+class Unknown:
+    """A value that cannot be computed, with the reason and the place.
+
+    Two unknowns with one ``key`` stand for the same value, so that a path through the program
+    stays consistent when it asks twice. ``free`` names an input that may take any value (the
+    batch size, the number of compute units); an unknown without it could not be followed. One
+    made without a key is like no other: the same place may give something else the next time.
+    """
+
+    __slots__ = ("depth", "foreign", "free", "key", "reason", "span")
+
+    present = False
+    """Whether the value is something, not ``None``."""
+
+    def __init__(
+        self,
+        reason: str,
+        span: Span = NOWHERE,
+        *,
+        key: Hashable | None = None,
+        free: str | None = None,
+        depth: int = 0,
+        foreign: bool = False,
+    ) -> None:
+        self.foreign = foreign
+        """Whether it comes from outside the source (the GPU runtime, a library), where calls are
+        taken to return."""
+        self.reason = reason
+        self.span = span
+        self.key: Hashable = key if key is not None else ("?", next(_SERIAL))
+        self.free = free
+        self.depth = depth
+
+    def derive(self, op: str, *operands: Any) -> Unknown:
+        """The unknown result of an operation on this value."""
+        free, reason, span, depth = self.free, self.reason, self.span, self.depth
+        for other in operands:
+            if isinstance(other, Unknown):
+                depth = max(depth, other.depth)
+                if free is not None and other.free is None:
+                    free, reason, span = None, other.reason, other.span
+        if depth >= MAX_KEY_DEPTH:
+            return Unknown(reason, span, free=free, foreign=self.foreign)
+        if not any(x is self for x in operands):
+            operands = (self, *operands)
+        keys = tuple(_key_of(x) for x in operands)
+        return Unknown(
+            reason, span, key=(op, *keys), free=free, depth=depth + 1, foreign=self.foreign
+        )
+
+    def another(self) -> Unknown:
+        """An unknown for the same reason, and equal to no other."""
+        return Unknown(self.reason, self.span, free=self.free, foreign=self.foreign)
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"an unknown value was used as a truth value: {self.reason}")
+
+    def __repr__(self) -> str:
+        return f"Unknown({self.reason!r})"
+
+
+def _key_of(value: Any) -> Hashable:
+    if isinstance(value, Unknown):
+        return value.key
+    if type(value) is Sym:
+        return key_of(value)
+    try:
+        hash(value)
+    except TypeError:
+        return ("?", next(_SERIAL))
+    return (type(value).__name__, value)
+
+
+class Something(Unknown):
+    """An unknown value that is not ``None``."""
+
+    __slots__ = ()
+
+    present = True
+
+
+class SomeText(Something):
+    """A text of which parts are not known; for people it is ``shown`` (a text or a ``SymText``)."""
+
+    __slots__ = ("shown",)
+
+    def __init__(self, shown: Any, why: Unknown) -> None:
+        super().__init__(
+            why.reason,
+            why.span,
+            key=("text", why.key),
+            free=why.free,
+            depth=why.depth,
+            foreign=why.foreign,
+        )
+        self.shown = shown
+
+
+class Rest(Unknown):
+    """Stands first in a list or a dict for elements that nobody knows: none, one or many."""
+
+    __slots__ = ()
+
+
+def rest_of(value: Any) -> Rest | None:
+    """Why it is not known what a list or a dict holds besides, where that is so."""
+    if isinstance(value, (list, dict)) and value:
+        first = value[0] if isinstance(value, list) else next(iter(value))
+        return first if type(first) is Rest else None
+    return None
+
+
+def unknown_in(value: Any) -> Unknown | None:
+    """The first unknown in a value, at any depth."""
+    if isinstance(value, Unknown):
+        return value
+    parts: Any = ()
+    if isinstance(value, (tuple, list, set, frozenset)):
+        parts = value
+    elif isinstance(value, dict):
+        parts = (*value.keys(), *value.values())
+    return next((u for u in map(unknown_in, parts) if u is not None), None)

@@ -1,0 +1,175 @@
+"""Looking through the intermediate form: what a piece of code may write or do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+from typing import Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.ir import Node
+
+_PLAIN = frozenset(("str", "int", "float", "bool", "None", "tuple", "CType", "Span"))
+"""What a field may be annotated with that holds no node."""
+_WORD = re.compile(r"\w+")
+_FIELDS: dict[type, tuple[str, ...]] = {}
+"""The fields of each kind of node that may hold others."""
+
+
+def children(node: Node) -> list[Node]:
+    """The nodes directly below one."""
+    kind = type(node)
+    names = _FIELDS.get(kind)
+    if names is None:
+        holding = (f for f in fields(node) if not _PLAIN.issuperset(_WORD.findall(str(f.type))))
+        names = _FIELDS[kind] = tuple(f.name for f in holding)
+    found: list[Node] = []
+    for name in names:
+        _collect(getattr(node, name), found)
+    return found
+
+
+def _collect(value: object, found: list[Node]) -> None:
+    if isinstance(value, tuple):
+        for part in value:
+            _collect(part, found)
+    elif isinstance(value, Node):
+        found.append(value)
+
+
+def walk(nodes: Iterable[Node], *, into_functions: bool = True) -> Iterator[Node]:
+    """Every node at or below the given ones, once: what macros repeat is one node in several
+    places (see ``cppmemo``)."""
+    stack = list(nodes)[::-1]
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        if into_functions or not isinstance(node, (ir.Function, ir.Define)):
+            stack.extend(children(node))
+
+
+def _root(node: Node) -> str | None:
+    while isinstance(node, (ir.Attr, ir.Index, ir.Deref, ir.AddressOf)):
+        node = node.obj if isinstance(node, (ir.Attr, ir.Index)) else node.value
+    return node.id if isinstance(node, ir.Name) else None
+
+
+def targets(node: Node) -> Iterator[str]:
+    """The variables that something to be written is, or is part of."""
+    if isinstance(node, ir.Sequence):
+        for item in node.items:
+            yield from targets(item)
+    elif isinstance(node, ir.Star):
+        yield from targets(node.value)
+    else:
+        name = _root(node)
+        if name is not None:
+            yield name
+
+
+def written_names(
+    body: Iterable[Node], *, through_pointers: bool = True, references: bool = False
+) -> set[str]:
+    """Names of variables that a piece of code may write, also through members and pointers.
+
+    Without ``through_pointers`` a pointer that is taken and no more does not count. With
+    ``references`` (C++) every call may write the variables that are its arguments.
+    """
+    names: set[str] = set()
+    node: Any
+    for node in walk(body):
+        kind = type(node)
+        writes = _WRITES.get(kind)
+        if writes is not None:
+            names.update(writes(node))
+        elif kind is ir.AddressOf and through_pointers:
+            names.update(targets(node.value))
+        elif kind is ir.Call and references and not _library(node.func):
+            names.update(_arguments(node))
+    return names
+
+
+def _by_call(node: ir.Call) -> Iterator[str]:
+    """A call made for its own sake may change the object whose method it is, and its arguments."""
+    if isinstance(node.func, ir.Attr):
+        yield from targets(node.func.obj)
+    yield from _arguments(node)
+
+
+_WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
+    ir.AssignExpr: lambda node: targets(node.target),
+    ir.Assign: lambda node: (name for target in node.targets for name in targets(target)),
+    ir.ExprStmt: lambda node: _by_call(node.value) if isinstance(node.value, ir.Call) else (),
+    ir.Opaque: lambda node: node.writes,
+    ir.OpaqueStmt: lambda node: node.writes,
+    ir.ForEach: lambda node: targets(node.target),
+}
+"""What a kind of node writes, whatever else is asked."""
+
+
+def _library(callee: Node) -> bool:
+    """Whether a function takes what it is given by value or as a constant."""
+    return isinstance(callee, ir.Name) and callee.id in READING
+
+
+_BY_VALUE = """min max abs size to_string move get ceil floor round pow sqrt log log2 exp gcd lcm
+strlen isnan stoi string string_view vector optional make_pair make_tuple forward"""
+READING = {f"std::{name}" for name in _BY_VALUE.split()}
+READING |= {"min", "max", "abs", "strcmp", "std::strcmp", "getenv", "std::getenv", "std::atoi"}
+
+
+def _arguments(node: ir.Call) -> Iterator[str]:
+    """Variables that a call is given (a C++ reference looks like a value)."""
+    for arg in node.args:
+        if isinstance(arg, (ir.Name, ir.Attr, ir.Index)):
+            yield from targets(arg)
+
+
+def assigned_names(body: Iterable[Node]) -> list[str]:
+    """Python: the names that a function body binds, in order."""
+    names: dict[str, None] = {}
+    for node in walk(body, into_functions=False):
+        if isinstance(node, ir.Assign):
+            for target in node.targets:
+                names.update(dict.fromkeys(_bound(target)))
+        elif isinstance(node, (ir.AssignExpr, ir.ForEach)):
+            names.update(dict.fromkeys(_bound(node.target)))
+        elif isinstance(node, ir.Define):
+            names[node.function.name] = None
+        elif isinstance(node, ir.LocalClass):
+            names[node.name] = None
+        elif isinstance(node, ir.Import):
+            names[node.alias] = None
+        elif isinstance(node, ir.OpaqueStmt):
+            names.update(dict.fromkeys(node.writes))
+        elif isinstance(node, ir.Try):
+            names.update(dict.fromkeys(h[1] for h in node.handlers if h[1] is not None))
+    return list(names)
+
+
+def _bound(target: Node) -> Iterator[str]:
+    if isinstance(target, ir.Name):
+        yield target.id
+    elif isinstance(target, ir.Star):
+        yield from _bound(target.value)
+    elif isinstance(target, ir.Sequence):
+        for item in target.items:
+            yield from _bound(item)
+
+
+def declared_names(body: Iterable[Node]) -> set[str]:
+    """C++: names that a piece of code declares anywhere inside."""
+    names: set[str] = set()
+    for node in walk(body):
+        if isinstance(node, ir.Decl):
+            names.add(node.name)
+        elif isinstance(node, ir.Unpack):
+            names.update(node.names)
+        elif isinstance(node, ir.Param):
+            names.add(node.name)
+    return names

@@ -1,0 +1,1 @@
+"""AITER's own file formats: kernel tables and code objects."""

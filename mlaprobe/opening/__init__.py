@@ -1,0 +1,1 @@
+"""From the name of a source to what answers for it."""

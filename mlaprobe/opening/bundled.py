@@ -1,0 +1,122 @@
+"""The releases that mlaprobe brings along: snapshots under ``rules/releases/``.
+
+Releases with equal content share a file, named after the last of them; the index says which.
+``make releases`` writes them all.
+"""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlaprobe.core.releases import is_release, release_key
+from mlaprobe.errors import RuleError, SourceError
+from mlaprobe.rulefiles.loader import rules_dir
+
+if TYPE_CHECKING:
+    from mlaprobe.snapshot import Snapshot
+    from mlaprobe.snapshot.file import Contents
+
+PREFIX = "release:"
+"""How a bundled release is named as a source."""
+NEWEST = "newest"
+"""The name of whichever is the last."""
+INDEX = "index.json"
+SUFFIX = ".json"
+
+
+def folder() -> Path:
+    """Where the snapshots are."""
+    return rules_dir() / "releases"
+
+
+@lru_cache(maxsize=1)
+def index() -> dict[str, str]:
+    """Every bundled release and the name of its file, in order of release; none where there is
+    no index.
+
+    Raises:
+        RuleError: the index cannot be read.
+    """
+    return dict(sorted(_section("releases").items(), key=lambda item: release_key(item[0])))
+
+
+def of_commit(commit: str | None) -> str | None:
+    """The bundled release that is of a commit, ``None`` where there is none.
+
+    Raises:
+        RuleError: the index cannot be read.
+    """
+    found = (release for release, its in _section("commits").items() if its == commit)
+    return None if commit is None else next(found, None)
+
+
+def _section(name: str) -> dict[str, str]:
+    path = folder() / INDEX
+    if not path.is_file():
+        return {}
+    try:
+        section = json.loads(path.read_bytes())[name]
+        return {str(key): str(value) for key, value in section.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise RuleError(
+            "the index of the bundled releases cannot be read",
+            hint="install mlaprobe anew, or run make releases in a checkout",
+            file=f"rules/releases/{INDEX}",
+        ) from None
+
+
+def releases() -> tuple[str, ...]:
+    """Every bundled release, in order."""
+    return tuple(index())
+
+
+def newest() -> str | None:
+    """The last bundled release, ``None`` where there is none."""
+    return next(reversed(index()), None)
+
+
+def load(name: str) -> Snapshot:
+    """A bundled release, by its tag or version.
+
+    Raises:
+        SourceError: there is no such release, or its file cannot be read.
+    """
+    from mlaprobe.snapshot import Snapshot
+
+    release = _known(name)
+    contents = _contents(folder() / index()[release])
+    return Snapshot(contents, label=PREFIX + release, release=release)
+
+
+@lru_cache(maxsize=2)
+def _contents(path: Path) -> Contents:
+    """A file, read. Neighbouring releases often share one."""
+    from mlaprobe.snapshot.file import read
+
+    return read(path, f"rules/releases/{path.name}")
+
+
+def _known(name: str) -> str:
+    known = index()
+    if name in known:
+        return name
+    if name == NEWEST and known:
+        return next(reversed(known))
+    if is_release(name):
+        key = release_key(name)
+        found = next((release for release in known if release_key(release) == key), None)
+        if found is not None:
+            return found
+    if not known:
+        hint = (
+            "none is yet: make releases AITER_GIT=path/to/aiter, in a checkout, makes them; "
+            f"or name path/to/aiter@{name}"
+        )
+        raise SourceError("no releases are bundled with this mlaprobe", hint=hint)
+    close = get_close_matches(name, known, n=3, cutoff=0.6) or list(known)[-1:]
+    hint = f"did you mean {' or '.join(close)}? mlaprobe history lists them all"
+    raise SourceError(f"no release {name!r} is bundled with mlaprobe", hint=hint)

@@ -1,0 +1,135 @@
+"""A git revision that is a bundled release: its answers are known without reading it.
+
+The commit decides: with the same commit every file is the same, and the bundled snapshot answers
+like the source. What a snapshot does not hold (a knob that is set, an unusual page size, the text
+of the source) is read from the source when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome
+from mlaprobe.opening import bundled
+from mlaprobe.opening.probing import probe, snapshot_of
+from mlaprobe.snapshot import OUTSIDE, OUTSIDE_TEXT, Snapshot
+
+if TYPE_CHECKING:
+    from mlaprobe.core.behaviour import Book, Row
+    from mlaprobe.core.grid import Grid
+    from mlaprobe.deciding.capability import Capability
+    from mlaprobe.sources import Source
+    from mlaprobe.stages.environment.world import World
+
+
+def quickest(spec: str) -> Capability | Snapshot | KnownRevision:
+    """What answers for a source, the quick way where that makes no difference.
+
+    Raises:
+        SourceError: as ``probe``.
+    """
+    return at_hand(spec) or probe(spec)
+
+
+def at_hand(spec: str) -> Snapshot | KnownRevision | None:
+    """What answers for a source without reading it; ``None`` where it has to be read.
+
+    Raises:
+        SourceError: as ``probe``.
+    """
+    kept = snapshot_of(spec)
+    if kept is not None:
+        return kept
+    at = spec.rpartition("@")
+    if not at[0] or not bundled.releases():
+        return None
+    from mlaprobe.sources import open_source
+
+    source = open_source(spec)
+    release = bundled.of_commit(source.commit)
+    if release is None:
+        source.close()
+        return None
+    return KnownRevision(source, bundled.load(release))
+
+
+class KnownRevision:
+    """Answers from a snapshot, and from the source what the snapshot does not hold."""
+
+    def __init__(self, source: Source, snapshot: Snapshot) -> None:
+        self.source = source
+        self._snapshot = snapshot
+        self.archs = snapshot.archs
+        self.stage_status = snapshot.stage_status
+        self.knobs = snapshot.knobs
+        self.release = snapshot.release
+        self.erratum_release = snapshot.erratum_release
+
+    @cached_property
+    def live(self) -> Capability:
+        """The source itself, read when something is asked that the snapshot does not hold."""
+        from mlaprobe.deciding.capability import Capability
+
+        return Capability(self.source)
+
+    def decide(self, shape: DecodeShape) -> Decision:
+        """What happens to a shape; errata applied."""
+        found = self._snapshot.decide(shape)
+        return self.live.decide(shape) if found.stage == OUTSIDE else found
+
+    def judge(self, shape: DecodeShape) -> Decision:
+        """What the source alone says of a shape."""
+        found = self._snapshot.judge(shape)
+        return self.live.judge(shape) if found.stage == OUTSIDE else found
+
+    def reply_rows(self, part: Grid, book: Book) -> list[Row] | None:
+        """The replies to a part of a grid, where the snapshot holds all of it."""
+        return self._snapshot.held_rows(part, book)
+
+    def has_route(self, route: Route) -> bool:
+        """Whether the source has a route at all."""
+        return self._snapshot.has_route(route)
+
+    def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
+        """One stage alone."""
+        found = self._snapshot.ask(stage, shape, head_dim=head_dim)
+        if (found.message or "").startswith(OUTSIDE_TEXT):
+            return self.live.ask(stage, shape, head_dim=head_dim)
+        return found
+
+    @cached_property
+    def world(self) -> World:
+        """The functions of the source."""
+        from mlaprobe.stages.environment.world import World
+
+        return World(self.source)
+
+    def reducer_rows(self, heads: Sequence[int]) -> Iterable[tuple[int, int, StageOutcome]]:
+        """The reducer's answer for head counts and every head_dim that its router names."""
+        return self._snapshot.reducer_rows(heads)
+
+    def source_text(self, file: str) -> str | None:
+        """The text of a file of the source."""
+        return self.live.source_text(file)
+
+    def nearest_rows(
+        self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
+    ) -> tuple[tuple[str, str, int, tuple[str, ...]], ...]:
+        """Rows of the kernel table that come closest to a key."""
+        return self.live.nearest_rows(arch, key, limit)
+
+    def forget(self) -> None:
+        """Lets go of remembered answers."""
+        self._snapshot.forget()
+
+    def close(self) -> None:
+        """Let go of the source."""
+        self.source.close()
+
+    def __enter__(self) -> KnownRevision:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

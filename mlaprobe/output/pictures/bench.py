@@ -1,0 +1,68 @@
+"""What a bench measured, as a picture: fold against pad over the KV length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlaprobe.decode.bench import PAD, STAY, Form, Point
+from mlaprobe.decode.crossover import Crossover, crossovers
+from mlaprobe.output.bench_text import headline
+from mlaprobe.output.pictures.curves import Curve, Curves, Panel, curves
+from mlaprobe.output.pictures.curves import Point as Mark
+
+
+def bench_svg(points: Sequence[Point], environment: Mapping[str, Any]) -> str:
+    """A panel for each head count, dtype pair, query length and batch that was timed both ways."""
+    panels = tuple(_panel(found, points) for found in crossovers(points))
+    return curves(
+        Curves(
+            title="MLA decode: folded against padded",
+            remarks=(headline(environment), _method(points)),
+            x_title="KV tokens per request",
+            y_title="us",
+            panels=panels or (Panel(title="nothing folds", curves=()),),
+        )
+    )
+
+
+def _method(points: Sequence[Point]) -> str:
+    timed = [form.timing for point in points for form in point.forms if form.timing is not None]
+    cold = ", caches cold" if timed and all(timing.cold for timing in timed) else ""
+    return f"Medians and quartiles{cold}. Absolute figures hold for this device only."
+
+
+def _panel(found: Crossover, points: Sequence[Point]) -> Panel:
+    """The curves of the cases that a crossover is of."""
+    same = (found.heads, found.q_dtype, found.kv_dtype, found.qlen, found.batch)
+    cases = [
+        point
+        for point in points
+        if (
+            *(point.case.heads, point.case.q_dtype, point.case.kv_dtype),
+            *(point.case.qlen, point.case.batch),
+        )
+        == same
+    ]
+    cases.sort(key=lambda point: point.case.kv_len)
+    qlen = f", qlen {found.qlen}" if found.qlen > 1 else ""
+    return Panel(
+        title=f"{found.heads} heads, {found.q_dtype}/{found.kv_dtype}{qlen}, batch {found.batch}",
+        curves=(
+            _curve(f"fold {found.fold}", STAY, "fold", cases),
+            _curve(f"pad {found.launched}", PAD, "pad", cases),
+        ),
+        crossover=found.about,
+    )
+
+
+def _curve(name: str, form: str, style: str, points: Sequence[Point]) -> Curve:
+    marks = (_mark(point.case.kv_len, point.form(form)) for point in points)
+    return Curve(name=name, style=style, points=tuple(mark for mark in marks if mark is not None))
+
+
+def _mark(kv_len: int, form: Form | None) -> Mark | None:
+    if form is None or form.timing is None:
+        return None
+    timing = form.timing
+    return Mark(x=kv_len, y=timing.us, low=timing.low_us, high=timing.high_us)

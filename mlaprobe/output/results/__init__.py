@@ -1,0 +1,1 @@
+"""What checks and findings come to, one module per format."""

@@ -1,0 +1,1 @@
+"""Which head count to launch, and the padding of tensors."""

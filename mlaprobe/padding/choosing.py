@@ -1,0 +1,224 @@
+"""Chooses the head count to launch. ``mlaprobe.padding.api`` is the call that others make.
+
+The rules, in order: the unpadded rule (the next multiple of 16) for mode ``off``, for an arch
+that the source does not name and above the largest count; the count itself where it is native
+at every query length; else the cheapest count above it that is, as far as the policy allows; else
+the unpadded rule. Where the unpadded rule's count does not run, the policy has nothing to compare
+with: then the cheapest count that runs, and for ``force`` the cheapest native one, whatever it
+costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mlaprobe.core.shape import Decision, Verdict
+from mlaprobe.padding.lanes import Lane, Together, said
+from mlaprobe.padding.plan import Mode, Rejected
+from mlaprobe.padding.resolver import Decider, may_run
+from mlaprobe.rulefiles.policy import Policy
+
+
+@dataclass(slots=True, kw_only=True)
+class Choice:
+    """What was chosen, and what was not."""
+
+    taken: Together
+    stay: Together
+    """The unpadded rule's count."""
+    reason: str
+    rejected: list[Rejected] = field(default_factory=list)
+    undecided: list[int] = field(default_factory=list)
+    """Where nothing runs: counts of which that is not known."""
+
+
+class Chooser:
+    """Looks for one head count for all launches of a run."""
+
+    def __init__(self, capability: Decider, lanes: tuple[Lane, ...], policy: Policy) -> None:
+        self._lanes = lanes
+        self._policy = policy
+        self._request = lanes[0].request
+        """What all launches have in common stands in each."""
+        self.named = self._request.arch in capability.archs
+        """Whether the source names the arch; nothing is padded where it does not."""
+
+    def evaluate(self, num_heads: int) -> Together:
+        """One head count in every launch."""
+        return Together(
+            num_heads=num_heads,
+            parts=tuple(lane.evaluate(num_heads) for lane in self._lanes),
+            names=tuple(lane.request.name for lane in self._lanes),
+        )
+
+    def choose(self) -> Choice:
+        """The head count to launch."""
+        request, rules = self._request, self._policy
+        count, arch = request.num_heads, request.arch
+        stay = self.evaluate(rules.unpadded(count))
+        if request.mode is Mode.OFF:
+            return self._staying(stay, "" if stay.gluon else "mode off: ")
+        own = self.evaluate(count)
+        if own.gluon and own.native:
+            return Choice(taken=own, stay=own, reason=self._gluon_reason(count))
+        if not self.named:
+            return self._staying(stay, f"the source names no {arch}, so nothing is padded: ")
+        if own.native:
+            return Choice(taken=own, stay=stay, reason=f"{count} heads are native as they are")
+        if count > rules.largest:
+            return self._staying(stay, f"nothing is padded above {rules.largest} heads: ")
+        return self._search(own, stay)
+
+    def _gluon_reason(self, count: int) -> str:
+        asked = all(lane.request.route is not None for lane in self._lanes)
+        chosen = "asked for" if asked else "it needs no padding"
+        return f"the gluon route takes {count} heads here ({chosen})"
+
+    def _staying(self, stay: Together, why: str) -> Choice:
+        """The unpadded rule's count, the only one that may be launched."""
+        if stay.gluon and stay.native:
+            return Choice(taken=stay, stay=stay, reason=why + self._gluon_reason(stay.num_heads))
+        choice = Choice(taken=stay, stay=stay, reason=why + self._rule(stay))
+        if not stay.runs:
+            choice.undecided += [stay.num_heads] if stay.may_run else []
+            choice.reason = f"{choice.reason}, and {_refusal(stay)}"
+        return choice
+
+    def _rule(self, stay: Together) -> str:
+        if stay.num_heads == self._request.num_heads:
+            return f"{stay.num_heads} heads are a multiple of {self._policy.multiple} already"
+        return f"the next multiple of {self._policy.multiple}"
+
+    # --- searching -------------------------------------------------------------------------------
+
+    def _search(self, own: Together, stay: Together) -> Choice:
+        choice = Choice(taken=stay, stay=stay, reason="")
+        self._reject(choice, own.num_heads, *own.worst)
+        second = self._looked_at(choice, own, None)
+        found: Together | None = None
+        for cost, count in self._candidates():
+            refused = self._refused_by_policy(count, cost, stay)
+            if refused is not None:
+                choice.rejected.append(Rejected(num_heads=count, reason=refused))
+                continue
+            failing = self._failing(count)
+            if failing is None:
+                found = self.evaluate(count)
+                break
+            self._reject(choice, count, *failing)
+            if not stay.runs and may_run(failing[0]):
+                second = self._looked_at(choice, self.evaluate(count), second)
+        self._settle(choice, found, second)
+        choice.rejected.sort(key=lambda rejected: rejected.num_heads)
+        return choice
+
+    @staticmethod
+    def _looked_at(choice: Choice, found: Together, second: Together | None) -> Together | None:
+        """Notes what a count that is not native is good for where the unpadded rule's does not
+        run: it may run all the same, or not be known not to.
+
+        Returns:
+            The cheapest count so far that runs.
+        """
+        if found.runs and found.cost is not None:
+            best = None if second is None else second.cost
+            return found if best is None or found.cost < best else second
+        if found.may_run:
+            choice.undecided.append(found.num_heads)
+        return second
+
+    def _settle(self, choice: Choice, found: Together | None, second: Together | None) -> None:
+        """Takes what was found: a native count, one that runs, or what is launched anyhow."""
+        stay = choice.stay
+        if not stay.runs and second is not None and not self._preferred(found, second):
+            choice.taken, found = second, None
+            choice.rejected = [r for r in choice.rejected if r.num_heads != second.num_heads]
+            choice.reason = (
+                f"{second.num_heads} heads run at every query length, "
+                f"{second.why_not}, and {stay.num_heads} do not: {stay.why_not}"
+            )
+        elif found is not None:
+            choice.taken = found
+            choice.reason = self._why(choice)
+        elif stay.runs:
+            choice.reason = f"no count up to {self._policy.largest} qualifies: {self._rule(stay)}"
+        else:
+            self._none(choice)
+            return
+        choice.undecided = []
+
+    def _none(self, choice: Choice) -> None:
+        """Says that nothing runs, or that it is not known."""
+        stay = choice.stay
+        maybe = {stay.num_heads} if stay.may_run else set()
+        choice.undecided = sorted(maybe.union(choice.undecided))
+        how = "is known to run" if choice.undecided else "runs"
+        choice.reason = f"no count up to {self._policy.largest} {how}: {_refusal(stay)}"
+
+    def _preferred(self, found: Together | None, second: Together) -> bool:
+        """Whether a native count is taken rather than one that only runs."""
+        if found is None or found.cost is None or second.cost is None:
+            return False
+        return self._request.mode is Mode.FORCE or found.cost <= second.cost
+
+    def _candidates(self) -> Iterator[tuple[float, int]]:
+        """Cost if native, and count: the cheapest first, the smaller of equals."""
+        counts = range(self._request.num_heads + 1, self._policy.largest + 1)
+        yield from sorted((self._cost(count), count) for count in counts)
+
+    def _cost(self, count: int) -> float:
+        return sum(len(lane.request.qlens) * lane.cost(count) for lane in self._lanes)
+
+    def _refused_by_policy(self, count: int, cost: float, stay: Together) -> str | None:
+        # What runs is better than what does not, whatever it costs.
+        if self._request.mode is Mode.FORCE or stay.cost is None:
+            return None
+        growth = self._policy.growth
+        if count > growth * stay.num_heads:
+            return f"more than {growth:g}x the {stay.num_heads} heads launched otherwise"
+        # The tolerance is for sums of floats that are equal on paper.
+        if cost > stay.cost * (1 + 1e-9):
+            if any(lane.borrowed for lane in self._lanes):
+                return f"dearer than {stay.num_heads} heads: {cost / stay.cost - 1:+.1%}"
+            return f"dearer than {stay.num_heads} heads: {cost:.1f} us against {stay.cost:.1f} us"
+        return None
+
+    def _failing(self, count: int) -> tuple[Decision, str] | None:
+        """The answer that keeps a count from being native, and the name of its launch."""
+        for lane in self._lanes:
+            decision = lane.failing(count)
+            if decision is not None:
+                return decision, lane.request.name
+        return None
+
+    @staticmethod
+    def _reject(choice: Choice, count: int, decision: Decision, name: str) -> None:
+        choice.rejected.append(
+            Rejected(
+                num_heads=count,
+                reason=said(decision, name),
+                verdict=None if decision.verdict is Verdict.NATIVE else decision.verdict,
+                qlen=decision.shape.qlen,
+            )
+        )
+
+    @staticmethod
+    def _why(choice: Choice) -> str:
+        taken, stay = choice.taken, choice.stay
+        text = f"{taken.num_heads} heads are native at every query length"
+        if stay.num_heads == taken.num_heads:
+            return text
+        if stay.cost is None or taken.cost is None:
+            return f"{text}, and {stay.num_heads} do not run: {stay.why_not}"
+        change = taken.cost / stay.cost - 1
+        if stay.native:
+            return f"{text}: {change:+.1%} against {stay.num_heads} heads, native too"
+        return f"{text}: {change:+.1%} against {stay.num_heads} heads {stay.why_not}"
+
+
+def _refusal(stay: Together) -> str:
+    """What is in the way of a count."""
+    if stay.may_run:
+        return f"it is not known whether {stay.num_heads} heads run: {stay.why_not}"
+    return f"{stay.num_heads} heads do not run: {stay.why_not}"

@@ -1,0 +1,262 @@
+"""What a source says of head counts, for one launch of a run and for all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from mlaprobe.core.shape import Decision, Route, Verdict
+from mlaprobe.padding.plan import Mode
+from mlaprobe.padding.question import Request
+from mlaprobe.padding.resolver import Decider, may_run, native, runs, why_not, worst
+from mlaprobe.rulefiles.cost import CostModel, Profile
+from mlaprobe.rulefiles.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """One head count at every query length of one launch."""
+
+    num_heads: int
+    route: Route
+    persistent: bool
+    decisions: tuple[Decision, ...]
+    """For each query length, as launched."""
+    cost: float | None
+    """Microseconds, summed over the query lengths; ``None`` where it does not run."""
+
+    @property
+    def native(self) -> bool:
+        """Whether it is native at every query length, on kernels that ship."""
+        return all(map(native, self.decisions))
+
+    @property
+    def runs(self) -> bool:
+        """Whether it runs at every query length."""
+        return all(map(runs, self.decisions))
+
+    @property
+    def may_run(self) -> bool:
+        """Whether it runs at every query length, for all that is known."""
+        return all(map(may_run, self.decisions))
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst verdict."""
+        return worst(d.verdict for d in self.decisions)
+
+    @property
+    def worst(self) -> Decision:
+        """What there is most to say against it."""
+        return _worst(self.decisions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """One head count for every launch of a run."""
+
+    num_heads: int
+    parts: tuple[Evaluation, ...]
+    names: tuple[str, ...]
+
+    @property
+    def native(self) -> bool:
+        """Whether every launch is native."""
+        return all(part.native for part in self.parts)
+
+    @property
+    def runs(self) -> bool:
+        """Whether every launch runs."""
+        return all(part.runs for part in self.parts)
+
+    @property
+    def may_run(self) -> bool:
+        """Whether every launch runs, for all that is known."""
+        return all(part.may_run for part in self.parts)
+
+    @property
+    def cost(self) -> float | None:
+        """The sum over the launches; ``None`` where one does not run."""
+        costs = [part.cost for part in self.parts if part.cost is not None]
+        return sum(costs) if len(costs) == len(self.parts) else None
+
+    @property
+    def gluon(self) -> bool:
+        """Whether every launch takes the gluon route."""
+        return all(part.route is Route.GLUON for part in self.parts)
+
+    @property
+    def worst(self) -> tuple[Decision, str]:
+        """What there is most to say against it, and the name of the launch."""
+        decision = _worst([part.worst for part in self.parts])
+        at = next(i for i, part in enumerate(self.parts) if part.worst is decision)
+        return decision, self.names[at]
+
+    @property
+    def why_not(self) -> str:
+        """What there is most to say against it, in words."""
+        return said(*self.worst)
+
+
+def _worst(decisions: Iterable[Decision]) -> Decision:
+    """The decision that speaks most against a launch: the worst verdict, or among those of one
+    verdict a kernel that does not ship."""
+    kept = list(decisions)
+    verdict = worst(d.verdict for d in kept)
+    missing = [d for d in kept if d.verdict.runs and not runs(d)]
+    if verdict.runs and missing:
+        return missing[0]
+    return next(d for d in kept if d.verdict is verdict)
+
+
+def said(decision: Decision, name: str) -> str:
+    """Why a decision is not a target, and in which launch."""
+    return f"{why_not(decision)}, in {name}" if name else why_not(decision)
+
+
+class Lane:
+    """Asks a capability about head counts for one launch, each at most once."""
+
+    def __init__(
+        self, capability: Decider, request: Request, policy: Policy, profile: Profile | None
+    ) -> None:
+        self.request = request
+        self._ask: Callable[..., Decision] = capability.decide
+        self._policy = policy
+        self.model: CostModel = policy.cost
+        where = request.arch, request.q_dtype, request.kv_dtype
+        if profile is not None and profile.covers(*where):
+            self.model = profile.model
+        self.borrowed = not self.model.covers(*where)
+        """Whether the costs are those of another arch or of other dtypes."""
+        self._asked: dict[tuple[int, int, bool], Decision] = {}
+        self._known: dict[int, Evaluation] = {}
+        self.refused: str | None = None
+        """Why the gluon route is not taken, where it was asked for."""
+        self._gluon_at = self._gluon_base()
+
+    def cost(self, num_heads: int, passes: int = 1) -> float:
+        """Microseconds of one launch."""
+        return self.model.cost(num_heads, passes, self.request.kv_len)
+
+    def evaluate(self, num_heads: int) -> Evaluation:
+        """One head count at every query length, in the best of the modes that may be chosen."""
+        if num_heads not in self._known:
+            found = self._gluon(num_heads)
+            if found is None:
+                found = min((self.asm(num_heads, p) for p in self.request.modes), key=_rank)
+            self._known[num_heads] = found
+        return self._known[num_heads]
+
+    def failing(self, num_heads: int) -> Decision | None:
+        """The answer that keeps a count from being native; ``None`` where it is. The longest
+        query first: it is what most counts have no kernel for."""
+        if self._gluon_at is not None or len(self.request.modes) > 1:
+            found = self.evaluate(num_heads)
+            return None if found.native else found.worst
+        for qlen in reversed(self.request.qlens):
+            decision = self._decide(num_heads, qlen, self.request.modes[0])
+            if not native(decision):
+                return decision
+        return None
+
+    # --- asm -------------------------------------------------------------------------------------
+
+    def asm(self, num_heads: int, persistent: bool) -> Evaluation:
+        """One head count at every query length on the asm route, in one mode."""
+        decisions = tuple(self._decide(num_heads, q, persistent) for q in self.request.qlens)
+        cost: float | None = None
+        if all(map(runs, decisions)):
+            cost = sum(self.cost(num_heads, d.fold * d.qlen_fold) for d in decisions)
+        return Evaluation(
+            num_heads=num_heads,
+            route=Route.ASM,
+            persistent=persistent,
+            decisions=decisions,
+            cost=cost,
+        )
+
+    def _decide(self, num_heads: int, qlen: int, persistent: bool) -> Decision:
+        """The source's answer for one launch, by a longer kernel where that is allowed and the
+        query's own is not native."""
+        key = num_heads, qlen, persistent
+        if key not in self._asked:
+            self._asked[key] = self._ridden(*key)
+        return self._asked[key]
+
+    def _ridden(self, num_heads: int, qlen: int, persistent: bool) -> Decision:
+        shape = self.request.shape
+        own = self._ask(shape(num_heads, qlen, persistent=persistent))
+        if self.request.pad_qlen and not native(own):
+            for longer in self._policy.ride_lengths:
+                if longer <= qlen:
+                    continue
+                ridden = self._ask(shape(num_heads, longer, persistent=persistent))
+                if native(ridden):
+                    return ridden
+        return own
+
+    # --- gluon -----------------------------------------------------------------------------------
+
+    def _gluon_base(self) -> int | None:
+        """The count that the gluon route is taken at; ``None`` where it is not."""
+        request, rules = self.request, self._policy
+        if not self._wants_gluon():
+            return None
+        off = request.mode is Mode.OFF
+        count = rules.unpadded(request.num_heads) if off else request.num_heads
+        refused = next((d for d in self._ask_gluon(count) if not native(d)), None)
+        if refused is None:
+            return count
+        if request.route is Route.GLUON:
+            self.refused = (
+                f"route gluon does not take {count} heads on {request.arch}: {why_not(refused)}"
+            )
+        return None
+
+    def _wants_gluon(self) -> bool:
+        request, rules = self.request, self._policy
+        if request.route is not None:
+            return request.route is Route.GLUON
+        # Padded to 16 by the unpadded rule, a count is the asm route's own.
+        return (
+            request.mode is not Mode.OFF
+            and request.num_heads in rules.gluon_heads
+            and rules.gluon_qlens.issuperset(request.qlens)
+            and request.kv_dtype is rules.gluon_kv_dtype
+        )
+
+    def _ask_gluon(self, num_heads: int) -> tuple[Decision, ...]:
+        """What the gluon route says of a head count: for each query length, and, where the caller
+        does not say its batch size, again for each of those that must work."""
+        request = self.request
+        batches = (None,) if request.batch is not None else (None, *self._policy.gluon_batches)
+        return tuple(
+            self._ask(request.shape(num_heads, qlen, Route.GLUON, batch=batch))
+            for batch in batches
+            for qlen in request.qlens
+        )
+
+    def _gluon(self, num_heads: int) -> Evaluation | None:
+        """A head count on the gluon route, where it is taken there: at the count that asked for
+        it, and at others only where the caller insists on the route."""
+        if self._gluon_at is None:
+            return None
+        if num_heads != self._gluon_at and self.request.route is not Route.GLUON:
+            return None
+        decisions = self._ask_gluon(num_heads)
+        if not all(map(native, decisions)):
+            return None
+        launches = len(self.request.qlens)
+        return Evaluation(
+            num_heads=num_heads,
+            route=Route.GLUON,
+            persistent=self.request.modes[0],
+            decisions=decisions[:launches],
+            cost=launches * self.cost(num_heads),
+        )
+
+
+def _rank(found: Evaluation) -> tuple[bool, bool, bool, float]:
+    """The better first: native, else running, else not known to fail; the cheaper of those."""
+    return not found.native, not found.runs, not found.may_run, found.cost or 0.0

@@ -1,0 +1,1 @@
+"""What people ask for: a survey, one shape explained, deployments."""

@@ -1,0 +1,191 @@
+"""Why one shape gets its answer, and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from mlaprobe.core.protocols import LiveAnswers, NearestRow, SourceInfo
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
+from mlaprobe.reports.survey import DECODE_HEAD_DIM, MOST_HEADS, TRIED_PAGE_SIZE
+from mlaprobe.snapshot import OUTSIDE
+
+NEAREST = 3
+KNOB_VALUE = "1"
+MOST_QLEN = 8
+_NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """An environment variable, and the answer where it is set otherwise."""
+
+    name: str
+    value: str | None
+    """What it would be set to; ``None``: unset."""
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """A shape close by that does better."""
+
+    what: str
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """The source line of a clause."""
+
+    evidence: Evidence
+    text: str | None
+    """The line as it stands there; ``None`` where the source's text is not at hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Everything that there is to say about one shape."""
+
+    source: SourceInfo
+    decision: Decision
+    excerpts: tuple[tuple[str, tuple[Excerpt, ...]], ...]
+    """Per stage, in call order."""
+    nearest: tuple[NearestRow, ...]
+    """Where no kernel matches: the table rows that come closest."""
+    reducer_heads: tuple[int, ...] | None
+    """The head counts that the merge is instantiated for, where it was asked and refuses."""
+    knobs: tuple[Knob, ...]
+    """Only those that change the answer."""
+    knobs_tried: tuple[str, ...]
+    knobs_unanswered: tuple[str, ...]
+    """Those of which a snapshot says nothing: it holds what happens without any."""
+    alternatives: tuple[Alternative, ...]
+
+
+def explain(
+    answers: LiveAnswers, shape: DecodeShape, step: Callable[[], None] = lambda: None
+) -> Explanation:
+    """Asks a shape, and everything around it. ``step`` is called now and then."""
+    decision = answers.decide(shape)
+    step()
+    knobs, tried, unanswered = _knobs(answers, decision)
+    step()
+    return Explanation(
+        source=answers.source,
+        decision=decision,
+        excerpts=tuple(
+            (stage, tuple(_excerpt(answers, each) for each in outcome.evidence))
+            for stage, outcome in decision.stages
+        ),
+        nearest=_nearest(answers, decision),
+        reducer_heads=_reducer_heads(answers, decision),
+        knobs=knobs,
+        knobs_tried=tried,
+        knobs_unanswered=unanswered,
+        alternatives=tuple(_alternatives(answers, decision)),
+    )
+
+
+def _excerpt(answers: LiveAnswers, evidence: Evidence) -> Excerpt:
+    text = answers.source_text(evidence.file)
+    lines = text.split("\n") if text is not None else []
+    at = evidence.line - 1
+    return Excerpt(evidence=evidence, text=lines[at] if 0 <= at < len(lines) else None)
+
+
+def _nearest(answers: LiveAnswers, decision: Decision) -> tuple[NearestRow, ...]:
+    host = decision.outcome("host")
+    if decision.key is None or host is None or host.status != "no_kernel":
+        return ()
+    return tuple(answers.nearest_rows(decision.shape.arch, decision.key, NEAREST))
+
+
+def _reducer_heads(answers: LiveAnswers, decision: Decision) -> tuple[int, ...] | None:
+    outcome = decision.outcome("reducer")
+    if outcome is None or outcome.status != "missing":
+        return None
+    return tuple(
+        heads
+        for heads, head_dim, found in answers.reducer_rows(range(1, MOST_HEADS + 1))
+        if head_dim == DECODE_HEAD_DIM and found.status == "instantiated"
+    )
+
+
+def _answer(decision: Decision) -> tuple[object, ...]:
+    """What a caller would notice of a decision."""
+    return decision.verdict, decision.fold, decision.qlen_fold, decision.kernels
+
+
+def _knobs(
+    answers: LiveAnswers, decision: Decision
+) -> tuple[tuple[Knob, ...], tuple[str, ...], tuple[str, ...]]:
+    """Each knob set, or unset where it is set: a knob may bring others into play.
+
+    Returns:
+        The knobs that change the answer, all that were tried, and those without an answer.
+    """
+    shape = decision.shape
+    changed: list[Knob] = []
+    tried: list[str] = []
+    unanswered: list[str] = []
+    waiting = list(answers.knobs)
+    while waiting:
+        name = waiting.pop(0)
+        tried.append(name)
+        env = dict(shape.env)
+        value = None if name in env else KNOB_VALUE
+        env.pop(name, None)
+        if value is not None:
+            env[name] = value
+        other = answers.decide(replace(shape, env=tuple(sorted(env.items()))))
+        if other.stage == OUTSIDE:
+            unanswered.append(name)
+        elif _answer(other) != _answer(decision):
+            changed.append(Knob(name=name, value=value, decision=other))
+        waiting += [n for n in answers.knobs if n not in tried and n not in waiting]
+    return tuple(changed), tuple(tried), tuple(unanswered)
+
+
+def _cost(decision: Decision) -> float:
+    """How often the KV cache is read; what does not run costs more than anything."""
+    if not decision.verdict.runs:
+        return _NEVER
+    return float(decision.fold * decision.qlen_fold)
+
+
+def _alternatives(answers: LiveAnswers, decision: Decision) -> Iterator[Alternative]:
+    """Shapes near by that do better: of each kind the nearest that runs, and the nearest that
+    is native."""
+    if decision.verdict is Verdict.NATIVE:
+        return
+    cost = _cost(decision)
+    for what, others in _neighbours(decision.shape):
+        best = cost
+        for other in others:
+            found = answers.decide(other)
+            # Folding less is no gain to rely on; running at all is.
+            if found.verdict is Verdict.NATIVE or (_cost(found) < best == _NEVER):
+                yield Alternative(what=what, decision=found)
+                best = _cost(found)
+            if found.verdict is Verdict.NATIVE:
+                break
+
+
+def _neighbours(shape: DecodeShape) -> Iterator[tuple[str, Iterator[DecodeShape]]]:
+    more = range(shape.num_heads + 1, MOST_HEADS + 1)
+    yield "heads", (replace(shape, num_heads=heads) for heads in more)
+    qlens = sorted(range(1, MOST_QLEN + 1), key=lambda qlen: (abs(qlen - shape.qlen), qlen))
+    yield "qlen", (replace(shape, qlen=qlen) for qlen in qlens if qlen != shape.qlen)
+    if shape.planner != PlannerCall():
+        yield "planner", iter([replace(shape, planner=PlannerCall())])
+    yield "persistent", iter([replace(shape, persistent=not shape.persistent)])
+    if shape.lse:
+        yield "lse", iter([replace(shape, lse=False)])
+    pages = {1, TRIED_PAGE_SIZE} - {shape.page_size}
+    yield "page_size", (replace(shape, page_size=size) for size in sorted(pages))
+    # Gluon takes a count as it is or not at all; the asm route is padded to.
+    gluon = shape.route is Route.GLUON
+    counts = range(shape.num_heads, MOST_HEADS + 1) if gluon else (shape.num_heads,)
+    other = replace(shape, route=Route.ASM if gluon else Route.GLUON)
+    yield "route", (replace(other, num_heads=heads) for heads in counts)

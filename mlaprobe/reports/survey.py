@@ -1,0 +1,298 @@
+"""What a report is made of: the decisions that people ask for first, and what stands out in them.
+
+A cold start has to be quick, so a survey asks the head counts that matter instead of all: those
+that models and padding lead to, and every other one that can be native at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import product
+
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.protocols import Answers, SourceInfo
+from mlaprobe.core.reasons import deciding_clause
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, Failure, Route, Verdict
+
+USUAL_HEADS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128)
+"""The counts that models have per rank, and those that AITER's tiles and folds are made of."""
+MOST_HEADS = 128
+DECODE_HEAD_DIM = 512
+"""The reducer's head_dim that counts for MLA decode."""
+TRIED_PAGE_SIZE = 64
+"""What is tried where nothing runs at the asked page size."""
+
+
+class Others(Enum):
+    """What is known of the head counts up to ``MOST_HEADS`` that a survey leaves out."""
+
+    NONE = "none"
+    """None is left out: the user named the counts."""
+    NOT_NATIVE = "not native"
+    NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One cell: what happens to a shape, and what if the caller needs the log-sum-exp too."""
+
+    decision: Decision
+    with_lse: Decision | None = None
+    """Asked only where the shape without it runs."""
+
+    @property
+    def lse_gap(self) -> bool:
+        """Whether needing the log-sum-exp changes the answer."""
+        other = self.with_lse
+        return other is not None and (other.verdict, other.fold, other.qlen_fold) != (
+            self.decision.verdict,
+            self.decision.fold,
+            self.decision.qlen_fold,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """The part of a question that is the same for a whole block."""
+
+    arch: str
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    lse: bool
+    persistent: bool
+    causal: bool
+    cp_round_robin: bool
+    batch: int | None
+    page_size: int
+
+    @property
+    def dtype(self) -> str:
+        """The dtype pair as people write it."""
+        return f"{self.q_dtype}/{self.kv_dtype}"
+
+    def shape(self, grid: Grid, heads: int, qlen: int) -> DecodeShape:
+        """A shape of this setting; what no setting varies is the grid's."""
+        return DecodeShape(
+            arch=self.arch,
+            q_dtype=self.q_dtype,
+            kv_dtype=self.kv_dtype,
+            num_heads=heads,
+            qlen=qlen,
+            lse=self.lse,
+            persistent=self.persistent,
+            causal=self.causal,
+            cp_round_robin=self.cp_round_robin,
+            batch=self.batch,
+            page_size=self.page_size,
+            route=grid.route,
+            env=grid.env,
+            planner=grid.planner,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Head counts by query lengths, for one setting."""
+
+    setting: Setting
+    qlens: tuple[int, ...]
+    rows: tuple[tuple[int, tuple[Answer, ...]], ...]
+    """Head count, and an answer per query length."""
+    runs_with: Setting | None = None
+    """Where nothing here runs: a setting near by with which something does."""
+
+    @property
+    def answers(self) -> Iterator[Answer]:
+        """All answers, row by row."""
+        return (answer for _, row in self.rows for answer in row)
+
+    @property
+    def runs(self) -> bool:
+        """Whether anything here runs."""
+        return any(answer.decision.verdict.runs for answer in self.answers)
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """The head counts that may run or not, at some query length."""
+        return tuple(
+            heads
+            for heads, row in self.rows
+            if any(answer.decision.verdict is Verdict.UNKNOWN for answer in row)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """One way in which the shapes of a block fail though they look supported."""
+
+    setting: Setting
+    verdict: Verdict
+    lse_only: bool
+    """The same shapes run as long as nobody needs the log-sum-exp."""
+    cells: tuple[tuple[int, int], ...]
+    """Head count and query length, in the block's order."""
+    example: Decision
+
+    @property
+    def failure(self) -> Failure | None:
+        """How it fails."""
+        return self.example.failure
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The clause that decided the example."""
+        return deciding_clause(self.example)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Everything that a report shows."""
+
+    source: SourceInfo
+    stage_status: tuple[tuple[str, str, str], ...]
+    knobs: tuple[str, ...]
+    grid: Grid
+    blocks: tuple[Block, ...]
+    others: Others
+
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
+        """What does not fit together, block by block."""
+        return tuple(trouble for block in self.blocks for trouble in troubles_of(block))
+
+    @property
+    def decisions(self) -> Iterator[Decision]:
+        """Every decision that was asked, once."""
+        for block in self.blocks:
+            for answer in block.answers:
+                yield answer.decision
+                if answer.with_lse is not None and not block.setting.lse:
+                    yield answer.with_lse
+
+
+def head_counts(answers: Answers, grid: Grid) -> tuple[tuple[int, ...], Others]:
+    """The counts to show where nobody named any, and what is known of the others.
+
+    With work metadata a count needs a reducer of its own to be native, which is quick to ask;
+    without it no stage lists the counts.
+    """
+    ask = getattr(answers, "reducer_rows", None)
+    present = any(row[:2] == ("reducer", "present") for row in answers.stage_status)
+    reduces = grid.route is Route.ASM and all(grid.persistent) and not grid.env
+    if ask is None or not present or not reduces:
+        return USUAL_HEADS, Others.NOT_ASKED
+    possible = {
+        heads
+        for heads, head_dim, outcome in ask(range(1, MOST_HEADS + 1))
+        if head_dim == DECODE_HEAD_DIM and outcome.status != "missing"
+    }
+    return tuple(sorted(possible.union(USUAL_HEADS))), Others.NOT_NATIVE
+
+
+def survey(
+    answers: Answers,
+    grid: Grid,
+    *,
+    others: Others = Others.NONE,
+    step: Callable[[], None] = lambda: None,
+) -> Survey:
+    """Asks a grid, block by block. ``step`` is called after every head count."""
+    blocks = tuple(_block(answers, grid, setting, step) for setting in _settings(grid))
+    return Survey(
+        source=answers.source,
+        stage_status=answers.stage_status,
+        knobs=answers.knobs,
+        grid=grid,
+        blocks=blocks,
+        others=others,
+    )
+
+
+def _settings(grid: Grid) -> Iterator[Setting]:
+    for arch, dtypes, lse, persistent, causal, cprr, batch, page_size in product(
+        *(grid.archs, grid.dtypes, grid.lse, grid.persistent, grid.causal),
+        *(grid.cp_round_robin, grid.batches, grid.page_sizes),
+    ):
+        yield Setting(
+            arch=arch,
+            q_dtype=dtypes[0],
+            kv_dtype=dtypes[1],
+            lse=lse,
+            persistent=persistent,
+            causal=causal,
+            cp_round_robin=cprr,
+            batch=batch,
+            page_size=page_size,
+        )
+
+
+def _block(answers: Answers, grid: Grid, setting: Setting, step: Callable[[], None]) -> Block:
+    rows = []
+    for heads in grid.heads:
+        shapes = [setting.shape(grid, heads, qlen) for qlen in grid.qlens]
+        rows.append((heads, tuple(_answer(answers, shape) for shape in shapes)))
+        step()
+    block = Block(setting=setting, qlens=grid.qlens, rows=tuple(rows))
+    if block.runs:
+        return block
+    return replace(block, runs_with=_other_setting(answers, grid, block))
+
+
+def _answer(answers: Answers, shape: DecodeShape) -> Answer:
+    decision = answers.decide(shape)
+    if shape.lse or not decision.verdict.runs:
+        return Answer(decision=decision)
+    return Answer(decision=decision, with_lse=answers.decide(replace(shape, lse=True)))
+
+
+def _other_setting(answers: Answers, grid: Grid, block: Block) -> Setting | None:
+    """A page size or mode with which some head count runs: gfx1250 has no other way."""
+    asked = block.setting
+    paged = replace(asked, page_size=TRIED_PAGE_SIZE)
+    for setting in (paged, replace(asked, persistent=False), replace(paged, persistent=False)):
+        shapes = (setting.shape(grid, heads, grid.qlens[0]) for heads in grid.heads)
+        if setting != asked and any(answers.decide(shape).verdict.runs for shape in shapes):
+            return setting
+    return None
+
+
+_TROUBLE = frozenset(
+    {
+        *(Verdict.NO_KERNEL, Verdict.NO_REDUCER, Verdict.AMBIGUOUS, Verdict.INCOHERENT),
+        *(Verdict.ERRATUM, Verdict.UNKNOWN),
+    }
+)
+
+
+def troubles_of(block: Block) -> tuple[Trouble, ...]:
+    """The failures of a block that are no plain rejection, grouped by what decided them."""
+    groups: dict[tuple[object, ...], tuple[bool, list[Decision]]] = {}
+    for answer in block.answers:
+        found = answer.decision
+        gap = answer.lse_gap and answer.with_lse is not None
+        if gap and answer.with_lse is not None:
+            found = answer.with_lse
+        elif found.verdict not in _TROUBLE:
+            continue
+        key = (gap, found.verdict, found.stage, _kind_of_trouble(found))
+        groups.setdefault(key, (gap, []))[1].append(found)
+    return tuple(
+        Trouble(
+            setting=block.setting,
+            verdict=found[0].verdict,
+            lse_only=gap,
+            cells=tuple((each.shape.num_heads, each.shape.qlen) for each in found),
+            example=found[0],
+        )
+        for gap, found in groups.values()
+    )
+
+
+def _kind_of_trouble(decision: Decision) -> object:
+    """What tells one unknown or erratum from another; other verdicts are one kind each."""
+    if decision.verdict in (Verdict.UNKNOWN, Verdict.ERRATUM):
+        clause = deciding_clause(decision)
+        return (decision.message, clause and (clause.file, clause.line))
+    return None

@@ -1,0 +1,1 @@
+"""Rule files: what people know and source cannot say, read strictly."""

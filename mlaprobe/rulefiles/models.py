@@ -1,0 +1,162 @@
+"""MLA models and what their deployments launch: ``rules/models.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from mlaprobe.errors import UsageError
+from mlaprobe.rulefiles.loader import load_rules
+from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
+from mlaprobe.rulefiles.schema import Flag, ListOf, Record, Text, whole
+
+KERNEL_LATENT = 512
+KERNEL_ROPE = 64
+
+SCHEMA = Record(
+    required={
+        "models": unique_by_id(
+            Record(
+                required={
+                    "id": SLUG,
+                    "name": Text(),
+                    "family": SLUG,
+                    "heads": whole(1),
+                    "latent": whole(1),
+                    "rope": whole(0),
+                    "reference": REFERENCES,
+                },
+                optional={
+                    "also": ListOf(Text(), at_least=1, unique=True),
+                    "drafts": ListOf(whole(0), at_least=1, unique=True),
+                    "hybrid": Flag(),
+                },
+            )
+        )
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """An MLA model."""
+
+    id: str
+    name: str
+    family: str
+    also: tuple[str, ...]
+    """Other models of the same shape."""
+    heads: int
+    """Query heads of the whole model."""
+    latent: int
+    """Latent values per KV token."""
+    rope: int
+    """Rope values per KV token."""
+    drafts: tuple[int, ...]
+    """Draft lengths that the weights serve by themselves; 0 is plain decode."""
+    hybrid: bool
+    """Whether only some of its layers are MLA."""
+    reference: tuple[str, ...]
+
+    @property
+    def outside(self) -> str | None:
+        """Why AITER's asm kernels cannot serve it, or ``None`` where they can."""
+        if (self.latent, self.rope) == (KERNEL_LATENT, KERNEL_ROPE):
+            return None
+        return (
+            f"a KV row of {self.latent} latent and {self.rope} rope values is outside the asm "
+            f"kernels, which read {KERNEL_LATENT} and {KERNEL_ROPE}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """A model on a number of GPUs."""
+
+    model: Model
+    tp: int
+    """Tensor parallel size: the heads are split over so many ranks."""
+    dcp: int
+    """Decode context parallel size: so many ranks gather their heads and merge by LSE."""
+    draft: int
+    """Draft tokens per step; the run has query lengths 1 to draft + 1."""
+
+    @property
+    def num_heads(self) -> int:
+        """Query heads that a rank decodes, after the gather."""
+        return self.model.heads // self.tp * self.dcp
+
+    @property
+    def lse(self) -> bool:
+        """Whether the merge over ranks needs the log-sum-exp."""
+        return self.dcp > 1
+
+    @property
+    def qlens(self) -> tuple[int, ...]:
+        """Every query length that the run can produce."""
+        return tuple(range(1, self.draft + 2))
+
+
+@lru_cache(maxsize=1)
+def models() -> tuple[Model, ...]:
+    """All models, in the order of the file.
+
+    Raises:
+        RuleError: the rules are wrong.
+    """
+    return tuple(map(_model, load_rules("models", SCHEMA)["models"]))
+
+
+def _model(entry: Mapping[str, Any]) -> Model:
+    return Model(
+        id=entry["id"],
+        name=entry["name"],
+        family=entry["family"],
+        also=tuple(entry.get("also", ())),
+        heads=entry["heads"],
+        latent=entry["latent"],
+        rope=entry["rope"],
+        drafts=tuple(entry.get("drafts", (0,))),
+        hybrid=entry.get("hybrid", False),
+        reference=tuple(entry["reference"]),
+    )
+
+
+def find(name: str) -> tuple[Model, ...]:
+    """The models that a person means: an id or name (also of a model of the same shape), or a
+    family, in any case.
+
+    Raises:
+        UsageError: there is none.
+    """
+    wanted = name.casefold()
+    exact = tuple(m for m in models() if wanted in map(str.casefold, (m.id, m.name, *m.also)))
+    found = exact or tuple(m for m in models() if m.family.casefold() == wanted)
+    if not found:
+        known = [m.id for m in models()]
+        close = get_close_matches(wanted, known, n=1)
+        raise UsageError(
+            f"unknown model {name!r}",
+            hint=f"did you mean {close[0]}?" if close else "models are " + ", ".join(known),
+        )
+    return found
+
+
+def deployments(
+    chosen: Iterable[Model], *, tps: Iterable[int], dcps: Iterable[int], drafts: Iterable[int]
+) -> Iterator[Deployment]:
+    """Every deployment that is possible: the heads split evenly, and context parallel ranks are
+    a divisor of the tensor parallel ones (they share the model's ranks)."""
+    tps, dcps, drafts = tuple(tps), tuple(dcps), tuple(drafts)
+    for model in chosen:
+        for tp in tps:
+            if model.heads % tp:
+                continue
+            for dcp in dcps:
+                if tp % dcp:
+                    continue
+                for draft in drafts:
+                    yield Deployment(model=model, tp=tp, dcp=dcp, draft=draft)

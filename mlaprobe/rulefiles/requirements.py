@@ -1,0 +1,129 @@
+"""What a launch needs beyond the right head count: ``rules/launch.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from mlaprobe.core.shape import DecodeShape
+from mlaprobe.rulefiles.loader import load_rules
+from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
+from mlaprobe.rulefiles.pattern import PATTERN, Pattern
+from mlaprobe.rulefiles.schema import Either, Flag, MapOf, Record, Text, whole
+
+Setting = int | bool | str | tuple[int, ...]
+
+_WORDS = ("$heads", "$q_dtype", "$kv_dtype", "$qlen", "$page_size")
+_VALUE = Either(
+    Flag(),
+    whole(0),
+    Text(pattern=r"[^$].*|" + "|".join(w.replace("$", r"\$") for w in _WORDS), form="a value"),
+)
+SCHEMA = Record(
+    required={
+        "needs": unique_by_id(
+            Record(
+                required={"id": SLUG, "text": Text(), "reference": REFERENCES},
+                optional={
+                    "when": PATTERN,
+                    "padded": Flag(),
+                    "set": MapOf(_VALUE),
+                    "at_least": MapOf(_VALUE),
+                },
+            )
+        )
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchNeed:
+    """One thing that a launch needs."""
+
+    id: str
+    text: str
+    """What to do, and why."""
+    settings: tuple[tuple[str, Setting], ...]
+    """AITER's parameter names and what to pass; a tuple holds one value per query length."""
+    reference: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    id: str
+    text: str
+    reference: tuple[str, ...]
+    pattern: Pattern
+    padded: bool | None
+    values: tuple[tuple[str, Any], ...]
+    at_least: Mapping[str, Any]
+
+
+@lru_cache(maxsize=1)
+def _rules() -> tuple[_Rule, ...]:
+    return tuple(
+        _Rule(
+            id=need["id"],
+            text=need["text"],
+            reference=tuple(need["reference"]),
+            pattern=Pattern(need.get("when", {})),
+            padded=need.get("padded"),
+            values=tuple(need.get("set", {}).items()),
+            at_least=need.get("at_least", {}),
+        )
+        for need in load_rules("launch", SCHEMA)["needs"]
+    )
+
+
+def needs(
+    shape: DecodeShape, *, padded: bool = False, qlens: tuple[int, ...] | None = None
+) -> tuple[LaunchNeed, ...]:
+    """What it takes to launch a shape, in the order of the rules.
+
+    Args:
+        shape: the shape as launched, after padding.
+        padded: whether its heads are padded.
+        qlens: all query lengths that the kernels of the run are launched with; left out: the
+            shape's.
+
+    Raises:
+        RuleError: the rules are wrong.
+    """
+    words: dict[str, Setting] = {
+        "$heads": shape.num_heads,
+        "$q_dtype": str(shape.q_dtype),
+        "$kv_dtype": str(shape.kv_dtype),
+        "$qlen": shape.qlen if qlens is None or len(qlens) == 1 else qlens,
+        "$page_size": shape.page_size,
+    }
+    return tuple(
+        LaunchNeed(
+            id=rule.id,
+            text=rule.text,
+            settings=tuple(_settings(rule, words)),
+            reference=rule.reference,
+        )
+        for rule in _rules()
+        if rule.padded in (None, padded) and rule.pattern.matches(shape)
+    )
+
+
+def _settings(rule: _Rule, words: Mapping[str, Setting]) -> Iterator[tuple[str, Setting]]:
+    for name, written in rule.values:
+        value = _meant(written, words)
+        least = _meant(rule.at_least.get(name, value), words)
+        if isinstance(value, int) and isinstance(least, int):
+            value = max(value, least)
+        yield name, value
+
+
+def _meant(written: Any, words: Mapping[str, Setting]) -> Setting:
+    found: Setting = words.get(written, written) if isinstance(written, str) else written
+    return found
+
+
+def settings(found: tuple[LaunchNeed, ...]) -> dict[str, Setting]:
+    """All parameters that the needs set; a later need replaces what an earlier one says."""
+    return {name: value for need in found for name, value in need.settings}

@@ -1,0 +1,123 @@
+"""Python stubs of compiled functions: what a call of one computes, read from the C++ it binds.
+
+A stub that returns something is evaluated in the same run as the code that asks it. One that
+returns nothing acts on the device; its call is what a stage waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.python.project import EntryPoint
+from mlaprobe.evaluator.values.kinds import EnumType
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.tensors import Tensor
+
+if TYPE_CHECKING:
+    from mlaprobe.stages.environment.world import World
+
+_TRANSLATED = {
+    "std::invalid_argument": "ValueError",
+    "std::domain_error": "ValueError",
+    "std::length_error": "ValueError",
+    "std::range_error": "ValueError",
+    "std::out_of_range": "IndexError",
+    "std::overflow_error": "OverflowError",
+    "std::bad_alloc": "MemoryError",
+}
+"""Python's exceptions for C++'s (pybind11's documentation, "Exceptions"); else RuntimeError."""
+
+
+def bound(
+    function: ir.Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments by position and by name, with simple defaults filled in. Of a stub that passes on
+    whatever it gets, those that have no name of its own come last."""
+    params = [p for p in function.params if p.kind not in _STARS]
+    values: list[Any] = []
+    for at, param in enumerate(params):
+        if at < len(args) and param.kind == "normal":
+            values.append(args[at])
+        elif param.name in kwargs:
+            values.append(kwargs[param.name])
+        elif isinstance(param.default, ir.Const):
+            values.append(param.default.value)
+        else:
+            values.append(Unknown(f"the argument {param.name} is not known", param.span))
+    names = [p.name for p in params]
+    further = args[sum(p.kind == "normal" for p in params) :]
+    return (*values, *further), {**kwargs, **dict(zip(names, values, strict=True))}
+
+
+_STARS = ("*", "**")
+
+
+class Bindings:
+    """The compiled functions of one source that compute something."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        data = world.names.data
+        self._decorators = frozenset(data["bindings"]["decorators"])
+        self._name = data["bindings"]["name"]
+        self._places = tuple(
+            place for stage in ("planner", "reducer", "host") for place in world.names.places(stage)
+        )
+
+    def called(
+        self,
+        run: Run,
+        entry: EntryPoint,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        span: ir.Span,
+    ) -> Any:
+        """What a call returns; ``NotImplemented`` for one that acts on the device, or whose C++
+        cannot be found."""
+        if not entry.gives or any(isinstance(a, Tensor) for a in (*args, *kwargs.values())):
+            return NotImplemented
+        if not any(d.rpartition(".")[2] in self._decorators for d in entry.decorators):
+            return NotImplemented
+        function = self.world.cpp_function(self._cpp_name(entry), self._places)
+        if function is None:
+            return NotImplemented
+        values, _ = bound(self.signature(entry), args, kwargs)
+        if len(values) != len(function.function.params):
+            return NotImplemented
+        try:
+            return run.machine.call(run, function, values, {}, span)
+        except Failed as failure:
+            if failure.kind != "exception":
+                raise
+            how = _TRANSLATED.get(failure.how, "RuntimeError")
+            raise Failed("exception", how, failure.message, failure.span) from None
+
+    def signature(self, entry: EntryPoint) -> ir.Function:
+        """The parameters of a stub; of one that passes on whatever it gets, those of the C++
+        function that it binds."""
+        if all(p.kind not in _STARS for p in entry.function.params):
+            return entry.function
+        found = self.world.cpp_function(self._cpp_name(entry), self._places)
+        return entry.function if found is None else found.function
+
+    def _cpp_name(self, entry: EntryPoint) -> str:
+        """The name of the C++ function: the decorator may give another."""
+        for node in entry.function.decorators:
+            for key, value in getattr(node, "kwargs", ()):
+                if key == self._name and isinstance(value, ir.Const):
+                    return str(value.value)
+        return entry.name
+
+
+def enum_ids(world: World, rule: Mapping[str, Any], run: Run) -> Any:
+    """A C++ enum as the dict that AITER's Python makes of it."""
+    if world.text(rule["file"]) is None:
+        return Unknown(f"there is no {rule['file']}")
+    found = world.cpp(rule["file"]).lookup(run, rule["enum"], ir.NOWHERE)
+    if not isinstance(found, EnumType) or any(m.value is None for m in found.members):
+        return Unknown(f"{rule['file']} defines no enum {rule['enum']} that can be read")
+    return {m.name.removeprefix(rule["prefix"]): m.value for m in found.members}

@@ -1,0 +1,255 @@
+"""Tensors and data types as the stages hand them to AITER's code.
+
+One model serves both languages: ``q.shape`` and ``q.dtype`` of Python, ``Q->size(1)`` and
+``Q.dtype()`` of C++. Contents are unknown; shapes, types and contiguity are what the question
+says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Any
+
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
+from mlaprobe.evaluator.values.operators import binary
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.rulefiles.layouts import layouts
+
+_BYTES = {"fp8": 1, "byte": 1, "i8": 1, "bf16": 2, "fp16": 2, "i16": 2, "i64": 8, "u64": 8}
+
+
+class DtypeToken(Model):
+    """A data type; ``variant`` tells the two fp8 encodings apart, where it is known."""
+
+    __slots__ = ("kind", "variant")
+
+    def __init__(self, kind: str, variant: str = "") -> None:
+        self.kind = kind
+        self.variant = variant
+
+    @property
+    def identity(self) -> Hashable:
+        return ("dtype", self.kind, self.variant)
+
+    def equals(self, other: Any) -> bool | None:
+        if isinstance(other, EnumMember):
+            other = named_dtypes().get(other.name)
+        if other is None:
+            return False
+        if not isinstance(other, DtypeToken):
+            return None
+        same = self.kind == other.kind
+        return same and (self.variant == other.variant or not (self.variant and other.variant))
+
+    def get(self, name: str, span: Span) -> Any:
+        if name in ("itemsize", "element_size"):
+            return Builtin(name, lambda run, a, k, s: self.bytes)
+        if name in ("value", "has_value"):
+            return Builtin(name, lambda run, a, k, s: self if name == "value" else True)
+        return Unknown(f"attribute {name} of a dtype", span, foreign=True)
+
+    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        """C++ writes ``Q.dtype()`` where Python writes ``q.dtype``."""
+        return self
+
+    @property
+    def bytes(self) -> int:
+        """Size of an element."""
+        return _BYTES.get(self.kind, 4)
+
+    def __repr__(self) -> str:
+        return f"{self.kind}/{self.variant}" if self.variant else self.kind
+
+
+@lru_cache(maxsize=1)
+def named_dtypes() -> dict[str, DtypeToken]:
+    """Every name of a dtype in AITER's code."""
+    found: dict[str, DtypeToken] = {}
+    for key, names in layouts().data["dtypes"].items():
+        kind, _, variant = key.partition("/")
+        for name in names:
+            found[name] = DtypeToken(kind, variant)
+    return found
+
+
+@lru_cache(maxsize=64)
+def dtype_for(kind: str, arch: str) -> DtypeToken:
+    """The dtype of a question on an arch."""
+    return DtypeToken(kind, layouts().fp8_variant(arch) if kind == "fp8" else "")
+
+
+class Tensor(Model):
+    """A tensor of known rank; a dimension may be unknown."""
+
+    __slots__ = ("contiguous", "dtype", "name", "shape")
+
+    def __init__(
+        self, name: str, shape: tuple[Any, ...], dtype: DtypeToken, *, contiguous: bool = True
+    ) -> None:
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+        self.contiguous = contiguous
+
+    @property
+    def identity(self) -> Hashable | None:
+        if any(type(d) is Sym for d in self.shape):
+            return None
+        dims = tuple(("?", d.key) if isinstance(d, Unknown) else d for d in self.shape)
+        return ("tensor", dims, self.dtype.identity, self.contiguous)
+
+    def equals(self, other: Any) -> bool | None:
+        return False if other is None else (True if other is self else None)
+
+    def get(self, name: str, span: Span) -> Any:
+        simple = {
+            "shape": self.shape,
+            "dtype": self.dtype,
+            "scalar_type": self.dtype,
+            "ndim": len(self.shape),
+            "is_cuda": True,
+        }
+        if name in simple:
+            return simple[name]
+        method = _METHODS.get(name)
+        if method is not None:
+            return Builtin(
+                name, lambda run, args, kwargs, s: method(self, args, kwargs, s), symbolic=True
+            )
+        key = ("tensor", self.name, name)
+        return Unknown(f"{self.name}.{name} is data", span, key=key, foreign=True, free="data")
+
+    def index(self, key: Any, span: Span) -> Any:
+        return Unknown(f"an element of {self.name}", span, foreign=True, free="data")
+
+    def stride(self, at: int, span: Span) -> Any:
+        """Elements between neighbours of one dimension."""
+        if not self.contiguous:
+            return Unknown(f"stride of {self.name}", span, free="data", foreign=True)
+        product: Any = 1
+        for dim in self.shape[at + 1 :]:
+            product = binary("*", product, dim, span)
+        return product
+
+    def numel(self, span: Span) -> Any:
+        """Number of elements."""
+        product: Any = 1
+        for dim in self.shape:
+            product = binary("*", product, dim, span)
+        return product
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.name}, {self.shape}, {self.dtype})"
+
+
+Method = Callable[[Tensor, tuple[Any, ...], dict[str, Any], Span], Any]
+
+
+def _dimension(tensor: Tensor, args: tuple[Any, ...], span: Span) -> int | None:
+    if args and type(args[0]) is int and -len(tensor.shape) <= args[0] < len(tensor.shape):
+        return args[0] % len(tensor.shape)
+    return None
+
+
+def _size(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if not args:
+        return tensor.shape
+    at = _dimension(tensor, args, span)
+    return Unknown(f"a dimension of {tensor.name}", span) if at is None else tensor.shape[at]
+
+
+def _stride(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    if not args:
+        return tuple(tensor.stride(at, span) for at in range(len(tensor.shape)))
+    at = _dimension(tensor, args, span)
+    return Unknown(f"a stride of {tensor.name}", span) if at is None else tensor.stride(at, span)
+
+
+def _viewed(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    """``view``/``reshape``: a dimension of -1 is what is left."""
+    dims = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    if len(dims) == 1 and isinstance(dims[0], DtypeToken):
+        return Tensor(tensor.name, tensor.shape, dims[0], contiguous=tensor.contiguous)
+    known: list[Any] = list(dims)
+    if any(isinstance(d, DtypeToken) for d in known):
+        return Unknown(f"a view of {tensor.name}", span, foreign=True, free="data")
+    if any(type(d) is int and d == -1 for d in known):
+        at = next(i for i, d in enumerate(known) if type(d) is int and d == -1)
+        rest: Any = 1
+        for i, dim in enumerate(known):
+            if i != at:
+                rest = binary("*", rest, dim, span)
+        known[at] = _divide(tensor.numel(span), rest, tensor, span)
+    return Tensor(tensor.name, tuple(known), tensor.dtype)
+
+
+def _divide(total: Any, rest: Any, tensor: Tensor, span: Span) -> Any:
+    if all(type(n) in (int, Sym) for n in (total, rest)):
+        whole = binary(">", rest, 0, span) is True
+        if whole and binary("==", binary("%", total, rest, span), 0, span) is True:
+            return binary("//", total, rest, span)
+    return Unknown(f"a dimension of a view of {tensor.name}", span, free="data", foreign=True)
+
+
+def _permuted(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    dims = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    if sorted(d for d in dims if type(d) is int) != list(range(len(tensor.shape))):
+        return Unknown(f"a permutation of {tensor.name}", span, foreign=True, free="data")
+    return Tensor(tensor.name, tuple(tensor.shape[d] for d in dims), tensor.dtype, contiguous=False)
+
+
+def _repeated(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    """``repeat_interleave`` by one number along one dimension: a new tensor. (With no dimension
+    it is flattened, and a tensor of counts is data.)"""
+    given = dict(zip(("repeats", "dim"), args, strict=False)) | kwargs
+    times, at = given.pop("repeats", None), _dimension(tensor, (given.pop("dim", None),), span)
+    if given or len(args) > 2 or at is None or type(times) not in (int, Sym):
+        return Unknown(f"{tensor.name}.repeat_interleave of what is not known", span, foreign=True)
+    dims = list(tensor.shape)
+    dims[at] = binary("*", dims[at], times, span)
+    return Tensor(tensor.name, tuple(dims), tensor.dtype)
+
+
+def _contiguous(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return Tensor(tensor.name, tensor.shape, tensor.dtype)
+
+
+def _same(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return tensor
+
+
+def _converted(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    values = [*args, *kwargs.values()]
+    dtype = next((v for v in values if isinstance(v, DtypeToken)), tensor.dtype)
+    return Tensor(tensor.name, tensor.shape, dtype, contiguous=tensor.contiguous)
+
+
+def _fact(read: Callable[[Tensor, Span], Any]) -> Method:
+    return lambda tensor, args, kwargs, span: read(tensor, span)
+
+
+_METHODS: dict[str, Method] = {
+    "size": _size,
+    "stride": _stride,
+    "view": _viewed,
+    "reshape": _viewed,
+    "permute": _permuted,
+    "repeat_interleave": _repeated,
+    "contiguous": _contiguous,
+    "to": _converted,
+    "data_ptr": _same,
+    "value": _same,
+    "value_or": _same,
+    "detach": _same,
+    "has_value": _fact(lambda t, s: True),
+    "defined": _fact(lambda t, s: True),
+    "dim": _fact(lambda t, s: len(t.shape)),
+    "numel": _fact(lambda t, s: t.numel(s)),
+    "is_contiguous": _fact(lambda t, s: t.contiguous),
+    "itemsize": _fact(lambda t, s: t.dtype.bytes),
+    "element_size": _fact(lambda t, s: t.dtype.bytes),
+    "set_": _same,
+}

@@ -1,0 +1,349 @@
+"""The world that AITER's code runs in here: one source, its modules, and everything outside.
+
+A :class:`World` holds the machine and the modules of one source. A question gives the GPU's
+architecture and the environment; values that depend on them are cached per such context. What an
+evaluation needs for itself is in its runs and goes with them. What is kept for later ones (texts,
+modules, compiled code, values of a context, answers) is filled in by one thread at a time, and
+only with what is finished (``World.session``).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Generic, TypeVar
+
+from mlaprobe.errors import SourceError
+from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
+from mlaprobe.evaluator.cpp.unit import CppModule
+from mlaprobe.evaluator.engine.machine import Machine
+from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.python.project import INSTALLED, Later, PyProject
+from mlaprobe.evaluator.symbolic.formulas import Expr, Tree
+from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym, SymbolMisuse
+from mlaprobe.evaluator.values.kinds import Closure
+from mlaprobe.rulefiles.layouts import layouts
+from mlaprobe.sources import Source
+from mlaprobe.stages.environment.bindings import Bindings, enum_ids
+from mlaprobe.stages.environment.outside import cpp_externals, device_functions, foreign
+from mlaprobe.stages.environment.pybuiltins import python_externals
+from mlaprobe.stages.environment.settings import settings_externals
+from mlaprobe.stages.environment.tensors import named_dtypes
+from mlaprobe.stages.instantiate import Template
+
+T = TypeVar("T")
+Context = tuple[str, tuple[tuple[str, str], ...]]
+_CPP = (".cu", ".cpp", ".hip", ".cuh", ".h", ".hpp")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The run over symbols that answered a question."""
+
+    tree: Tree
+    inputs: tuple[int, ...]
+    run: Template
+    """Questions with one run take the same paths."""
+
+    @property
+    def clauses(self) -> Hashable:
+        """What questions share that are decided by the same clauses."""
+        return self.run, self.run.reason(self.inputs)
+
+    def other(self, **changed: int) -> Leaf | None:
+        """The same question with some inputs changed, where a run has answered it."""
+        names = self.tree.names
+        if not changed.keys() <= set(names):
+            return None
+        inputs = tuple(
+            changed.get(name, value) for name, value in zip(names, self.inputs, strict=True)
+        )
+        run = self.tree.find(inputs)
+        return None if run is None else Leaf(self.tree, inputs, run)
+
+
+@dataclass(frozen=True, slots=True)
+class Solved(Generic[T]):
+    """An answer, and how it was come to."""
+
+    answer: T
+    leaf: Leaf | None = None
+    """``None`` where the question had a run of its own, or none was needed."""
+
+
+class Session:
+    """One thread at a time, which may enter again. What the source holds open for reading is
+    closed when the last one leaves."""
+
+    __slots__ = ("_depth", "_lock", "_source")
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lock = threading.RLock()
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if self._depth == 0:
+            self._source.hold()
+        self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        try:
+            if self._depth == 0:
+                self._source.rest()
+        finally:
+            self._lock.release()
+
+
+class World:
+    """One source, ready to be run."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.machine = Machine()
+        self.names = layouts()
+        self.watch: list[Callable[[Node], tuple[str, Node] | None]] = []
+        """What the stages want to observe of branches (see ``Machine.watch``)."""
+        self.machine.watch = self._watched
+        self._texts: dict[str, str | None] = {}
+        self._modules: dict[str, CppModule] = {}
+        self._functions: dict[str, Closure | None] = {}
+        self._trees: dict[Hashable, Tree] = {}
+        self._caches: dict[Context, dict[Any, Any]] = {}
+        self._knobs: set[str] = set()
+        self.session = Session(source)
+        """Whoever evaluates, or looks at what evaluation keeps, does it within."""
+        self.tracing = False
+        """Whether runs over symbols are traced, so that none is needed to find their evidence."""
+        self.generated: dict[str, Any] = {}
+        """Variables that AITER's build generates (kernel tables), by name."""
+
+    def forget_runs(self) -> None:
+        """Lets go of the runs over symbols: traced ones take a lot of room."""
+        with self.session:
+            self._trees.clear()
+
+    def _watched(self, branch: Node) -> tuple[str, Node] | None:
+        return next((found for w in self.watch if (found := w(branch)) is not None), None)
+
+    # --- text ------------------------------------------------------------------------------------
+
+    def text(self, path: str) -> str | None:
+        """The text of a file, ``None`` where there is none; one that is no text reads as empty."""
+        if path not in self._texts:
+            try:
+                file = self.source.read(path)
+            except SourceError:
+                self._texts[path] = ""
+            else:
+                self._texts[path] = None if file is None else "" if file.is_binary else file.text
+        return self._texts[path]
+
+    # --- C++ -------------------------------------------------------------------------------------
+
+    def cpp(self, path: str) -> CppModule:
+        """The translation unit of a C++ file."""
+        module = self._modules.get(path)
+        if module is None:
+            data = self.names.data
+            unit = TranslationUnit(
+                self.text,
+                path,
+                include_dirs=data["include_dirs"],
+                predefined=data["predefined"],
+            )
+            module = CppModule(
+                unit,
+                externals=self.cpp_externals,
+                foreign=partial(foreign, self.names.data["foreign"]),
+                generated=self.generated,
+            )
+            self._modules[path] = module
+        return module
+
+    def cpp_function(self, name: str, places: tuple[tuple[str, str], ...] = ()) -> Closure | None:
+        """The C++ function of that name, in the files of ``places`` or anywhere in the source."""
+        if name not in self._functions:
+            near = [path for path, _ in places]
+            paths = (p for p in self.source.list("csrc") if p.endswith(_CPP) and p not in near)
+            self._functions[name] = next(
+                (f for p in (*near, *paths) if (f := self._defined(p, name)) is not None), None
+            )
+        return self._functions[name]
+
+    def _defined(self, path: str, name: str) -> Closure | None:
+        text = self.text(path)
+        return self.cpp(path).function(name) if text is not None and name in text else None
+
+    @cached_property
+    def cpp_externals(self) -> dict[str, Any]:
+        """What C++ code finds outside the source; a stage may add to it."""
+        return {**cpp_externals(), **self.device_functions()}
+
+    def device_functions(self) -> dict[str, Any]:
+        """Functions that ask for properties of the device, in either language."""
+        return device_functions(self.names.data)
+
+    # --- Python ----------------------------------------------------------------------------------
+
+    @cached_property
+    def python(self) -> PyProject:
+        """The Python modules of the source."""
+        externals: dict[str, Any] = python_externals()
+        externals.update({n: t for n, t in named_dtypes().items() if n.startswith("torch.")})
+        externals.update(settings_externals(self.names.data["settings"]))
+        overrides = self.device_functions()
+        for dotted, rule in self.names.data["bindings"]["enums"].items():
+            overrides[dotted] = Later(partial(enum_ids, self, rule))
+        return PyProject(
+            self.text,
+            externals=externals,
+            externals_installed=INSTALLED.union(self.names.data["required_packages"]),
+            overrides=overrides,
+            entry_packages=self.names.data["dispatcher"]["packages"],
+        )
+
+    # --- running ---------------------------------------------------------------------------------
+
+    def explore(
+        self,
+        start: Callable[[Run], Any],
+        context: Context,
+        *,
+        trace: bool = False,
+        limit: int = 64,
+        facts: dict[str, Any] | None = None,
+        decided: Mapping[Hashable, int] | None = None,
+        on_entry: Callable[..., Any] | None = None,
+        enough: Callable[[Outcome], bool] = lambda outcome: False,
+    ) -> tuple[Outcome, ...]:
+        """Every path of ``start`` on an arch, with an environment. ``decided`` is what is known of
+        branches on unknown values before (see ``Outcome``)."""
+        arch, env = context
+        known = {"arch": arch, **(facts or {})}
+        variables = dict(env)
+
+        def make(script: tuple[int, ...]) -> Run:
+            run = Run(
+                self.machine,
+                context=context,
+                env=variables,
+                cache=self._caches.setdefault(context, {}),
+                script=script,
+                facts=known,
+                decided=decided,
+                trace=trace,
+                knobs=self._knobs,
+            )
+            run.on_entry = on_entry or self.bindings.called
+            return run
+
+        with self.session:
+            return self.machine.explore(start, make, limit=limit, enough=enough)
+
+    def solve(
+        self,
+        key: Hashable,
+        inputs: Mapping[str, int],
+        start: Callable[[Run, Mapping[str, Any]], Any],
+        context: Context,
+        read: Callable[[tuple[Outcome, ...], Mapping[str, Any]], T],
+        *,
+        on_entry: Callable[..., Any] | None = None,
+        **options: Any,
+    ) -> Solved[T]:
+        """What ``read`` makes of every path for certain inputs, from an earlier answer where one
+        covers them.
+
+        ``key`` stands for everything of the question but the inputs and the context. ``start``
+        and ``read`` get the inputs, numbers or flags, as symbols, and paths have symbols in them:
+        what ``read`` compares of them (``symbols.same``, ``operators.binary``) is a condition of
+        its answer like those that the code asks. Where one of the three cannot work with symbols,
+        the question is answered with plain ones, for itself alone. ``options`` are those of
+        ``explore``.
+        """
+        with self.session:
+            tree = self._tree(key, tuple(inputs), context)
+            numbers = tuple(inputs.values())
+            found = tree.find(numbers)
+            if found is not None:
+                return Solved(found.answer(numbers), Leaf(tree, numbers, found))
+
+            def explore(given: Mapping[str, Any], trace: bool) -> tuple[Outcome, ...]:
+                return self.explore(
+                    lambda run: start(run, given),
+                    context,
+                    trace=trace,
+                    on_entry=on_entry,
+                    **options,
+                )
+
+            found, conditions = self._run(tree.names, inputs, explore, read)
+            answer = found.answer(numbers)
+            if conditions is None:
+                return Solved(answer)
+            tree.add(conditions, numbers, found)
+            return Solved(answer, Leaf(tree, numbers, found))
+
+    def _run(
+        self,
+        names: tuple[str, ...],
+        inputs: Mapping[str, int],
+        explore: Callable[[Mapping[str, Any], bool], tuple[Outcome, ...]],
+        read: Callable[[tuple[Outcome, ...], Mapping[str, Any]], Any],
+    ) -> tuple[Template, list[tuple[Expr, bool]] | None]:
+        """A run over symbols and the conditions that it holds under, or one over plain inputs."""
+
+        def retrace(numbers: tuple[int, ...]) -> tuple[Outcome, ...]:
+            return explore(dict(zip(names, numbers, strict=True)), True)
+
+        recorder = Recorder()
+        symbols = {n: _symbol(n, v, recorder) for n, v in inputs.items()}
+        try:
+            paths = explore(symbols, self.tracing)
+            answer = read(paths, symbols)
+        except SymbolMisuse:
+            paths = explore(inputs, False)
+            return Template(paths, names, answer=read(paths, inputs), retrace=retrace), None
+        again = None if self.tracing else retrace
+        found = Template(paths, names, recorder.parts, answer=answer, retrace=again)
+        return found, recorder.conditions
+
+    def covering(
+        self, key: Hashable, names: tuple[str, ...], context: Context
+    ) -> Callable[[tuple[int, ...]], object | None]:
+        """Finds the earlier run that answers for certain inputs, where there is one (see
+        ``solve``)."""
+        tree = self._tree(key, names, context)
+
+        def find(inputs: tuple[int, ...]) -> Template | None:
+            with self.session:
+                return tree.find(inputs)  # type: ignore[no-any-return]
+
+        return find
+
+    def _tree(self, key: Hashable, names: tuple[str, ...], context: Context) -> Tree:
+        tree = self._trees.get((key, context))
+        if tree is None:
+            tree = self._trees[key, context] = Tree(names)
+        return tree
+
+    @cached_property
+    def bindings(self) -> Bindings:
+        """The compiled functions that Python code asks."""
+        return Bindings(self)
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Environment variables that anything evaluated so far has asked for."""
+        with self.session:
+            return tuple(sorted(self._knobs))
+
+
+def _symbol(name: str, value: int, recorder: Recorder) -> Sym:
+    return Sym(value, name if type(value) is int else ("!=", name, 0), recorder)

@@ -1,0 +1,1 @@
+"""This machine: its GPUs, its ROCm, and what to do about what is missing."""

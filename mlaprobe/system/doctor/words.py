@@ -1,0 +1,62 @@
+"""What ``mlaprobe doctor`` finds: the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from mlaprobe.core.shape import DecodeShape
+
+
+class Standing(str, Enum):
+    """How something stands, the worst first."""
+
+    FAULT = "fault"
+    """The main job cannot run."""
+    WARNING = "warning"
+    """Something to do: answers would be about something else, or a part does not work."""
+    NOTE = "note"
+    """Something to know."""
+    OK = "ok"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at."""
+
+    topic: str
+    """What: ``AITER``, ``GPU``, ..."""
+    standing: Standing
+    found: str
+    """What was found, in a sentence."""
+    how: str = ""
+    """Where, or how it was found."""
+    more: tuple[str, ...] = ()
+    """What else there is to say, a line each."""
+    advice: str = ""
+    """What to do about it; empty where there is nothing to do."""
+    shape: DecodeShape | None = None
+    """A shape to look at, where the advice is about one."""
+    detail: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The same for programs, as JSON values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkup:
+    """Everything that was looked at."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def works(self) -> bool:
+        """Whether the main job can run."""
+        return all(check.standing is not Standing.FAULT for check in self.checks)
+
+    def of(self, *standings: Standing) -> tuple[Check, ...]:
+        """The checks that stand so."""
+        return tuple(check for check in self.checks if check.standing in standings)
