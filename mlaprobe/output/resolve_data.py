@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.core.shape import PlannerCall
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, to_json
@@ -64,7 +65,7 @@ def _rejected(rejected: Rejected) -> Row:
 def _way(way: Way) -> Row:
     return {
         "what": way.what,
-        "value": list(way.value) if isinstance(way.value, tuple) else way.value,
+        "value": _value(way.value),
         "num_heads": way.num_heads,
         "verdict": way.verdict.value,
     }
@@ -107,3 +108,9 @@ def assessment_rows(assessments: Iterable[Assessment]) -> Iterator[Row]:
             "expected_gain": padded.expected_gain,
             "reason": padded.reason,
         }
+
+
+def _value(value: object) -> object:
+    if isinstance(value, PlannerCall):
+        return {}  # nothing that differs from the launch
+    return list(value) if isinstance(value, tuple) else value

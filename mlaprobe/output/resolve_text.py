@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from mlaprobe.core.axes import told
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
@@ -48,17 +49,22 @@ def resolve(
 
 def _headline(plan: PadPlan, width: int) -> list[Line]:
     what = f"{plan.arch} {plan.q_dtype}/{plan.kv_dtype}, {plan.num_heads} heads"
-    asked = f"qlen {ranges(plan.qlens)}, {'with' if plan.lse else 'without'} log-sum-exp, "
     answer, _, verdict = plan.answer.rpartition(" ")
     said = line(
         Span(printable(f"{what}: "), "title"),
         f"{answer} ",
         Span(verdict, WORDS[plan.verdict].style),
     )
-    mode = "" if plan.persistent else "non-persistent, "
+    asked = [
+        f"qlen {ranges(plan.qlens)}",
+        f"{'with' if plan.lse else 'without'} log-sum-exp",
+        "" if plan.persistent else "non-persistent",
+        f"mode {plan.mode}",
+        told(plan.decisions[0].shape.planner),
+    ]
     return [
         *broken(said, width, rest="  "),
-        *paragraph(f"{asked}{mode}mode {plan.mode}", width, first="  ", style="dim"),
+        *paragraph(", ".join(filter(None, asked)), width, first="  ", style="dim"),
     ]
 
 
@@ -77,6 +83,8 @@ def _changed(way: Way) -> str:
     """What is different, in words and as an option."""
     if way.what == "persistent":
         return f"{'with' if way.value else 'without'} work metadata ({_flag('persistent', way)})"
+    if way.what == "planner":
+        return "with the planner told what is launched (no --planner)"
     if way.what == "lse":
         return "without the log-sum-exp (--no-lse)"
     if way.what == "qlens":

@@ -51,13 +51,17 @@ class Way:
     """Another launch, that runs where the one that was asked for does not."""
 
     what: str
-    """What is different: ``persistent``, ``route``, ``qlens``, ``mode``, ``lse`` or
-    ``page_size``."""
+    """What is different: ``planner`` (told nothing but the launch), ``persistent``, ``route``,
+    ``qlens``, ``mode``, ``lse`` or ``page_size``."""
     value: object
     """Its value there."""
     num_heads: int
     """The head count to launch with."""
     verdict: Verdict
+
+    def __str__(self) -> str:
+        """What is different, for example ``persistent=False``."""
+        return f"{self.what}={'as launched' if self.what == 'planner' else self.value}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +129,7 @@ class PadPlan:
             f"{self.arch} {self.q_dtype}/{self.kv_dtype}, {self.num_heads} heads, qlen {qlens}, "
             f"{lse} log-sum-exp, mode {self.mode}"
         )
-        would = ", ".join(f"{way.what}={way.value} with {way.num_heads} heads" for way in self.ways)
+        would = ", ".join(f"{way} with {way.num_heads} heads" for way in self.ways)
         instead = f" (would run: {would})" if would else ""
         return f"{asked}: {self.answer}{instead}; {self.source or 'AITER of an unknown source'}"
 

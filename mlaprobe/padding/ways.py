@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from mlaprobe.core.shape import Route
+from mlaprobe.core.shape import PlannerCall, Route
 from mlaprobe.padding.choosing import Chooser
 from mlaprobe.padding.lanes import Lane
 from mlaprobe.padding.plan import Mode, Way
@@ -45,6 +45,8 @@ def _changes(request: Request) -> Iterator[tuple[str, Iterator[Any]]]:
     """Fields of a request, and other values for each, the nearest first."""
     modes = list(Mode)
     yield "mode", iter(modes[modes.index(request.mode) + 1 :])
+    if request.planner != PlannerCall():
+        yield "planner", iter([PlannerCall()])
     if request.persistent is not None:
         yield "persistent", iter([not request.persistent])
     if request.route is not Route.GLUON:

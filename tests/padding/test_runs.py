@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlaprobe.core.shape import DecodeShape, Dtype, Route, Verdict
+from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, Route, Verdict
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.api import CannotRunError, bare_plan, plan
 from mlaprobe.padding.plan import PadPlan
@@ -124,6 +124,19 @@ def test_what_would_run_is_said() -> None:
     ]
     assert {way.verdict for way in found.ways} == {Verdict.NATIVE}
     assert "nothing runs, 48 heads are NO_KERNEL (would run: persistent=False with" in found.line
+
+
+def test_what_the_planner_is_told_may_be_what_is_wrong() -> None:
+    source = Fake(
+        native=lambda s: s.planner == PlannerCall(),
+        no_kernel=lambda s: s.planner != PlannerCall(),
+    )
+    found = made(source, 48, planner={"fast_mode": False})
+    assert [(way.what, way.value, way.num_heads) for way in found.ways] == [
+        ("planner", PlannerCall(), 48)
+    ]
+    assert "(would run: planner=as launched with 48 heads)" in found.line
+    assert made(source, 48).runs
 
 
 def test_of_several_query_lengths_the_most_that_run_are_said() -> None:
