@@ -33,7 +33,7 @@ from benchmarks.sources import Meter, comparisons, kept, snapshots
 from mlaprobe.core.grid import DtypePair, Grid
 from mlaprobe.deciding.capability import probe
 from mlaprobe.opening import bundled
-from mlaprobe.system.collecting import seldom
+from mlaprobe.system.collecting import collect_rarely
 
 GIT_VARIABLE = "MLAPROBE_AITER_GIT"
 REVISION = "v0.1.20"
@@ -173,7 +173,7 @@ def _tabulate(grid: Grid) -> tuple[dict[str, tuple[int, float]], int]:
         if stage == "planner":  # which is told neither
             asked = replace(grid, lse=(False,), persistent=(True,))
         begin = time.process_time()
-        with seldom():
+        with collect_rarely():
             for shape in asked.shapes():
                 _capability.ask(stage, shape)
         found[stage] = asked.size, time.process_time() - begin

@@ -10,13 +10,13 @@ import pytest
 from mlaprobe.cli import main
 from mlaprobe.cli.support import common
 from mlaprobe.errors import SourceError
-from mlaprobe.system.collecting import THRESHOLDS, seldom
+from mlaprobe.system.collecting import THRESHOLDS, collect_rarely
 
 
 def test_the_setting_ends_with_the_reading() -> None:
     before = gc.get_threshold()
     assert before[0] < THRESHOLDS[0]
-    with contextlib.suppress(RuntimeError), seldom():
+    with contextlib.suppress(RuntimeError), collect_rarely():
         assert gc.get_threshold() == THRESHOLDS
         raise RuntimeError
     assert gc.get_threshold() == before

@@ -29,7 +29,7 @@ from mlaprobe.snapshot.making import make, sealed
 from mlaprobe.snapshot.writing import text_of
 from mlaprobe.sources import Source, open_source
 from mlaprobe.sources.git import run
-from mlaprobe.system.collecting import seldom
+from mlaprobe.system.collecting import collect_rarely
 
 OWN = ("release", "commit", "same_files_as", "releases", "sha256")
 """What differs between two releases that share a snapshot."""
@@ -123,7 +123,7 @@ def snapshots(repository: Path, tags: Iterable[str]) -> list[Made]:
     read: list[dict[str, str | None]] = []
     """What was read of the release that each was made of."""
     for tag in tags:
-        with seldom(), open_source(f"{repository}@{tag}") as source:
+        with collect_rarely(), open_source(f"{repository}@{tag}") as source:
             commit = source.commit or ""
             same = next((at for at, files in enumerate(read) if _holds(source, files)), None)
             if same is None:

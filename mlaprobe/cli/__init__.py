@@ -22,7 +22,7 @@ from mlaprobe.cli.support.streams import (
     settled,
 )
 from mlaprobe.errors import MlaprobeError
-from mlaprobe.system.collecting import seldom
+from mlaprobe.system.collecting import collect_rarely
 
 PROGRAM = "mlaprobe"
 COMMANDS = (
@@ -48,7 +48,7 @@ Exit codes: 0 clean, 1 a source cannot be read, 2 wrong usage, 10 a check failed
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
-    with settled(), seldom():
+    with settled(), collect_rarely():
         try:
             return _run(args)
         except KeyboardInterrupt:

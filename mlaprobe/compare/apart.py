@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
 
-from mlaprobe.compare.sides import Asked, Here, Step
-from mlaprobe.core.behaviour import Book, Reply, Row
+from mlaprobe.compare.sides import Asked, LocalSide, Step
+from mlaprobe.core.behaviour import Behaviour, Numbering, Row
 from mlaprobe.core.shape import Decision, DecodeShape
 from mlaprobe.errors import MlaprobeError, SourceError
 
@@ -104,9 +104,9 @@ class Apart:
         """What ``findings.facts.calls.signatures`` finds for pairs of module and function."""
         return cast("dict[str, Any]", self.ask("signatures", functions))
 
-    def side(self, book: Book) -> There:
+    def side(self, numbering: Numbering) -> ForkedSide:
         """As one of the sources that are compared."""
-        return There(self, book)
+        return ForkedSide(self, numbering)
 
     # --- the other process -----------------------------------------------------------------------
 
@@ -162,30 +162,30 @@ class Apart:
         self.close()
 
 
-class There:
+class ForkedSide:
     """A source in another process, as one of the sources that are compared."""
 
-    def __init__(self, answers: Apart, book: Book) -> None:
+    def __init__(self, answers: Apart, numbering: Numbering) -> None:
         self.answers = answers
-        self._book = book
+        self._numbering = numbering
 
     def ahead(self, asked: Iterable[Asked]) -> None:
         """Has the other process begin with what will be asked."""
         self.answers.ahead(asked)
 
     def rows(self, part: Grid, step: Step = lambda: None) -> Sequence[Row]:
-        """The replies to a part of a grid."""
-        replies, rows = self.answers.ask("rows", part)
-        numbers = [self._book.number(reply) for reply in replies]
+        """The behaviours of a part of a grid."""
+        behaviours, rows = self.answers.ask("rows", part)
+        numbers = [self._numbering.number(behaviour) for behaviour in behaviours]
         same: dict[Row, Row] = {}
         for row in rows:
             if row not in same:
                 same[row] = tuple(numbers[n] for n in row)
         return [same[row] for row in rows]
 
-    def reply(self, shape: DecodeShape) -> Reply:
+    def behaviour(self, shape: DecodeShape) -> Behaviour:
         """What a caller notices."""
-        return cast(Reply, self.answers.ask("reply", shape))
+        return cast(Behaviour, self.answers.ask("behaviour", shape))
 
     def decide(self, shape: DecodeShape) -> Decision:
         """The whole answer, with its proof."""
@@ -220,7 +220,7 @@ class _Server:
 
     def __init__(self, answers: Any) -> None:
         self._answers = answers
-        self._here = Here(answers, Book())
+        self._here = LocalSide(answers, Numbering())
 
     def answered(self, asked: Iterable[Asked]) -> Iterator[Answered | MlaprobeError]:
         """The answers to a message, each as soon as it is there: the asking process goes on with
@@ -243,9 +243,9 @@ class _Server:
             wanted = [{"module": module, "function": function} for module, function in args[0]]
             return signatures(answers, wanted)
         if name == "rows":
-            here.book = Book()
+            here.numbering = Numbering()
             rows = here.rows(*args)
-            return here.book.replies, rows
+            return here.numbering.by_number, rows
         return getattr(here, name)(*args)
 
     def _told(self) -> Told:

@@ -1,7 +1,7 @@
 """Two sources, and what became different for those who call them.
 
-What is compared is behaviour: the replies to the same questions. Source that was moved, renamed
-or reformatted replies as before and gives nothing. Where both fail, nobody runs what is compared,
+What is compared is behaviour: the behaviours of the same questions. Source that was moved, renamed
+or reformatted behaves as before and gives nothing. Where both fail, nobody runs what is compared,
 and how it fails is only counted.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from mlaprobe.compare.sides import Asked, parts, side_of
 from mlaprobe.core.axes import AXES, Region, cell_of, order_values, regions
-from mlaprobe.core.behaviour import Book, Reply, Row, reply_of
+from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.boxes import Cell
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Answers, SourceInfo
@@ -57,9 +57,9 @@ class Change:
 
     kind: Kind
     region: Region
-    old: Reply
+    old: Behaviour
     """Of the witness; so are all of what follows."""
-    new: Reply
+    new: Behaviour
     witness: DecodeShape
     """The plainest of the shapes."""
     old_decision: Decision
@@ -109,8 +109,8 @@ class Comparison:
         return tuple(change for change in self.changes if change.kind in kinds)
 
 
-def kind_of(old: Reply, new: Reply) -> Kind | None:
-    """What a change of the reply means; ``None`` where nobody who runs the shape notices one."""
+def kind_of(old: Behaviour, new: Behaviour) -> Kind | None:
+    """What a change of behaviour means; ``None`` where nobody who runs the shape notices one."""
     if old == new:
         return None
     if Verdict.UNKNOWN in (old.verdict, new.verdict):
@@ -130,8 +130,8 @@ class Comparing:
     """Asks both sources, and keeps what differs."""
 
     def __init__(self, old: Answers, new: Answers) -> None:
-        self._book = Book()
-        self.old, self.new = side_of(old, self._book), side_of(new, self._book)
+        self._numbering = Numbering()
+        self.old, self.new = side_of(old, self._numbering), side_of(new, self._numbering)
         self.groups: dict[tuple[Kind, str, str], list[Cell]] = {}
         self.shapes = self.fails_otherwise = self.unknown = 0
         self._unknown_in: dict[Row, int] = {}
@@ -159,15 +159,15 @@ class Comparing:
                         self._differs(_cell(part, heads, qlen, lse), old[place], new[place])
 
     def _unknowns(self, row: Row) -> int:
-        """How many replies of a row are unknown."""
+        """How many behaviours of a row are unknown."""
         found = self._unknown_in.get(row)
         if found is None:
-            verdicts = [self._book.replies[number].verdict for number in row]
+            verdicts = [self._numbering.by_number[number].verdict for number in row]
             found = self._unknown_in[row] = verdicts.count(Verdict.UNKNOWN)
         return found
 
     def _differs(self, cell: Cell, old_number: int, new_number: int) -> Kind | None:
-        old, new = self._book.replies[old_number], self._book.replies[new_number]
+        old, new = self._numbering.by_number[old_number], self._numbering.by_number[new_number]
         kind = kind_of(old, new)
         if kind is not None:
             self.groups.setdefault((kind, old.words, new.words), []).append(cell)
@@ -178,9 +178,9 @@ class Comparing:
     def ask(self, shape: DecodeShape) -> Kind | None:
         """Asks both about a shape."""
         self.shapes += 1
-        old, new = self.old.reply(shape), self.new.reply(shape)
+        old, new = self.old.behaviour(shape), self.new.behaviour(shape)
         self.unknown += new.verdict is Verdict.UNKNOWN
-        number = self._book.number
+        number = self._numbering.number
         return None if old == new else self._differs(cell_of(shape), number(old), number(new))
 
     def changes(self, asked: Sequence[Sequence[Any]]) -> tuple[Change, ...]:
@@ -201,8 +201,8 @@ class Comparing:
         return Change(
             kind=kind,
             region=region,
-            old=reply_of(old),
-            new=reply_of(new),
+            old=behaviour_of(old),
+            new=behaviour_of(new),
             witness=witness,
             old_decision=old,
             new_decision=new,

@@ -22,7 +22,7 @@ from mlaprobe.compare.results import (
 )
 from mlaprobe.compare.scope import compare_served
 from mlaprobe.compare.waivers import Waiver, waived
-from mlaprobe.core.behaviour import Reply
+from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Answers
 from mlaprobe.core.shape import Evidence, Verdict
@@ -131,9 +131,9 @@ def _unknown(comparison: Comparison, changes: Iterable[Change]) -> bool:
     return any(each.kind is Kind.UNKNOWN and not _best(each.new) for each in changes)
 
 
-def _best(reply: Reply) -> bool:
+def _best(behaviour: Behaviour) -> bool:
     """Whether nothing could have been better before."""
-    return reply.verdict is Verdict.NATIVE
+    return behaviour.verdict is Verdict.NATIVE
 
 
 def _waiver_finding(waiver: Waiver, rule: Rule) -> Finding:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from mlaprobe.compare.sides import Here, parts
-from mlaprobe.core.behaviour import Book, Reply
+from mlaprobe.compare.sides import LocalSide, parts
+from mlaprobe.core.behaviour import Behaviour, Numbering
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.core.shape import DecodeShape, Verdict
@@ -31,7 +31,7 @@ class Era:
     last: str
     releases: int
     """How many they are."""
-    reply: Reply
+    behaviour: Behaviour
     """Of the first."""
     named: bool
     """Whether these releases name the arch at all."""
@@ -42,7 +42,7 @@ class Line:
     """One shape through the releases."""
 
     shape: DecodeShape
-    replies: tuple[Reply, ...]
+    behaviours: tuple[Behaviour, ...]
     """Of each release."""
 
 
@@ -77,13 +77,13 @@ class History:
     def eras(self, line: Line) -> tuple[Era, ...]:
         """What a shape's answer was, from when to when."""
         named = self._named(line.shape)
-        said = [(reply.words, of) for reply, of in zip(line.replies, named, strict=True)]
+        said = [(behaviour.words, of) for behaviour, of in zip(line.behaviours, named, strict=True)]
         return tuple(
             Era(
                 first=self.releases[at[0]],
                 last=self.releases[at[-1]],
                 releases=len(at),
-                reply=line.replies[at[0]],
+                behaviour=line.behaviours[at[0]],
                 named=named[at[0]],
             )
             for at in _runs(said)
@@ -119,7 +119,7 @@ class History:
         return tuple(
             tuple(
                 sorted(
-                    each.shape.num_heads for each in lines if each.replies[at].verdict is verdict
+                    each.shape.num_heads for each in lines if each.behaviours[at].verdict is verdict
                 )
             )
             for at in range(len(self.releases))
@@ -137,7 +137,7 @@ class History:
 
 
 def _turns(line: Line, at: int) -> bool:
-    return line.replies[at].words != line.replies[at - 1].words
+    return line.behaviours[at].words != line.behaviours[at - 1].words
 
 
 def _without_heads(shape: DecodeShape) -> tuple[Any, ...]:
@@ -164,18 +164,18 @@ def history(
     Raises:
         SourceError: a release cannot be read.
     """
-    shapes, book = tuple(grid.shapes()), Book()
+    shapes, numbering = tuple(grid.shapes()), Numbering()
     names: list[str] = []
     archs: list[tuple[str, ...]] = []
-    replies: list[list[Reply]] = []
+    behaviours: list[list[Behaviour]] = []
     for name, opened in releases:
         with opened() as answers:
-            found = _replies(Here(answers, book), grid, step)
+            found = _behaviours(LocalSide(answers, numbering), grid, step)
             archs.append(tuple(answers.archs))
         names.append(name)
-        replies.append(found)
+        behaviours.append(found)
     lines = (
-        Line(shape=shape, replies=tuple(found[at] for found in replies))
+        Line(shape=shape, behaviours=tuple(found[at] for found in behaviours))
         for at, shape in enumerate(shapes)
     )
     return History(
@@ -187,15 +187,15 @@ def history(
     )
 
 
-def _replies(side: Here, grid: Grid, step: Step) -> list[Reply]:
-    """The replies to a grid, in the order of its shapes."""
-    found: list[Reply] = []
+def _behaviours(side: LocalSide, grid: Grid, step: Step) -> list[Behaviour]:
+    """The behaviours of a grid, in the order of its shapes."""
+    found: list[Behaviour] = []
     for asked in parts(grid):
         rows = [side.rows(part, step) for part in asked]
         for at in range(len(grid.heads)):
             # In what varies within a part shapes differ first, then in what tells parts apart.
             by_cell = zip(*(row[at] for row in rows), strict=True)
-            found += (side.book.replies[number] for cell in by_cell for number in cell)
+            found += (side.numbering.by_number[number] for cell in by_cell for number in cell)
     return found
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from mlaprobe.compare.diff import Change, Comparison, Kind
-from mlaprobe.core.behaviour import Reply
+from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.findings.engine import Findings
 from mlaprobe.findings.model import Finding, Level, Rule
@@ -106,8 +106,8 @@ def _change_detail(change: Change) -> dict[str, Any]:
     pad = change.pad
     return {
         "class": change.kind.value,
-        "old": _reply(change.old),
-        "new": _reply(change.new),
+        "old": _behaviour(change.old),
+        "new": _behaviour(change.new),
         "old_evidence": change.old_clause,
         "new_evidence": change.new_clause,
         "pad_target": None if pad is None else {"old": pad.old, "new": pad.new},
@@ -115,13 +115,13 @@ def _change_detail(change: Change) -> dict[str, Any]:
     }
 
 
-def _reply(reply: Reply) -> dict[str, Any]:
+def _behaviour(behaviour: Behaviour) -> dict[str, Any]:
     return {
-        "verdict": reply.verdict.value,
-        "fold": reply.fold,
-        "qlen_fold": reply.qlen_fold,
-        "failure": None if reply.failure is None else reply.failure.value,
-        "kernels": list(reply.kernels),
+        "verdict": behaviour.verdict.value,
+        "fold": behaviour.fold,
+        "qlen_fold": behaviour.qlen_fold,
+        "failure": None if behaviour.failure is None else behaviour.failure.value,
+        "kernels": list(behaviour.kernels),
     }
 
 

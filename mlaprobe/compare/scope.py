@@ -84,7 +84,7 @@ def asked_of_served(served: Iterable[Serving]) -> list[Asked]:
     asked: list[Asked] = []
     for each in served:
         asked += (("pad", shape, each.grid.qlens) for shape in _padding(each))
-        asked += (("reply", shape) for shape in each.shapes)
+        asked += (("behaviour", shape) for shape in each.shapes)
     return asked
 
 
@@ -96,7 +96,7 @@ def _begin(comparing: Comparing, served: Sequence[Serving]) -> None:
             if shape.arch in comparing.old.answers.archs:
                 comparing.old.pad(shape, each.grid.qlens)
         for shape in each.shapes:
-            comparing.old.reply(shape)
+            comparing.old.behaviour(shape)
 
 
 def _padding(each: Serving) -> Iterator[DecodeShape]:

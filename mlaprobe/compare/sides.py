@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mlaprobe.core.axes import OMITTED
-from mlaprobe.core.behaviour import Book, Reply, Row, reply_of
+from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Answers
 from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Route, StageOutcome, Verdict
@@ -46,7 +46,7 @@ Asked = tuple[Hashable, ...]
 """The name of a method of a side, and what it is to be called with."""
 
 
-class Side(Protocol):
+class ComparisonSide(Protocol):
     """What is asked of a source, wherever it is asked."""
 
     @property
@@ -57,7 +57,7 @@ class Side(Protocol):
         ...
 
     def rows(self, part: Grid, step: Step = ...) -> Sequence[Row]:
-        """The replies to one of the ``parts`` of a grid, a row for each head count. ``step`` may
+        """The behaviours of one of the ``parts`` of a grid, a row for each head count. ``step`` may
         be called for each shape.
 
         Raises:
@@ -65,7 +65,7 @@ class Side(Protocol):
         """
         ...
 
-    def reply(self, shape: DecodeShape) -> Reply:
+    def behaviour(self, shape: DecodeShape) -> Behaviour:
         """What a caller notices."""
         ...
 
@@ -78,30 +78,30 @@ class Side(Protocol):
         ...
 
 
-def side_of(answers: Any, book: Book) -> Side:
-    """A source as a side, its replies numbered by a book."""
-    elsewhere: Callable[[Book], Side] | None = getattr(answers, "side", None)
-    return Here(answers, book) if elsewhere is None else elsewhere(book)
+def side_of(answers: Any, numbering: Numbering) -> ComparisonSide:
+    """A source as a side, its behaviours numbered by ``numbering``."""
+    elsewhere: Callable[[Numbering], ComparisonSide] | None = getattr(answers, "side", None)
+    return LocalSide(answers, numbering) if elsewhere is None else elsewhere(numbering)
 
 
-class Here:
+class LocalSide:
     """A source that is asked in this process. Where its stages can be asked apart, most head counts
     are refused by the first ones, and the rest of the chain need not be evaluated."""
 
-    def __init__(self, answers: Answers, book: Book) -> None:
+    def __init__(self, answers: Answers, numbering: Numbering) -> None:
         self.answers = answers
-        self.book = book
+        self.numbering = numbering
         self._ask: Callable[..., StageOutcome] | None = getattr(answers, "ask", None)
-        self._tabled: Callable[[Grid, Book], list[Row] | None] = getattr(
-            answers, "reply_rows", lambda part, book: None
+        self._tabled: Callable[[Grid, Numbering], list[Row] | None] = getattr(
+            answers, "behaviour_rows", lambda part, numbering: None
         )
 
     def ahead(self, asked: Iterable[Asked]) -> None:
         """Nothing: it is asked when the answer is wanted."""
 
     def rows(self, part: Grid, step: Step = lambda: None) -> Sequence[Row]:
-        """The replies to one of the ``parts`` of a grid, a row for each head count."""
-        found = self._tabled(part, self.book)
+        """The behaviours of one of the ``parts`` of a grid, a row for each head count."""
+        found = self._tabled(part, self.numbering)
         if found is None:
             refusing = [self._refusing(replace(part, lse=(lse,))) for lse in part.lse]
             found = [tuple(self._row(part, heads, refusing, step)) for heads in part.heads]
@@ -112,15 +112,15 @@ class Here:
     ) -> Iterator[int]:
         for qlen in part.qlens:
             for lse, refused in zip(part.lse, refusing, strict=True):
-                reply = refused(heads, qlen)
-                if reply is None:
+                behaviour = refused(heads, qlen)
+                if behaviour is None:
                     cell = replace(part, heads=(heads,), qlens=(qlen,), lse=(lse,))
-                    reply = self._composed(next(cell.shapes()))
-                yield self.book.number(reply)
+                    behaviour = self._composed(next(cell.shapes()))
+                yield self.numbering.number(behaviour)
                 step()
 
     def _refusing(self, part: Grid) -> _Refusing:
-        """Finds the replies of the first stages of the chain where they refuse."""
+        """Finds the behaviours of the first stages of the chain where they refuse."""
         make: Callable[[str, DecodeShape], Refusals] | None
         make = getattr(self.answers, "refusals", None)
         shape = next(part.shapes())
@@ -128,11 +128,11 @@ class Here:
             return lambda heads, qlen: self._first(replace(shape, num_heads=heads, qlen=qlen))
         refusals = [make(stage, shape) for stage in _first_stages(shape)]
 
-        def refused(heads: int, qlen: int) -> Reply | None:
+        def refused(heads: int, qlen: int) -> Behaviour | None:
             for stage in refusals:
                 refusal = stage.refusal(heads, qlen)
                 if refusal is not None:
-                    return Reply(verdict=Verdict.REJECTED, failure=refusal.failure)
+                    return Behaviour(verdict=Verdict.REJECTED, failure=refusal.failure)
             return None
 
         return refused
@@ -141,12 +141,12 @@ class Here:
         """The whole answer, with its proof."""
         return self.answers.decide(shape)
 
-    def reply(self, shape: DecodeShape) -> Reply:
+    def behaviour(self, shape: DecodeShape) -> Behaviour:
         """What a caller notices."""
         return self._first(shape) or self._composed(shape)
 
-    def _composed(self, shape: DecodeShape) -> Reply:
-        return reply_of(self.answers.decide(shape))
+    def _composed(self, shape: DecodeShape) -> Behaviour:
+        return behaviour_of(self.answers.decide(shape))
 
     def pad(self, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
         """The head count that the resolver launches a shape with."""
@@ -168,22 +168,22 @@ class Here:
             env=shape.env,
         )
 
-    def _first(self, shape: DecodeShape) -> Reply | None:
-        """The reply where one of the first stages, the first in call order, refuses; ``None``
+    def _first(self, shape: DecodeShape) -> Behaviour | None:
+        """The behaviour where one of the first stages, the first in call order, refuses; ``None``
         where none does, or that is not known."""
         if self._ask is None:
             return None
         for stage in _first_stages(shape):
             outcome = self._ask(stage, shape)
             if outcome.status == "rejected":
-                return Reply(verdict=Verdict.REJECTED, failure=outcome.failure)
+                return Behaviour(verdict=Verdict.REJECTED, failure=outcome.failure)
             if outcome.status not in _GOES_ON:
                 return None
         return None
 
 
-_Refusing = Callable[[int, int], Reply | None]
-"""The reply to a head count and a query length, where it is refused by one of the first stages."""
+_Refusing = Callable[[int, int], Behaviour | None]
+"""The behaviour at a head count and a query length, where one of the first stages refuses."""
 
 
 def _first_stages(shape: DecodeShape) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def changed_signatures(old: Answers, new: Answers) -> tuple[Finding, ...]:
 
 
 def _able(answers: Answers) -> bool:
-    return hasattr(answers, "world") or hasattr(answers, "signatures")
+    return hasattr(answers, "session") or hasattr(answers, "signatures")
 
 
 def _signatures(answers: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from mlaprobe.core.shape import Decision, Failure, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Behaviour:
     """A decision without its proof: two that are equal are the same to a caller."""
 
     verdict: Verdict
@@ -39,12 +39,12 @@ class Reply:
         return " and ".join(parts)
 
 
-def reply_of(decision: Decision) -> Reply:
+def behaviour_of(decision: Decision) -> Behaviour:
     """What a caller notices of a decision."""
     if not decision.verdict.runs:
-        return Reply(verdict=decision.verdict, failure=decision.failure)
+        return Behaviour(verdict=decision.verdict, failure=decision.failure)
     dispatcher = decision.outcome("dispatcher")
-    return Reply(
+    return Behaviour(
         verdict=decision.verdict,
         fold=decision.fold,
         qlen_fold=decision.qlen_fold,
@@ -55,23 +55,23 @@ def reply_of(decision: Decision) -> Reply:
 
 
 Row = tuple[int, ...]
-"""The replies to one head count, by their numbers in a book: for every query length in turn,
+"""The behaviours of one head count, by their numbers: for every query length in turn,
 without and with the LSE as the grid has it."""
 
 
-class Book:
-    """Numbers replies: those of several sources are compared by the number."""
+class Numbering:
+    """Numbers behaviours: those of several sources are compared by the number."""
 
     def __init__(self) -> None:
-        self.replies: list[Reply] = []
+        self.by_number: list[Behaviour] = []
         """By number."""
         self.alike: dict[Hashable, int] = {}
         """Numbers by what stands for all shapes that are answered so."""
-        self._numbers: dict[Reply, int] = {}
+        self._numbers: dict[Behaviour, int] = {}
 
-    def number(self, reply: Reply) -> int:
-        """The number of a reply: equal replies have the same one."""
-        found = self._numbers.setdefault(reply, len(self.replies))
-        if found == len(self.replies):
-            self.replies.append(reply)
+    def number(self, behaviour: Behaviour) -> int:
+        """The number of a behaviour: equal behaviours have the same one."""
+        found = self._numbers.setdefault(behaviour, len(self.by_number))
+        if found == len(self.by_number):
+            self.by_number.append(behaviour)
         return found

@@ -86,7 +86,7 @@ class Keeper(Generic[T]):
             return found.value
 
 
-class Book(Generic[T]):
+class Memo(Generic[T]):
     """Answers by their question, of which a bounded number is kept. Reading is one look-up; of
     threads that put an answer to one question at once, all get the first."""
 

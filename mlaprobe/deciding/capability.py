@@ -22,7 +22,7 @@ from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
 from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.dispatcher import Dispatcher
 from mlaprobe.stages.environment.kernels import Tables
-from mlaprobe.stages.environment.world import Solved, World
+from mlaprobe.stages.environment.session import Solved, SourceSession
 from mlaprobe.stages.gluon import Gluon
 from mlaprobe.stages.host import Host
 from mlaprobe.stages.instantiate import Deferred
@@ -49,10 +49,10 @@ class Capability:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.world = World(source)
+        self.session = SourceSession(source)
         self._decisions: dict[DecodeShape, Decision] = {}
         self._missing: dict[str, str] = {}
-        with self.world.session:
+        with self.session.exclusive:
             try:
                 self._open_stages()
             except RecursionError:
@@ -69,14 +69,14 @@ class Capability:
     # --- stages ----------------------------------------------------------------------------------
 
     def _open_stages(self) -> None:
-        world = self.world
-        self.tables = Tables(world)
-        self.planner = self._opened("planner", lambda: Planner(world))
-        self.sizing = self._opened("sizing", lambda: Sizing(world))
-        self.dispatcher = self._opened("dispatcher", lambda: Dispatcher(world))
-        self.host = self._opened("host", lambda: Host(world, self.tables))
-        self.reducer = self._opened("reducer", lambda: Reducer(world))
-        self.gluon = self._opened("gluon", lambda: Gluon(world))
+        session = self.session
+        self.tables = Tables(session)
+        self.planner = self._opened("planner", lambda: Planner(session))
+        self.sizing = self._opened("sizing", lambda: Sizing(session))
+        self.dispatcher = self._opened("dispatcher", lambda: Dispatcher(session))
+        self.host = self._opened("host", lambda: Host(session, self.tables))
+        self.reducer = self._opened("reducer", lambda: Reducer(session))
+        self.gluon = self._opened("gluon", lambda: Gluon(session))
 
     def _opened(self, name: str, make: Callable[[], T]) -> T | None:
         """A stage, ``None`` where the source has none."""
@@ -117,7 +117,7 @@ class Capability:
     @property
     def knobs(self) -> tuple[str, ...]:
         """Environment variables that the deciding code has asked for so far."""
-        return self.world.knobs
+        return self.session.knobs
 
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""
@@ -125,7 +125,7 @@ class Capability:
 
     def source_text(self, file: str) -> str | None:
         """The text of a file of the source."""
-        return self.world.text(file)
+        return self.session.text(file)
 
     def nearest_rows(
         self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
@@ -165,7 +165,7 @@ class Capability:
         """
         known = self._decisions.get(shape)
         if known is None:
-            with self.world.session:
+            with self.session.exclusive:
                 known = self._decisions.get(shape) or self._decided(shape)
         return known
 
@@ -237,7 +237,7 @@ class Capability:
         def ask(given: Deferred, decided: Mapping[Hashable, int]) -> Solved[StageOutcome]:
             return called(given, decided=decided)
 
-        with self.world.session:
+        with self.session.exclusive:
             return call.calls.settled(call.given, ask)
 
     def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:

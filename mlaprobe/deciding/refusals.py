@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from mlaprobe.core.shape import DecodeShape, StageOutcome
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.environment.world import Leaf, Solved
-    from mlaprobe.stages.instantiate import Template
+    from mlaprobe.stages.environment.session import Leaf, Solved
+    from mlaprobe.stages.instantiate import PathSummary
 
 STAGES = ("sizing", "planner", "dispatcher")
 """The stages that refuse a shape by its numbers, by a check that is read off the path."""
@@ -39,7 +39,7 @@ class Refusals:
         self._stage = stage
         self._setting = setting
         self._last: Leaf | None = None
-        self._known: dict[Template, StageOutcome | None] = {}
+        self._known: dict[PathSummary, StageOutcome | None] = {}
         """By path: the refusal; ``None``: it refuses nothing."""
 
     def refusal(self, heads: int, qlen: int) -> StageOutcome | None:

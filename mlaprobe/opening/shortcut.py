@@ -17,11 +17,11 @@ from mlaprobe.opening.probing import probe, snapshot_of
 from mlaprobe.snapshot import OUTSIDE, OUTSIDE_TEXT, Snapshot
 
 if TYPE_CHECKING:
-    from mlaprobe.core.behaviour import Book, Row
+    from mlaprobe.core.behaviour import Numbering, Row
     from mlaprobe.core.grid import Grid
     from mlaprobe.deciding.capability import Capability
     from mlaprobe.sources import Source
-    from mlaprobe.stages.environment.world import World
+    from mlaprobe.stages.environment.session import SourceSession
 
 
 def quickest(spec: str) -> Capability | Snapshot | KnownRevision:
@@ -84,9 +84,9 @@ class KnownRevision:
         found = self._snapshot.judge(shape)
         return self.live.judge(shape) if found.stage == OUTSIDE else found
 
-    def reply_rows(self, part: Grid, book: Book) -> list[Row] | None:
-        """The replies to a part of a grid, where the snapshot holds all of it."""
-        return self._snapshot.held_rows(part, book)
+    def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
+        """The behaviours of a part of a grid, where the snapshot holds all of it."""
+        return self._snapshot.held_rows(part, numbering)
 
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""
@@ -100,11 +100,11 @@ class KnownRevision:
         return found
 
     @cached_property
-    def world(self) -> World:
+    def session(self) -> SourceSession:
         """The functions of the source."""
-        from mlaprobe.stages.environment.world import World
+        from mlaprobe.stages.environment.session import SourceSession
 
-        return World(self.source)
+        return SourceSession(self.source)
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterable[tuple[int, int, StageOutcome]]:
         """The reducer's answer for head counts and every head_dim that its router names."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mlaprobe.compare.history import Era, History, Line, Tiles
-from mlaprobe.core.behaviour import Reply
+from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.shape import DecodeShape, Verdict
 from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.cells import WORDS
@@ -61,7 +61,8 @@ def _blocks(found: History, native: bool) -> Iterator[tuple[str, list[tuple[str,
     for each_line in found.lines:
         shape = each_line.shape
         rows = [
-            (era.first, _era(era), WORDS[era.reply.verdict].style) for era in found.eras(each_line)
+            (era.first, _era(era), WORDS[era.behaviour.verdict].style)
+            for era in found.eras(each_line)
         ]
         yield f"{_setting(shape, heads=True)}", rows
 
@@ -75,7 +76,7 @@ def _setting(shape: DecodeShape, *, heads: bool = False) -> str:
 
 
 def _era(era: Era) -> str:
-    words = era.reply.words if era.named else _UNNAMED
+    words = era.behaviour.words if era.named else _UNNAMED
     return f"{words} ({era.releases} release{'' if era.releases == 1 else 's'})"
 
 
@@ -127,16 +128,16 @@ def _line_row(found: History, each: Line) -> Row:
 
 
 def _era_row(era: Era) -> Row:
-    reply = era.reply
+    behaviour = era.behaviour
     return {
         "first": era.first,
         "last": era.last,
         "releases": era.releases,
         "names_arch": era.named,
-        "verdict": reply.verdict.value,
-        "fold": reply.fold,
-        "qlen_fold": reply.qlen_fold,
-        "failure": None if reply.failure is None else reply.failure.value,
+        "verdict": behaviour.verdict.value,
+        "fold": behaviour.fold,
+        "qlen_fold": behaviour.qlen_fold,
+        "failure": None if behaviour.failure is None else behaviour.failure.value,
     }
 
 
@@ -168,13 +169,13 @@ def history_svg(found: History, *, native: bool) -> str:
     lines = [
         each
         for each in found.lines
-        if not native or any(reply.verdict is Verdict.NATIVE for reply in each.replies)
+        if not native or any(behaviour.verdict is Verdict.NATIVE for behaviour in each.behaviours)
     ]
     rows = tuple(
-        (name, tuple(_tile(each.replies[at]) for at in turns))
+        (name, tuple(_tile(each.behaviours[at]) for at in turns))
         for name, each in zip(_names(lines), lines, strict=True)
     )
-    used = {verdict for each in lines for verdict in (r.verdict for r in each.replies)}
+    used = {verdict for each in lines for verdict in (r.verdict for r in each.behaviours)}
     remarks = ["A column is a release from which on something is another than before."]
     if lines:
         remarks.insert(0, _common(lines))
@@ -189,16 +190,16 @@ def history_svg(found: History, *, native: bool) -> str:
     )
 
 
-def _example(verdict: Verdict) -> Reply:
-    return Reply(verdict=verdict, fold=2 if verdict is Verdict.FOLDED else 1)
+def _example(verdict: Verdict) -> Behaviour:
+    return Behaviour(verdict=verdict, fold=2 if verdict is Verdict.FOLDED else 1)
 
 
-def _tile(reply: Reply) -> Tile:
-    word = WORDS[reply.verdict]
-    if reply.verdict is Verdict.FOLDED:
-        text = f"F{reply.fold}" if reply.fold > 1 else f"Q{reply.qlen_fold}"
-        return Tile(text=text, style=fold_style(reply.passes), hint=reply.words)
-    return Tile(text=word.short, style=word.style, hint=reply.words)
+def _tile(behaviour: Behaviour) -> Tile:
+    word = WORDS[behaviour.verdict]
+    if behaviour.verdict is Verdict.FOLDED:
+        text = f"F{behaviour.fold}" if behaviour.fold > 1 else f"Q{behaviour.qlen_fold}"
+        return Tile(text=text, style=fold_style(behaviour.passes), hint=behaviour.words)
+    return Tile(text=word.short, style=word.style, hint=behaviour.words)
 
 
 def _parts(shape: DecodeShape) -> list[str]:

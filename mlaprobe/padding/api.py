@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec
 
-from mlaprobe.core.keeping import Book, Keeper, Once
+from mlaprobe.core.keeping import Keeper, Memo, Once
 from mlaprobe.core.shape import PlannerCall, Route
 from mlaprobe.errors import MlaprobeError, NotInstalledError, SourceError
 from mlaprobe.opening import probing
@@ -183,7 +183,7 @@ _LIMIT = 4096
 """Plans that are kept per capability; a serving engine asks for a handful."""
 
 
-class Plans(Book[PadPlan]):
+class Plans(Memo[PadPlan]):
     """What is remembered of one capability."""
 
     __slots__ = ("_origin",)

@@ -103,10 +103,10 @@ def _parameters(capability: object, release: str | None) -> Mapping[str, frozens
 
 def _signatures(capability: Any) -> Mapping[str, frozenset[str]]:
     found = {}
-    with capability.world.session:
+    with capability.session.exclusive:
         for stage in ("sizing", "planner", "dispatcher"):
             for module, name in layouts().python_places(stage):
-                function = capability.world.python.function(module, name)
+                function = capability.session.python.function(module, name)
                 # One that passes everything on takes what another does: that is not looked into.
                 if function is not None and not any(p.kind[0] == "*" for p in function.params):
                     found[name] = frozenset(p.name for p in function.params)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.axes import OMITTED
-from mlaprobe.core.behaviour import reply_of
+from mlaprobe.core.behaviour import behaviour_of
 from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Route, StageOutcome, Verdict
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
@@ -21,7 +21,7 @@ from mlaprobe.snapshot.file import MISFITS, Contents, damaged
 from mlaprobe.snapshot.stages import STAGES, Stages, UnknownBatchError
 
 if TYPE_CHECKING:
-    from mlaprobe.core.behaviour import Book, Row
+    from mlaprobe.core.behaviour import Numbering, Row
     from mlaprobe.core.grid import Grid
     from mlaprobe.snapshot.tabled import Tabled
 
@@ -156,25 +156,25 @@ class Snapshot:
             message=OUTSIDE_TEXT + why,
         )
 
-    def reply_rows(self, part: Grid, book: Book) -> list[Row] | None:
-        """The replies to a part of a grid (``sides.parts``), a row for each head count; ``None``
+    def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
+        """The behaviours of a part of a grid (``sides.parts``), a row for each head count; ``None``
         where each shape has to be asked for itself.
 
         Raises:
             SnapshotError: the snapshot is damaged.
         """
         if self._has_cells(part) and self._outside(part) is not None:
-            unknown = book.number(reply_of(self.decide(next(part.shapes()))))
+            unknown = numbering.number(behaviour_of(self.decide(next(part.shapes()))))
             return [(unknown,) * (len(part.qlens) * len(part.lse))] * len(part.heads)
-        return self.held_rows(part, book)
+        return self.held_rows(part, numbering)
 
-    def held_rows(self, part: Grid, book: Book) -> list[Row] | None:
+    def held_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The same; ``None`` also where the snapshot does not hold the part."""
         usual = part.batches == (None,) and part.planner in (_NO_CALL, OMITTED)
         if not (usual and self._has_cells(part)) or self._outside(part) is not None:
             return None
         try:
-            return self._tabled.rows(part, book)
+            return self._tabled.rows(part, numbering)
         except MISFITS:
             raise damaged(self._contents.name) from None
 

@@ -17,7 +17,7 @@ from mlaprobe.snapshot.sharing import by_number
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.environment.world import Leaf, Solved
+    from mlaprobe.stages.environment.session import Leaf, Solved
 
 USUAL: dict[str, Any] = {"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1}
 Known = Mapping[str, Any]
@@ -38,11 +38,11 @@ class Asker:
         self.shared: dict[Hashable, Answer] = {}
         """Answers that others follow from (see ``sharing``)."""
         self._evidence: dict[Any, tuple[int, ...]] = {}
-        capability.world.tracing = True  # every proof is wanted
+        capability.session.tracing = True  # every proof is wanted
 
     def forget(self) -> None:
         """Lets go of what no question of another arch or other dtypes can share."""
-        self.capability.world.forget_runs()
+        self.capability.session.forget_runs()
         self.shared.clear()
         self._evidence.clear()
 

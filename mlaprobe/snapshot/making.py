@@ -14,7 +14,7 @@ from mlaprobe.snapshot.file import FORMAT, SCHEMA
 from mlaprobe.snapshot.scope import Scope, spans
 from mlaprobe.snapshot.tables import Table
 from mlaprobe.snapshot.taking import Step, Taker
-from mlaprobe.snapshot.writing import Book, compact, table_json, text_of
+from mlaprobe.snapshot.writing import NameTable, compact, table_json, text_of
 
 TABLES = ("planner", "sizing", "dispatcher", "called", "host", "reducer", "gluon")
 
@@ -47,7 +47,7 @@ def make(
     head_dims = [dim for (dim,) in tables["reducer"].settings()]
     for table in tables.values():
         table.drop_idle_axes()
-    book = Book(taker.asker.notebook)
+    book = NameTable(taker.asker.notebook)
     names = book.keep(tables)
     written = {
         name: table_json(tables[name], heads if name == "reducer" else scope.heads, names[name])
@@ -76,7 +76,7 @@ def _head(
     capability: Capability,
     scope: Scope,
     releases: Mapping[str, str] | None,
-    book: Book,
+    book: NameTable,
     head_dims: Sequence[int],
 ) -> dict[str, Any]:
     """Where the snapshot is from, and what it holds."""

@@ -1,4 +1,4 @@
-"""Replies to whole rows of shapes, found without composing each answer.
+"""The behaviours of whole rows of shapes, found without composing each answer.
 
 What a caller notices of an answer depends on the gist of its stages' records (not on messages and
 evidence) and on little else: whether planner and dispatcher launch the same head count, which
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from mlaprobe.core.behaviour import Book, Row, reply_of
+from mlaprobe.core.behaviour import Numbering, Row, behaviour_of
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import Decision, DecodeShape, Kernel, Route
 from mlaprobe.rulefiles.errata import Erratum
@@ -33,7 +33,7 @@ OUTSIDE = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Gist:
-    """What a reply can depend on, of one record."""
+    """What a behaviour can depend on, of one record."""
 
     told: Hashable
     """All but the numbers."""
@@ -43,7 +43,7 @@ class _Gist:
 
 
 class Tabled:
-    """The replies of one snapshot."""
+    """The behaviours of one snapshot."""
 
     def __init__(
         self,
@@ -62,20 +62,20 @@ class Tabled:
         self.scope = scope
         self.errata = errata
         self.known: dict[Hashable, Row | None] = {}
-        """Rows of replies by what they depend on; ``None``: on the head count as well."""
+        """Rows of behaviours by what they depend on; ``None``: on the head count as well."""
         self._kernels = kernels
         self._decide = decide
-        self._book: Book | None = None
+        self._numbering: Numbering | None = None
         self._gists: dict[str, _Gist] = {}
 
-    def rows(self, part: Grid, book: Book) -> list[Row]:
-        """The replies to a part of a grid that lies in the scope.
+    def rows(self, part: Grid, numbering: Numbering) -> list[Row]:
+        """The behaviours of a part of a grid that lies in the scope.
 
         Raises:
             LookupError, TypeError, ValueError, AttributeError: the snapshot is damaged.
         """
-        if book is not self._book:  # its numbers are others
-            self._book = book
+        if numbering is not self._numbering:  # its numbers are others
+            self._numbering = numbering
             self.known.clear()
         by_lse = [_Rows(self, part, lse).all() for lse in part.lse]
         if len(by_lse) == 1:
@@ -84,12 +84,12 @@ class Tabled:
         return [joined(rows) for rows in zip(*by_lse, strict=True)]
 
     def number(self, key: Hashable, shape: Callable[[], DecodeShape]) -> int:
-        """The number of the reply to a cell; ``shape`` makes one that stands for all like it."""
-        assert self._book is not None
-        found = self._book.alike.get(key)
+        """The number of a cell's behaviour; ``shape`` makes one that stands for all like it."""
+        assert self._numbering is not None
+        found = self._numbering.alike.get(key)
         if found is None:
-            reply = reply_of(self._decide(shape()))
-            found = self._book.alike[key] = self._book.number(reply)
+            behaviour = behaviour_of(self._decide(shape()))
+            found = self._numbering.alike[key] = self._numbering.number(behaviour)
         return found
 
     def gist(self, name: str) -> _Gist:
@@ -114,7 +114,7 @@ class Tabled:
 
 
 _TELLING = ("status", "fold", "qlen_fold", "persistent", "entry", "failure", "missing")
-"""The fields of a record that a reply can depend on as they are."""
+"""The fields of a record that a behaviour can depend on as they are."""
 
 
 def _joined(rows: tuple[Row, ...]) -> Row:

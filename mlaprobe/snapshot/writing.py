@@ -73,7 +73,7 @@ def kernel_row(each: Kernel) -> list[Any]:
     return [each.symbol, each.co, each.co_present, each.has_symbol]
 
 
-class Book:
+class NameTable:
     """Everything that tables name: pieces of evidence, kernels, keys' columns and records."""
 
     def __init__(self, notebook: Notebook) -> None:

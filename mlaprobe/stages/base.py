@@ -14,7 +14,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.environment.world import Solved, World
+from mlaprobe.stages.environment.session import Solved, SourceSession
 from mlaprobe.stages.evidence import evidence
 
 logger = logging.getLogger("mlaprobe")
@@ -57,8 +57,8 @@ class Stage(ABC, Generic[Question, Answer]):
 
     name: ClassVar[str]
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, session: SourceSession) -> None:
+        self.session = session
         self._known: dict[Hashable, Solved[Answer]] = {}
 
     def decide(self, question: Question) -> Answer:
@@ -72,7 +72,7 @@ class Stage(ABC, Generic[Question, Answer]):
 
     def forget(self) -> None:
         """Lets go of remembered answers."""
-        with self.world.session:
+        with self.session.exclusive:
             self._known.clear()
 
     def _kept(self, key: Hashable, make: Callable[[], Solved[Answer]]) -> Solved[Answer]:
@@ -85,7 +85,7 @@ class Stage(ABC, Generic[Question, Answer]):
     def _guarded(self, answer: Callable[[], Solved[Answer]]) -> Solved[Answer]:
         """An answer of one thread. What is raised that should not be costs that answer only: it
         has gone through everything that would have kept it."""
-        with self.world.session:
+        with self.session.exclusive:
             try:
                 return answer()
             except MlaprobeError:
@@ -111,13 +111,13 @@ class OutcomeStage(Stage[Question, StageOutcome]):
 class CppStage(OutcomeStage[Question]):
     """A stage that starts from a C++ function."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, session: SourceSession) -> None:
         """Raises ``Absent`` where the source has none."""
-        super().__init__(world)
+        super().__init__(session)
         self.problem: Unreadable | None = None
         """Why the function cannot be read."""
         try:
-            self._function = find_cpp_function(world, self.name)
+            self._function = find_cpp_function(session, self.name)
         except Unreadable as problem:
             self.problem = problem
 
@@ -125,7 +125,7 @@ class CppStage(OutcomeStage[Question]):
         """Whether the function has a parameter of that meaning."""
         if self.problem is not None:
             return False
-        roles = self.world.names.roles(self.name)
+        roles = self.session.names.roles(self.name)
         return any(roles.get(p.name) == role for p in self._function.function.params)
 
     def _solve(self, question: Question) -> Solved[StageOutcome]:
@@ -142,11 +142,11 @@ class CppStage(OutcomeStage[Question]):
             stage=self.name,
             status="unknown",
             message=str(problem),
-            evidence=place_evidence(self.world, self.name, ir.Span(problem.file, 1, 1, 1, 2)),
+            evidence=place_evidence(self.session, self.name, ir.Span(problem.file, 1, 1, 1, 2)),
         )
 
 
-def find_cpp_function(world: World, stage: str) -> Closure:
+def find_cpp_function(session: SourceSession, stage: str) -> Closure:
     """The C++ function that a stage starts from.
 
     Raises:
@@ -154,23 +154,23 @@ def find_cpp_function(world: World, stage: str) -> Closure:
         Unreadable: a file is there, and defines no such function that can be read.
     """
     problem: Unreadable | None = None
-    for path, name in world.names.places(stage):
-        if world.text(path) is None:
+    for path, name in session.names.places(stage):
+        if session.text(path) is None:
             continue
         try:
-            found = world.cpp(path).function(name)
+            found = session.cpp(path).function(name)
         except RecursionError:
             raise Unreadable(f"{path} is nested too deeply to be read from here", path) from None
         if found is not None:
             return found
         problem = problem or Unreadable(f"{path} defines no {name} that can be read", path)
-    for _, name in world.names.places(stage):
-        other = world.cpp_function(name)
+    for _, name in session.names.places(stage):
+        other = session.cpp_function(name)
         if other is not None:
             return other
     if problem is not None:
         raise problem
-    path = world.names.places(stage)[0][0]
+    path = session.names.places(stage)[0][0]
     raise Absent(f"there is no {path}")
 
 
@@ -231,7 +231,10 @@ def why_unknown(outcomes: tuple[Outcome, ...]) -> tuple[str, ir.Span]:
 
 
 def unknown(
-    world: World, stage: str, outcomes: tuple[Outcome, ...], read: StageOutcome | None = None
+    session: SourceSession,
+    stage: str,
+    outcomes: tuple[Outcome, ...],
+    read: StageOutcome | None = None,
 ) -> StageOutcome:
     """The outcome of a stage of which the paths do not say what it answers; ``read`` is what was
     read off them, if that says why."""
@@ -240,11 +243,11 @@ def unknown(
     return altered(
         told,
         message=told.message or reason,
-        evidence=told.evidence or place_evidence(world, stage, span),
+        evidence=told.evidence or place_evidence(session, stage, span),
     )
 
 
-def place_evidence(world: World, stage: str, span: ir.Span) -> tuple[Evidence, ...]:
+def place_evidence(session: SourceSession, stage: str, span: ir.Span) -> tuple[Evidence, ...]:
     """One place as evidence."""
-    found = evidence(stage, span, world.text)
+    found = evidence(stage, span, session.text)
     return () if found is None else (found,)

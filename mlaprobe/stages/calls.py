@@ -15,9 +15,9 @@ from mlaprobe.core.shape import StageOutcome, altered
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.environment.world import Solved
+from mlaprobe.stages.environment.session import Solved
 from mlaprobe.stages.instantiate import Deferred
-from mlaprobe.stages.lifting import Lifted
+from mlaprobe.stages.parameterize import Parameterized
 
 NOTHING: Mapping[Hashable, int] = {}
 
@@ -52,11 +52,11 @@ class Calls:
 
     def __init__(self, calls: Iterable[PathCall] = ()) -> None:
         self._all = tuple(calls)
-        found: list[tuple[Lifted, PathCall]] = []
+        found: list[tuple[Parameterized, PathCall]] = []
         for call in self._all:
-            lifted = Lifted(call.given.value, told=False)
-            if not any(_alike(lifted, other) for other, _ in found):
-                found.append((lifted, call))
+            parameterize = Parameterized(call.given.value, told=False)
+            if not any(_alike(parameterize, other) for other, _ in found):
+                found.append((parameterize, call))
         self._apart = tuple(call for _, call in found)
 
     def apart(self, question: Deferred) -> tuple[Deferred, ...]:
@@ -81,7 +81,7 @@ class Calls:
         )
 
 
-def _alike(one: Lifted, other: Lifted) -> bool:
+def _alike(one: Parameterized, other: Parameterized) -> bool:
     """Whether the arguments are the same for any inputs."""
     if one.key != other.key:
         return False

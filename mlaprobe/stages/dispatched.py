@@ -18,8 +18,8 @@ from mlaprobe.stages.base import how_failed, place_evidence, why_unknown
 from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.calls import Calls, path_call
 from mlaprobe.stages.environment.outside import assumptions
+from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import Tensor
-from mlaprobe.stages.environment.world import World
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
@@ -75,9 +75,9 @@ class Dispatched:
 class Reader:
     """Reads the answer to a shape off the paths. ``asked`` are its numbers, or symbols for them."""
 
-    def __init__(self, world: World, shape: DecodeShape) -> None:
-        self._world = world
-        self._names = world.names.data[STAGE]
+    def __init__(self, session: SourceSession, shape: DecodeShape) -> None:
+        self._session = session
+        self._names = session.names.data[STAGE]
         self._shape = shape
 
     def answer(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> Dispatched:
@@ -86,7 +86,7 @@ class Reader:
         picked, note = self._settle(outcomes, answers)
         if picked is None:
             reason, span = _why(outcomes, answers)
-            places = place_evidence(self._world, STAGE, span)
+            places = place_evidence(self._session, STAGE, span)
             outcome = StageOutcome(stage=STAGE, status="unknown", message=reason, evidence=places)
             return Dispatched(outcome=outcome)
         answer, path = answers[picked], outcomes[picked]
@@ -105,7 +105,7 @@ class Reader:
         def path(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
             return [o for o in outcomes if _choices(o) == choices]
 
-        return Proof(STAGE, self._world.text, _places, heads, launched, path=path)
+        return Proof(STAGE, self._session.text, _places, heads, launched, path=path)
 
     def _settle(
         self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
@@ -204,13 +204,13 @@ class Reader:
         words = set(name.split("_"))
         if name in self._names["asm"] or "asm" in words:
             return "asm"
-        for short, marks in self._world.names.data["entries"].items():
+        for short, marks in self._session.names.data["entries"].items():
             if words & set(marks):
                 return str(short)
         return name
 
     def _role(self, named: dict[str, Any], role: str) -> Any:
-        roles = self._world.names.roles("host")
+        roles = self._session.names.roles("host")
         return next((v for k, v in named.items() if roles.get(k) == role), None)
 
 

@@ -20,8 +20,8 @@ from mlaprobe.stages.base import Stage
 from mlaprobe.stages.batches import plus_one
 from mlaprobe.stages.dispatched import REQUESTS, STAGE, Dispatched, Reader
 from mlaprobe.stages.environment.bindings import bound
+from mlaprobe.stages.environment.session import Solved, SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.pyfunction import PythonFunction
 
 TOKENS_KV = 4096
@@ -36,10 +36,10 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
 
     name = STAGE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, session: SourceSession) -> None:
         """Raises ``Absent`` where the source has none."""
-        super().__init__(world)
-        self._function = PythonFunction(world, STAGE)
+        super().__init__(session)
+        self._function = PythonFunction(session, STAGE)
 
     def takes(self, role: str) -> bool:
         """Whether the function has a parameter of that meaning."""
@@ -79,8 +79,8 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
         )
         context = (shape.arch, shape.env)
         entered = _Entry(self).called
-        return self.world.solve(
-            key, inputs, start, context, Reader(self.world, shape).answer, on_entry=entered
+        return self.session.solve(
+            key, inputs, start, context, Reader(self.session, shape).answer, on_entry=entered
         )
 
     def _values(self, shape: DecodeShape, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,10 +143,10 @@ class _Entry:
         span: ir.Span,
     ) -> Any:
         """A call of a function that is compiled elsewhere."""
-        computed = self._dispatcher.world.bindings.called(run, entry, args, kwargs, span)
+        computed = self._dispatcher.session.bindings.called(run, entry, args, kwargs, span)
         if computed is not NotImplemented:
             return computed
-        values, named = bound(self._dispatcher.world.bindings.signature(entry), args, kwargs)
+        values, named = bound(self._dispatcher.session.bindings.signature(entry), args, kwargs)
         run.emit("entry", entry.name, values, named, span)
         return Unknown(
             f"the result of {entry.name}",

@@ -14,8 +14,8 @@ from mlaprobe.evaluator.symbolic.symbols import joined, same
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
 from mlaprobe.stages.batches import batch_condition
+from mlaprobe.stages.environment.session import Solved, SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.pyfunction import PythonFunction
 
@@ -42,10 +42,10 @@ class Gluon(OutcomeStage[GluonQuestion]):
 
     name = STAGE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, session: SourceSession) -> None:
         """Raises ``Absent`` where the source has none."""
-        super().__init__(world)
-        self._function = PythonFunction(world, STAGE)
+        super().__init__(session)
+        self._function = PythonFunction(session, STAGE)
 
     @staticmethod
     def question(shape: DecodeShape) -> GluonQuestion:
@@ -94,7 +94,7 @@ class Gluon(OutcomeStage[GluonQuestion]):
         inputs = _inputs(question)
         key = (STAGE, len(inputs), replace(question, num_heads=1, qlen=1, env=()))
         context = (question.arch, question.env)
-        return self.world.solve(key, inputs, start, context, self._read, on_entry=self._launched)
+        return self.session.solve(key, inputs, start, context, self._read, on_entry=self._launched)
 
     def _launched(
         self,
@@ -119,7 +119,7 @@ class Gluon(OutcomeStage[GluonQuestion]):
                     stage=STAGE,
                     status="accepted",
                     notes=notes,
-                    evidence=Proof(STAGE, self.world.text, _passed),
+                    evidence=Proof(STAGE, self.session.text, _passed),
                 )
         if failed and not accepted and len(failed) == len(outcomes):
             first = failed[0].failure
@@ -132,9 +132,9 @@ class Gluon(OutcomeStage[GluonQuestion]):
                 message=joined([first.how, ": ", first.message])
                 if named
                 else first.message or first.how,
-                evidence=Proof(STAGE, self.world.text, _failed),
+                evidence=Proof(STAGE, self.session.text, _failed),
             )
-        return unknown(self.world, STAGE, outcomes)
+        return unknown(self.session, STAGE, outcomes)
 
 
 def _inputs(question: GluonQuestion) -> dict[str, int]:

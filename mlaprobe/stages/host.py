@@ -20,11 +20,11 @@ from mlaprobe.evaluator.values.kinds import Closure, EnumMember
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, why_unknown
 from mlaprobe.stages.environment.kernels import AsmKernel, Tables, kernel_externals
-from mlaprobe.stages.environment.world import Context, Solved, World
+from mlaprobe.stages.environment.session import Context, Solved, SourceSession
 from mlaprobe.stages.evidence import Proof, Trace, evidence
 from mlaprobe.stages.hostcall import STAGE, HostQuestion, family, inputs_of, values_of
 from mlaprobe.stages.instantiate import Deferred
-from mlaprobe.stages.lifting import Lifted, Sides, lifted
+from mlaprobe.stages.parameterize import Parameterized, Sides, parameterize
 
 _NO_SIDES = Sides({}, None)
 
@@ -34,13 +34,13 @@ class Host(CppStage[HostQuestion]):
 
     name = STAGE
 
-    def __init__(self, world: World, tables: Tables) -> None:
+    def __init__(self, session: SourceSession, tables: Tables) -> None:
         """Raises ``Absent`` where the source has none."""
         self.tables = tables
-        world.watch.append(kernel_pointer(tuple(world.names.data[STAGE]["kernel_type"])))
-        world.generated.update(tables.variables)
-        world.cpp_externals.update(kernel_externals(world))
-        super().__init__(world)
+        session.watch.append(kernel_pointer(tuple(session.names.data[STAGE]["kernel_type"])))
+        session.generated.update(tables.variables)
+        session.cpp_externals.update(kernel_externals(session))
+        super().__init__(session)
 
     @staticmethod
     def question(shape: DecodeShape) -> HostQuestion:
@@ -60,7 +60,7 @@ class Host(CppStage[HostQuestion]):
         )
 
     def _evaluated(self, question: HostQuestion) -> Solved[StageOutcome]:
-        function, roles = self._function.function, self.world.names.roles(STAGE)
+        function, roles = self._function.function, self.session.names.roles(STAGE)
         inputs = inputs_of(question)
 
         def args(symbols: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -76,7 +76,7 @@ class Host(CppStage[HostQuestion]):
         """Finds the earlier run that answers a question with another head count and query length,
         where there is one: questions of one run take the same path, to the same kernel."""
         context, page_size = (question.arch, question.env), question.page_size
-        find = self.world.covering(family(question), tuple(inputs_of(question)), context)
+        find = self.session.covering(family(question), tuple(inputs_of(question)), context)
         return lambda heads, qlen: find((heads, qlen, page_size))
 
     def called(
@@ -101,7 +101,7 @@ class Host(CppStage[HostQuestion]):
     ) -> Solved[StageOutcome]:
         function = None if self.problem is not None else self._function
         if entry is not None and (function is None or function.function.name != entry):
-            function = self.world.cpp_function(entry, self.world.names.places(STAGE))
+            function = self.session.cpp_function(entry, self.session.names.places(STAGE))
             if function is None:
                 message = f"no definition of {entry} that can be read was found in the source"
                 return Solved(StageOutcome(stage=STAGE, status="unknown", message=message))
@@ -110,7 +110,7 @@ class Host(CppStage[HostQuestion]):
             return Solved(self._unreadable(self.problem))
         params = function.function.params
         name = function.function.name
-        call, numbers = lifted(given, name, lambda args: _complete(args, params))
+        call, numbers = parameterize(given, name, lambda args: _complete(args, params))
         sides = call.sides(decided) if decided else _NO_SIDES
         key = (context, name, call.key, sides.key, numbers)
         return self._kept(key, lambda: self._decide(context, call, sides, numbers, function))
@@ -120,7 +120,7 @@ class Host(CppStage[HostQuestion]):
     def _decide(
         self,
         context: Context,
-        call: Lifted,
+        call: Parameterized,
         sides: Sides,
         numbers: tuple[int, ...],
         function: Closure,
@@ -148,14 +148,14 @@ class Host(CppStage[HostQuestion]):
         def read(outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
             return self._judge(context[0], outcomes)
 
-        return self.world.solve(key, inputs, start, context, read, decided=decided)
+        return self.session.solve(key, inputs, start, context, read, decided=decided)
 
     def _judge(self, arch: str, outcomes: tuple[Outcome, ...]) -> StageOutcome:
         answers = [self._read(arch, o) for o in outcomes]
         first, notes = answers[0], self._notes(arch)
         kernels = _agreed(outcomes, answers)
         symbols = tuple(k.symbol for k in kernels)
-        places = Proof(STAGE, self.world.text, _places, first=lambda: self._rows(arch, symbols))
+        places = Proof(STAGE, self.session.text, _places, first=lambda: self._rows(arch, symbols))
         if kernels:
             return altered(first, kernels=kernels, notes=notes, evidence=places)
         if first.status != "unknown" and all(same(a, first) for a in answers):
@@ -166,7 +166,7 @@ class Host(CppStage[HostQuestion]):
             status="unknown",
             message=first.message if first.status == "unknown" and first.message else reason,
             key=first.key,
-            evidence=place_evidence(self.world, STAGE, span),
+            evidence=place_evidence(self.session, STAGE, span),
         )
 
     def _notes(self, arch: str) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ class Host(CppStage[HostQuestion]):
                 row = variable.row_of(arch, symbol)
                 if row is not None:
                     span = ir.Span(row.file, row.line, 1, row.line, len(row.text) + 1)
-                    place = evidence("kernel table", span, self.world.text)
+                    place = evidence("kernel table", span, self.session.text)
                     if place is not None:
                         found.append(place)
         return tuple(found)

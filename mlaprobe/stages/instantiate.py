@@ -79,7 +79,7 @@ class _Paths:
         return tuple(replace(o, trace=_Filled(o.trace, self.names, inputs)) for o in self.outcomes)
 
 
-class Template:
+class PathSummary:
     """The paths of one run over symbols, and what was read off them."""
 
     __slots__ = ("_answer", "_fill", "_parts", "_paths", "_reasons")

@@ -1,7 +1,7 @@
 """Arithmetic on what was read off a path: numbers, or symbols for them.
 
 What is asked of a symbol here is a condition of the answer, like what the code itself asks (see
-``World.solve``).
+``SourceSession.solve``).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.attributes import attribute
 from mlaprobe.evaluator.engine.frames import OUTER
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.values.kinds import Closure
@@ -80,13 +80,13 @@ class Passing:
         """The arguments that a function takes, in order.
 
         Raises:
-            Abandon: they cannot be told.
+            Unsupported: they cannot be told.
         """
         if isinstance(value, Partial):
             rest = self.taken(value.function, depth)
             return rest[len(value.args) :]
         if not isinstance(value, Closure) or depth > DEEPEST:
-            raise Abandon("what a function is that gets all arguments is not known", ir.NOWHERE)
+            raise Unsupported("what a function is that gets all arguments is not known", ir.NOWHERE)
         function = value.function
         stars = {p.kind: p.name for p in function.params if p.kind in ("*", "**")}
         own = [
@@ -107,7 +107,7 @@ class Passing:
         rests = [self._rest(call, value, stars, meant, depth) for call in uses.calls]
         if any(_names(rest) != _names(rests[0]) for rest in rests):
             reason = f"{function.name} passes its arguments on to functions that take others"
-            raise Abandon(reason, function.span)
+            raise Unsupported(reason, function.span)
         further = [*(rests[0] if rests else ()), *self._asked_for(uses)]
         own = [t if t.role else replace(t, role=meant.get(t.name)) for t in own]
         found = {t.name: t for t in own}
@@ -137,7 +137,7 @@ class Passing:
         by_name = len(named) < len(call.kwargs)
         places = [t for t in taken if not t.keyword]
         if call.args[: len(given)] != tuple(given) or len(given) > len(places):
-            raise Abandon("arguments are passed on in another order", call.span)
+            raise Unsupported("arguments are passed on in another order", call.span)
         pairs = [*zip(given, places, strict=False)]
         pairs += [(node, t) for t in taken if (node := named.get(t.name)) is not None]
         for node, one in pairs:
@@ -159,8 +159,8 @@ class Passing:
             if isinstance(node, ir.Name):
                 return self._named(node, caller)
         except Failed as failure:
-            raise Abandon(f"what is called is not known: {failure.how}", node.span) from None
-        raise Abandon("what is called with all arguments is not known", node.span)
+            raise Unsupported(f"what is called is not known: {failure.how}", node.span) from None
+        raise Unsupported("what is called with all arguments is not known", node.span)
 
     def _named(self, node: ir.Name, caller: Closure) -> Any:
         function = caller.function
@@ -172,7 +172,9 @@ class Passing:
             return caller.module.import_name(self._run, found.module, found.name, found.span)
         own = {p.name for p in function.params}.union(assigned_names(function.body))
         if node.id in own:
-            raise Abandon(f"what {node.id} is, which gets all arguments, is not known", node.span)
+            raise Unsupported(
+                f"what {node.id} is, which gets all arguments, is not known", node.span
+            )
         place = caller.scope.find(node.id) if caller.scope is not None else None
         if place is None:
             return caller.module.lookup(self._run, node.id, node.span)
@@ -191,7 +193,7 @@ class Uses:
     it takes out of ``kwargs`` by name."""
 
     def __init__(self, function: ir.Function, stars: Mapping[str, str]) -> None:
-        """Raises ``Abandon`` where it does anything else with them."""
+        """Raises ``Unsupported`` where it does anything else with them."""
         self.calls: list[ir.Call] = []
         self.keys: dict[str, bool] = {}
         """Names that are asked for, and whether one has to be there."""
@@ -206,7 +208,7 @@ class Uses:
             used = isinstance(node, ir.Name) and node.id in wanted
             written = wanted.intersection(getattr(node, "writes", ()))
             if written or (used and id(node) not in self._followed):
-                raise Abandon(f"what {function.name} does with its arguments", node.span)
+                raise Unsupported(f"what {function.name} does with its arguments", node.span)
 
     def _is(self, node: object, name: str | None) -> bool:
         """Notes the use of a variable that is followed."""
@@ -248,7 +250,7 @@ class Uses:
         found += [self._is(v, self._named) for v in mapped]
         if any(found):
             if not all(found):
-                raise Abandon("arguments are passed on with others", node.span)
+                raise Unsupported("arguments are passed on with others", node.span)
             self.calls.append(node)
         func = node.func
         if isinstance(func, ir.Attr) and func.name in (*_WHOLE, *_TAKING):

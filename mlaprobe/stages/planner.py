@@ -22,8 +22,8 @@ from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, told_or, unknown
 from mlaprobe.stages.environment.options import options
+from mlaprobe.stages.environment.session import Solved, SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
 
@@ -56,11 +56,11 @@ class Planner(CppStage[PlannerQuestion]):
 
     name = STAGE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, session: SourceSession) -> None:
         """Raises ``Absent`` where the source has no planner."""
-        self._names = world.names.data[STAGE]
-        world.watch.append(fold_guard(tuple(self._names["native"])))
-        super().__init__(world)
+        self._names = session.names.data[STAGE]
+        session.watch.append(fold_guard(tuple(self._names["native"])))
+        super().__init__(session)
 
     @staticmethod
     def question(shape: DecodeShape) -> PlannerQuestion:
@@ -100,11 +100,11 @@ class Planner(CppStage[PlannerQuestion]):
         flags = (question.causal, question.cp_round_robin)
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
         key = (STAGE, len(inputs), question.q_dtype, question.kv_dtype, flags, modes)
-        return self.world.solve(key, inputs, start, (question.arch, question.env), self._read)
+        return self.session.solve(key, inputs, start, (question.arch, question.env), self._read)
 
     def _arguments(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
         """What the function is called with: one by one, or some of it as a map of options."""
-        roles = self.world.names.roles(STAGE)
+        roles = self.session.names.roles(STAGE)
         given = {**values, "options": options(roles, values)}
         return arguments(self._function.function, roles, given)
 
@@ -143,12 +143,12 @@ class Planner(CppStage[PlannerQuestion]):
         first, *others = (self._path(outcome, asked) for outcome in outcomes)
         if not all(same(first, other) for other in others):
             # a path on which only the device decides is not what the planner says of the shape
-            return unknown(self.world, STAGE, outcomes)
+            return unknown(self.session, STAGE, outcomes)
         if first.status == "unknown":
             if isinstance(first.evidence, Proof):  # found when it is asked for
                 return first
-            return unknown(self.world, STAGE, outcomes, first)
-        return altered(first, evidence=Proof(STAGE, self.world.text, _decisive_places))
+            return unknown(self.session, STAGE, outcomes, first)
+        return altered(first, evidence=Proof(STAGE, self.session.text, _decisive_places))
 
     def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> StageOutcome:
         if outcome.kind == "unknown":
@@ -191,7 +191,7 @@ class Planner(CppStage[PlannerQuestion]):
                     stage=STAGE,
                     status="unknown",
                     message=found.reason,
-                    evidence=place_evidence(self.world, STAGE, found.span),
+                    evidence=place_evidence(self.session, STAGE, found.span),
                 )
         fold = multiple(batches, BATCH)
         qlen_fold = multiple(uniform, asked.get("uniform", asked["qlen"]))
@@ -223,7 +223,7 @@ class Planner(CppStage[PlannerQuestion]):
             status="unknown",
             message="a request is planned as several of fewer query tokens: what each may see is "
             "up to the planner's device code",
-            evidence=Proof(STAGE, self.world.text, _last_taken),
+            evidence=Proof(STAGE, self.session.text, _last_taken),
         )
 
     def _native(self, outcome: Outcome) -> Any:

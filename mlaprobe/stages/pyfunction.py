@@ -8,14 +8,14 @@ from typing import Any
 from mlaprobe.core.shape import StageOutcome
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.python.project import EntryPoint
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import Absent, place_evidence
-from mlaprobe.stages.environment.world import World
+from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.passing import Passing, Taken, passed
 
 NO_CONTEXT = ("", ())
@@ -25,22 +25,22 @@ NO_CONTEXT = ("", ())
 class PythonFunction:
     """The first function of a stage's places that exists in the source."""
 
-    def __init__(self, world: World, stage: str) -> None:
+    def __init__(self, session: SourceSession, stage: str) -> None:
         """Raises ``Absent`` where no file of this stage is in the source."""
-        self.world = world
+        self.session = session
         self.stage = stage
         self.problem: str | None = None
-        self._roles = world.names.roles(stage)
+        self._roles = session.names.roles(stage)
         self.file = ""
         self.function: ir.Function | None = None
         self._parameters: tuple[str, ...] | None = None
-        for dotted, name in world.names.places(stage):
-            module = world.python.module(dotted)
+        for dotted, name in session.names.places(stage):
+            module = session.python.module(dotted)
             if module is None:
                 continue
             self.module, self.name, self.file = module, name, module.path
             try:
-                self.function = world.python.function(dotted, name) or self._bound()
+                self.function = session.python.function(dotted, name) or self._bound()
             except RecursionError:
                 self.function = None
                 self.problem = f"{self.file} is nested too deeply to be read from here"
@@ -48,9 +48,9 @@ class PythonFunction:
             if self.function is not None:
                 return
         if not self.file:
-            dotted = world.names.places(stage)[0][0]
+            dotted = session.names.places(stage)[0][0]
             raise Absent(f"there is no {dotted.replace('.', '/')}.py")
-        if world.python.module(self.module.dotted) is not None and self._certainly_missing():
+        if session.python.module(self.module.dotted) is not None and self._certainly_missing():
             raise Absent(f"{self.file} defines no {self.name}")
         self.problem = f"{self.file} defines no {self.name} that can be read"
 
@@ -58,7 +58,7 @@ class PythonFunction:
         """The function that the name is bound to, by an import or an assignment."""
         if not self.module.index.binds(self.name):
             return None
-        outcomes = self.world.explore(self._value, NO_CONTEXT)
+        outcomes = self.session.explore(self._value, NO_CONTEXT)
         value = outcomes[0].value if len(outcomes) == 1 else None
         while isinstance(value, Partial):
             value = value.function
@@ -66,7 +66,7 @@ class PythonFunction:
 
     def _certainly_missing(self) -> bool:
         """Whether the file is Python and does not mention the name at all."""
-        text = self.world.text(self.file) or ""
+        text = self.session.text(self.file) or ""
         return bool(text.strip()) and self.name not in text
 
     def unreadable(self) -> StageOutcome:
@@ -75,13 +75,13 @@ class PythonFunction:
             stage=self.stage,
             status="unknown",
             message=self.problem,
-            evidence=place_evidence(self.world, self.stage, ir.Span(self.file, 1, 1, 1, 2)),
+            evidence=place_evidence(self.session, self.stage, ir.Span(self.file, 1, 1, 1, 2)),
         )
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """What the parameters mean, as far as that is known."""
-        with self.world.session:
+        with self.session.exclusive:
             if self._parameters is None:
                 self._parameters = self._meanings()
             return self._parameters
@@ -89,7 +89,7 @@ class PythonFunction:
     def _meanings(self) -> tuple[str, ...]:
         if self.function is None:
             return ()
-        outcomes = self.world.explore(self._taken, NO_CONTEXT)
+        outcomes = self.session.explore(self._taken, NO_CONTEXT)
         if len(outcomes) == 1 and outcomes[0].kind == "returned":
             return tuple(one.role or "" for one in outcomes[0].value)
         return tuple(self._roles.get(p.name, "") for p in self.function.params)
@@ -100,7 +100,7 @@ class PythonFunction:
         A parameter without a default whose meaning is not known is unknown.
         """
         if self.function is None:
-            raise Abandon(self.problem or "no function", ir.NOWHERE)
+            raise Unsupported(self.problem or "no function", ir.NOWHERE)
         args, named = passed(run, self._taken(run), values)
         return run.machine.call(run, self._value(run), args, named, self.function.span)
 
@@ -120,7 +120,7 @@ class PythonFunction:
 
     def _decorated(self, run: Run, entry: EntryPoint) -> Any:
         """What decorators of the source make of a function."""
-        compiled = self.world.names.data["bindings"]["decorators"]
+        compiled = self.session.names.data["bindings"]["decorators"]
         if any(name.rpartition(".")[2] in compiled for name in entry.decorators):
             return entry
         value: Any = Closure(entry.function, entry.module)

@@ -16,8 +16,8 @@ from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, unknown
+from mlaprobe.stages.environment.session import Solved, SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
-from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.evidence import Proof, Trace, line_of
 
 STAGE = "reducer"
@@ -34,17 +34,17 @@ class Reducer(CppStage[tuple[int, int]]):
 
     name = STAGE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, session: SourceSession) -> None:
         """Raises ``Absent`` where the source has none."""
-        self.head_dim: int = world.names.data[STAGE]["head_dim"]
-        super().__init__(world)
+        self.head_dim: int = session.names.data[STAGE]["head_dim"]
+        super().__init__(session)
         self._dims: tuple[int, ...] = ()
 
     @property
     def head_dims(self) -> tuple[int, ...]:
         """The head dimensions that the router names: constants that the dimension is compared
         with on the way."""
-        with self.world.session:
+        with self.session.exclusive:
             self._dims = self._dims or self._compared()
             return self._dims
 
@@ -52,7 +52,7 @@ class Reducer(CppStage[tuple[int, int]]):
         if self.problem is not None:
             return (self.head_dim,)
         pair = {"heads": ABSURD - 1, "dim": ABSURD}
-        outcomes = self.world.explore(lambda run: self._start(run, pair), ("", ()), **_ROUTER)
+        outcomes = self.session.explore(lambda run: self._start(run, pair), ("", ()), **_ROUTER)
         names = {n for n, v in outcomes[0].frame.items() if type(v) is int and v == ABSURD}
         found: set[int] = set()
         for node in walk(self._function.function.body):
@@ -61,7 +61,7 @@ class Reducer(CppStage[tuple[int, int]]):
         return tuple(sorted(found)) or (self.head_dim,)
 
     def _start(self, run: Run, inputs: Mapping[str, Any]) -> Any:
-        function, roles = self._function, self.world.names.roles(STAGE)
+        function, roles = self._function, self.session.names.roles(STAGE)
         args = arguments(function.function, roles, _values(inputs["heads"], inputs["dim"]))
         return run.machine.call(run, function, args, {}, ir.NOWHERE)
 
@@ -73,18 +73,18 @@ class Reducer(CppStage[tuple[int, int]]):
         """The answer by the paths up to one that certainly merges and returns."""
         heads, dim = question
         inputs = {"heads": heads, "dim": dim}
-        return self.world.solve(STAGE, inputs, self._start, ("", ()), self._read, **_ROUTER)
+        return self.session.solve(STAGE, inputs, self._start, ("", ()), self._read, **_ROUTER)
 
     def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         reaching = [o for o in outcomes if _merges(o)]
-        places = Proof(STAGE, self.world.text, self._case, asked["heads"], path=_preferred)
+        places = Proof(STAGE, self.session.text, self._case, asked["heads"], path=_preferred)
         if any(o.certain for o in reaching):
             return StageOutcome(stage=STAGE, status="instantiated", evidence=places)
         if reaching or any(o.kind == "unknown" or not o.certain for o in outcomes):
-            return unknown(self.world, STAGE, outcomes)
+            return unknown(self.session, STAGE, outcomes)
         failed = next((o for o in outcomes if o.kind == "failed"), None)
         if failed is None:
-            place = place_evidence(self.world, STAGE, self._function.function.span)
+            place = place_evidence(self.session, STAGE, self._function.function.span)
             return StageOutcome(
                 stage=STAGE, status="unknown", message="the router does nothing", evidence=place
             )
@@ -101,7 +101,7 @@ class Reducer(CppStage[tuple[int, int]]):
         if _merges(outcome):
             for node, value in trace.conditions():
                 if value is True and (number := _number(node.test, heads)) is not None:
-                    return (line_of(number.span, self.world.text),)
+                    return (line_of(number.span, self.session.text),)
         last = trace.last_check()
         return (last.span if last is not None else outcome.span,)
 

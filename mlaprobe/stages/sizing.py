@@ -13,8 +13,8 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import OutcomeStage, how_failed, told_or, unknown
+from mlaprobe.stages.environment.session import Solved, SourceSession
 from mlaprobe.stages.environment.tensors import dtype_for
-from mlaprobe.stages.environment.world import Solved, World
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole
 from mlaprobe.stages.pyfunction import PythonFunction
@@ -52,10 +52,10 @@ class Sizing(OutcomeStage[SizingQuestion]):
 
     name = STAGE
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, session: SourceSession) -> None:
         """Raises ``Absent`` where the source has none."""
-        super().__init__(world)
-        self._function = PythonFunction(world, STAGE)
+        super().__init__(session)
+        self._function = PythonFunction(session, STAGE)
 
     @staticmethod
     def question(shape: DecodeShape) -> SizingQuestion:
@@ -101,7 +101,7 @@ class Sizing(OutcomeStage[SizingQuestion]):
 
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
         key = (STAGE, question.q_dtype, question.kv_dtype, question.batch, modes)
-        return self.world.solve(key, inputs, start, (question.arch, question.env), self._read)
+        return self.session.solve(key, inputs, start, (question.arch, question.env), self._read)
 
     def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         kinds = {o.kind for o in outcomes}
@@ -110,7 +110,7 @@ class Sizing(OutcomeStage[SizingQuestion]):
                 stage=STAGE,
                 status="accepted",
                 sizes=_sizes(outcomes),
-                evidence=Proof(STAGE, self.world.text, _passed),
+                evidence=Proof(STAGE, self.session.text, _passed),
             )
         if kinds == {"failed"}:
             failure = outcomes[0].failure
@@ -120,9 +120,9 @@ class Sizing(OutcomeStage[SizingQuestion]):
                 status="rejected",
                 failure=how_failed(outcomes[0]),
                 message=refusal(failure),
-                evidence=Proof(STAGE, self.world.text, _failed),
+                evidence=Proof(STAGE, self.session.text, _failed),
             )
-        return unknown(self.world, STAGE, outcomes)
+        return unknown(self.session, STAGE, outcomes)
 
 
 def refusal(failure: Failed) -> Any:

@@ -15,8 +15,8 @@ THRESHOLDS = (50_000, 10, 100)
 
 
 @contextlib.contextmanager
-def seldom() -> Iterator[None]:
-    """Until its end the collector runs seldom, in the whole process."""
+def collect_rarely() -> Iterator[None]:
+    """Until its end the garbage collector runs rarely, in the whole process."""
     before = gc.get_threshold()
     gc.set_threshold(*THRESHOLDS)
     try:

@@ -9,7 +9,7 @@ import pytest
 
 from mlaprobe.compare.diff import Change, Kind, compare, kind_of
 from mlaprobe.compare.scope import compare_served, standard_grids
-from mlaprobe.core.behaviour import Reply
+from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import Dtype, Failure, Verdict
 from mlaprobe.deciding.capability import Capability, probe
@@ -28,7 +28,7 @@ GRID = Grid(
     lse=(False, True),
     persistent=(True, False),
 )
-NATIVE = Reply(verdict=Verdict.NATIVE, kernels=("k",))
+NATIVE = Behaviour(verdict=Verdict.NATIVE, kernels=("k",))
 
 
 @pytest.fixture(scope="module")
@@ -133,25 +133,33 @@ def test_what_cannot_be_followed_is_unknown(old: Capability, tmp_path: Path) -> 
     ("before", "after", "kind"),
     [
         (NATIVE, NATIVE, None),
-        (NATIVE, Reply(verdict=Verdict.FOLDED, fold=2), Kind.SLOWER),
-        (Reply(verdict=Verdict.FOLDED, fold=2), Reply(verdict=Verdict.FOLDED, fold=3), Kind.SLOWER),
-        (Reply(verdict=Verdict.FOLDED, fold=4), Reply(verdict=Verdict.FOLDED, fold=2), Kind.FASTER),
-        (Reply(verdict=Verdict.FOLDED, fold=2), NATIVE, Kind.FASTER),
+        (NATIVE, Behaviour(verdict=Verdict.FOLDED, fold=2), Kind.SLOWER),
+        (
+            Behaviour(verdict=Verdict.FOLDED, fold=2),
+            Behaviour(verdict=Verdict.FOLDED, fold=3),
+            Kind.SLOWER,
+        ),
+        (
+            Behaviour(verdict=Verdict.FOLDED, fold=4),
+            Behaviour(verdict=Verdict.FOLDED, fold=2),
+            Kind.FASTER,
+        ),
+        (Behaviour(verdict=Verdict.FOLDED, fold=2), NATIVE, Kind.FASTER),
         (NATIVE, replace(NATIVE, kernels=("other",)), Kind.KERNEL),
         (NATIVE, replace(NATIVE, entry="hk"), Kind.KERNEL),
-        (NATIVE, Reply(verdict=Verdict.UNKNOWN), Kind.UNKNOWN),
-        (Reply(verdict=Verdict.UNKNOWN), NATIVE, Kind.UNKNOWN),
-        (Reply(verdict=Verdict.UNKNOWN), Reply(verdict=Verdict.UNKNOWN), None),
+        (NATIVE, Behaviour(verdict=Verdict.UNKNOWN), Kind.UNKNOWN),
+        (Behaviour(verdict=Verdict.UNKNOWN), NATIVE, Kind.UNKNOWN),
+        (Behaviour(verdict=Verdict.UNKNOWN), Behaviour(verdict=Verdict.UNKNOWN), None),
         *(
-            (NATIVE, Reply(verdict=verdict), Kind.BREAKS)
+            (NATIVE, Behaviour(verdict=verdict), Kind.BREAKS)
             for verdict in Verdict
             if not verdict.runs and verdict is not Verdict.UNKNOWN
         ),
-        (Reply(verdict=Verdict.NO_KERNEL), NATIVE, Kind.GAINS),
-        (Reply(verdict=Verdict.REJECTED), Reply(verdict=Verdict.NO_KERNEL), None),
+        (Behaviour(verdict=Verdict.NO_KERNEL), NATIVE, Kind.GAINS),
+        (Behaviour(verdict=Verdict.REJECTED), Behaviour(verdict=Verdict.NO_KERNEL), None),
     ],
 )
-def test_kinds(before: Reply, after: Reply, kind: Kind | None) -> None:
+def test_kinds(before: Behaviour, after: Behaviour, kind: Kind | None) -> None:
     assert kind_of(before, after) is kind
 
 

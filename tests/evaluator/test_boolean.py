@@ -14,9 +14,9 @@ from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.python.project import PyProject
 from mlaprobe.evaluator.symbolic.formulas import Tree
-from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym
+from mlaprobe.evaluator.symbolic.symbols import PathCondition, Sym
 from mlaprobe.stages.environment.pybuiltins import python_externals
-from mlaprobe.stages.instantiate import Template
+from mlaprobe.stages.instantiate import PathSummary
 
 GRID = tuple(product(range(-1, 4), (0, 1, 2, 16)))
 HELPERS = """
@@ -56,14 +56,14 @@ class Program:
         found = self.tree.find((a, b))
         if found is None:
             self.runs += 1
-            recorder = Recorder()
-            args = (Sym(a, "a", recorder), Sym(b, "b", recorder))
+            path_condition = PathCondition()
+            args = (Sym(a, "a", path_condition), Sym(b, "b", path_condition))
             paths = self.machine.explore(
                 lambda run: self.machine.call(run, self.function, args, {}, NOWHERE),
                 lambda script: Run(self.machine, script=script, cache=self.cache),
             )
-            found = Template(paths, ("a", "b"), answer=paths)
-            self.tree.add(recorder.conditions, (a, b), found)
+            found = PathSummary(paths, ("a", "b"), answer=paths)
+            self.tree.add(path_condition.conditions, (a, b), found)
         outcomes: tuple[Outcome, ...] = found.answer((a, b))
         return outcomes
 

@@ -19,9 +19,9 @@ from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.formulas import Tree
-from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym, SymbolMisuse
+from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, PathCondition, Sym
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.instantiate import Template
+from mlaprobe.stages.instantiate import PathSummary
 
 PAIRS = ((-3, 1), (0, 0), (1, -1), (2, 3), (5, 64), (16, 3), (128, 0))
 
@@ -62,14 +62,14 @@ class Program:
         """Every path, from an earlier run where one covers the arguments."""
         found = self.tree.find(args)
         if found is None:
-            recorder = Recorder()
-            symbols = tuple(Sym(v, n, recorder) for n, v in zip("ab", args, strict=True))
+            path_condition = PathCondition()
+            symbols = tuple(Sym(v, n, path_condition) for n, v in zip("ab", args, strict=True))
             try:
                 paths = self.paths(symbols)
-                found = Template(paths, ("a", "b"), answer=paths)
-            except SymbolMisuse:
+                found = PathSummary(paths, ("a", "b"), answer=paths)
+            except ConcretizationError:
                 return self.paths(args)
-            self.tree.add(recorder.conditions, args, found)
+            self.tree.add(path_condition.conditions, args, found)
         outcomes: tuple[Outcome, ...] = found.answer(args)
         return outcomes
 

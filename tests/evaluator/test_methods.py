@@ -8,7 +8,7 @@ import pytest
 
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.pybuiltins import python_externals
-from tests.evaluator.world import World
+from tests.evaluator.session import SourceSession
 
 TEXT = [
     "s.find('b')",
@@ -82,9 +82,9 @@ def plain(value: Any) -> Any:
 @pytest.mark.parametrize("code", TEXT)
 def test_a_method_does_what_it_does_in_python(code: str) -> None:
     """Or it is not followed."""
-    world = World(f"def f(n, s): return {code}\n", externals=python_externals())
+    session = SourceSession(f"def f(n, s): return {code}\n", externals=python_externals())
     for n in range(1, 5):
-        outcomes = world.paths("f", n, "abab")
+        outcomes = session.paths("f", n, "abab")
         kind, expected = in_python(code, n)
         for outcome in outcomes:
             assert "evaluator failed" not in outcome.reason
@@ -128,7 +128,7 @@ def test_a_list_that_is_changed_is_changed_or_not_known(change: str) -> None:
     scope: dict[str, Any] = {}
     exec(code, scope)
     for n in range(1, 4):
-        for outcome in World(code, externals=python_externals()).paths("f", n):
+        for outcome in SourceSession(code, externals=python_externals()).paths("f", n):
             assert "evaluator failed" not in outcome.reason
             if outcome.kind != "returned" or _nothing_known(outcome.value):
                 assert outcome.kind in ("returned", "unknown")
@@ -202,8 +202,8 @@ OPEN = [
 def test_nothing_is_claimed_that_depends_on_an_input(code: str) -> None:
     """Every value that a path gives is one that Python gives for some value of the input; one
     that all paths agree on, Python gives for every value that it does not fail for."""
-    world = World(f"def f(x): return {code}\n", externals=python_externals())
-    outcomes = world.paths("f", Unknown("an input", key=("x",), free="x"))
+    session = SourceSession(f"def f(x): return {code}\n", externals=python_externals())
+    outcomes = session.paths("f", Unknown("an input", key=("x",), free="x"))
     assert all("evaluator failed" not in o.reason for o in outcomes)
     known = [plain(o.value) for o in outcomes if o.kind == "returned" and not _open(o.value)]
     possible = []
@@ -270,9 +270,9 @@ def keyed(n):
 )
 def test_what_others_may_have_changed_is_not_claimed(name: str, known: Any) -> None:
     """Whatever is known of the result is listed; the rest of it is not known."""
-    world = World(LATER, externals=python_externals())
+    session = SourceSession(LATER, externals=python_externals())
     seen: set[Any] = set()
-    for outcome in world.paths(name, Unknown("an input", key=("n",), free="n")):
+    for outcome in session.paths(name, Unknown("an input", key=("n",), free="n")):
         parts = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
         if outcome.kind == "returned":
             seen.update(p for p in parts if not _open(p) and p is not None)

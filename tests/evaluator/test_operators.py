@@ -10,9 +10,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE
-from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym
+from mlaprobe.evaluator.symbolic.symbols import PathCondition, Sym
 from mlaprobe.evaluator.values.arithmetic import LONGEST, WIDEST
 from mlaprobe.evaluator.values.comparing import compare, contains, entry_of, equals, negate
 from mlaprobe.evaluator.values.kinds import EnumMember, Model, Unordered
@@ -97,7 +97,7 @@ def _large(value: Any) -> bool:
 def test_a_symbol_computes_like_its_number(op: str, x: int, other: Any, swap: bool) -> None:
     """Also with what is no number; an answer that remembers its formula gives it for the number."""
     left, right = (other, x) if swap else (x, other)
-    sym = Sym(x, "x", Recorder())
+    sym = Sym(x, "x", PathCondition())
     symbols = (other, sym) if swap else (sym, other)
     if op in ("<<", "**") and _large(right):
         return
@@ -122,11 +122,11 @@ def test_cpp_divides_towards_zero(a: int, b: int) -> None:
 def test_dividing_by_zero() -> None:
     """Undefined in C++, and an exception in Python."""
     for op in ("c/", "c%"):
-        with pytest.raises(Abandon):
+        with pytest.raises(Unsupported):
             binary(op, 4, 0, NOWHERE)
         assert isinstance(binary(op, 4.0, 0, NOWHERE), Unknown)
-        with pytest.raises(Abandon):
-            binary(op, 4, Sym(0, "x", Recorder()), NOWHERE)
+        with pytest.raises(Unsupported):
+            binary(op, 4, Sym(0, "x", PathCondition()), NOWHERE)
     for op, left, right in (("/", 4, 0), ("//", 4, 0), ("%", 4, 0), ("**", 0, -1)):
         with pytest.raises(Failed) as caught:
             binary(op, left, right, NOWHERE)
@@ -164,11 +164,11 @@ def test_what_is_not_computed(op: str, left: Any, right: Any) -> None:
 
 def test_unsigned_numbers_of_a_symbol_wrap_around_unseen_by_nobody() -> None:
     """A result that fits is known for all numbers for which it does."""
-    recorder = Recorder()
-    sym = Sym(5, "x", recorder)
+    path_condition = PathCondition()
+    sym = Sym(5, "x", path_condition)
     fits = binary("-", sym, 4, NOWHERE, unsigned=32)
     assert value_of(fits.expr, {"x": 5}) == 1
-    assert [(value_of(c, {"x": 3}), r) for c, r in recorder.conditions] == [(False, True)]
+    assert [(value_of(c, {"x": 3}), r) for c, r in path_condition.conditions] == [(False, True)]
     assert isinstance(binary("-", sym, 6, NOWHERE, unsigned=32), Unknown)
     assert isinstance(binary("+", sym, 2**32 - 3, NOWHERE, unsigned=32), Unknown)
 
@@ -217,7 +217,7 @@ def test_membership_that_is_known_all_the_same() -> None:
     assert contains({4: OPEN}, 4, NOWHERE) is True
     assert contains(Unordered((3, 4)), 4, NOWHERE) is True
     assert contains(Unordered((3, 4)), 5, NOWHERE) is False
-    assert contains(range(0), Sym(4, "x", Recorder()), NOWHERE) is False
+    assert contains(range(0), Sym(4, "x", PathCondition()), NOWHERE) is False
     assert contains([], OPEN, NOWHERE) is False
     assert isinstance(contains([1, 2], OPEN, NOWHERE), Unknown)
 
@@ -257,7 +257,7 @@ def test_one_sided_operators(op: str, value: Any) -> None:
     expected = python[op](int(value) if op == "~" else value)
     assert unary(op, value, NOWHERE) == expected
     if type(value) is int:
-        found = unary(op, Sym(value, "x", Recorder()), NOWHERE)
+        found = unary(op, Sym(value, "x", PathCondition()), NOWHERE)
         assert (value_of(found.expr, {"x": value}) if type(found) is Sym else found) == expected
     assert isinstance(unary(op, OPEN, NOWHERE), Unknown)
     assert op == "not" or isinstance(unary(op, [1], NOWHERE), Unknown)

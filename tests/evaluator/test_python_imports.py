@@ -9,13 +9,13 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.project import External, ExternalModule
 from mlaprobe.evaluator.values.kinds import Closure, Model
 from mlaprobe.evaluator.values.unknown import Unknown
-from tests.evaluator.world import World, missing
+from tests.evaluator.session import SourceSession, missing
 
 # --- imports ---
 
 
 def test_imports_of_the_package() -> None:
-    world = World(
+    session = SourceSession(
         {
             "pkg/__init__.py": "from .sub import names as names\nfrom . import m",
             "pkg/sub/__init__.py": "",
@@ -30,18 +30,18 @@ def test_imports_of_the_package() -> None:
             """,
         }
     )
-    assert world.get("one") == 1
-    assert world.call("renamed") == 1
+    assert session.get("one") == 1
+    assert session.call("renamed") == 1
     for path in ("names", "alias", "pkg.sub.names", "pkg.names"):
-        assert repr(world.get(path)) == "ModuleRef(pkg.sub.names)"
-    assert world.get("pkg.sub.names.one") == 1
-    assert world.get("pkg").identity == world.get("pkg.m.pkg").identity
-    assert missing(world, "pkg.absent") == "AttributeError"
-    assert isinstance(world.get("absent"), Unknown)
+        assert repr(session.get(path)) == "ModuleRef(pkg.sub.names)"
+    assert session.get("pkg.sub.names.one") == 1
+    assert session.get("pkg").identity == session.get("pkg.m.pkg").identity
+    assert missing(session, "pkg.absent") == "AttributeError"
+    assert isinstance(session.get("absent"), Unknown)
 
 
 def test_imports_from_outside() -> None:
-    world = World(
+    session = SourceSession(
         """
         import torch
         import torch.nn.functional as F
@@ -50,16 +50,16 @@ def test_imports_from_outside() -> None:
         import not_there
         """
     )
-    assert isinstance(world.get("torch"), ExternalModule)
-    assert repr(world.get("F")) == "ExternalModule(torch.nn.functional)"
-    assert world.get("torch.bfloat16") == world.get("bfloat16") == "bf16"
-    conv = world.get("nn.functional.conv1d")
+    assert isinstance(session.get("torch"), ExternalModule)
+    assert repr(session.get("F")) == "ExternalModule(torch.nn.functional)"
+    assert session.get("torch.bfloat16") == session.get("bfloat16") == "bf16"
+    conv = session.get("nn.functional.conv1d")
     assert isinstance(conv, External)
     assert conv.dotted == "torch.nn.functional.conv1d"
-    assert conv.key == world.get("torch.nn.functional.conv1d").key
+    assert conv.key == session.get("torch.nn.functional.conv1d").key
     assert isinstance(conv.derive("==", conv, 1), Unknown)
-    assert isinstance(world.get("not_there"), Unknown)
-    assert isinstance(World("x = 1\nfrom collections import *").get("x"), Unknown)
+    assert isinstance(session.get("not_there"), Unknown)
+    assert isinstance(SourceSession("x = 1\nfrom collections import *").get("x"), Unknown)
 
 
 def test_a_stage_may_model_a_whole_module() -> None:
@@ -67,15 +67,15 @@ def test_a_stage_may_model_a_whole_module() -> None:
         def get(self, name: str, span: Span) -> str:
             return f"torch {name}"
 
-    world = World(
+    session = SourceSession(
         "import torch\nfrom torch import x, bfloat16",
         externals={"torch": Torch(), "torch.bfloat16": "bf16"},
     )
-    assert [world.get(n) for n in ("x", "bfloat16", "torch.y")] == ["torch x", "bf16", "torch y"]
+    assert [session.get(n) for n in ("x", "bfloat16", "torch.y")] == ["torch x", "bf16", "torch y"]
 
 
 def test_function_level_imports() -> None:
-    world = World(
+    session = SourceSession(
         """
         def there():
             import os.path
@@ -93,16 +93,16 @@ def test_function_level_imports() -> None:
                 return False
         """
     )
-    assert world.call("there") == "bf16"
-    assert world.call("guarded") is False
+    assert session.call("there") == "bf16"
+    assert session.call("guarded") is False
     for name, how in (("absent", "ModuleNotFoundError"), ("odd", "ImportError")):
         with pytest.raises(Failed) as caught:
-            world.call(name)
+            session.call(name)
         assert caught.value.how == how
 
 
 def test_a_folder_without_an_init_is_a_package() -> None:
-    world = World(
+    session = SourceSession(
         {
             "pkg/m.py": """
                 from lib.cpp import util
@@ -117,13 +117,13 @@ def test_a_folder_without_an_init_is_a_package() -> None:
             "lib/user.py": "from lib.cpp import util\ny = 3",
         }
     )
-    assert world.get("one") == 1
-    assert world.get("util.one") == 1
-    assert world.call("f") == 3
+    assert session.get("one") == 1
+    assert session.get("util.one") == 1
+    assert session.call("f") == 3
 
 
 def test_modules_beside_the_importer_and_on_its_path() -> None:
-    world = World(
+    session = SourceSession(
         {
             "pkg/jit/core.py": """
                 import os, sys
@@ -135,7 +135,7 @@ def test_modules_beside_the_importer_and_on_its_path() -> None:
             "pkg/jit/utils/targets.py": "NAMES = ('gfx950',)",
         }
     )
-    assert world.get("arch", "pkg.jit.core") == "gfx950"
+    assert session.get("arch", "pkg.jit.core") == "gfx950"
 
 
 STARS = {
@@ -169,40 +169,40 @@ STARS = {
 
 
 def test_star_imports() -> None:
-    world = World(STARS)
-    assert world.get("x") == 2
-    assert [world.get(f"pkg.{n}") for n in ("x", "y", "z", "_shown", "half")] == [2, 1, 3, 2, 1]
-    assert isinstance(world.get("pkg.both"), Closure)
-    assert repr(world.get("pkg.os")) == "ExternalModule(os)"
-    assert world.get("shared.k") == world.get("pkg.shared.k") == 4
+    session = SourceSession(STARS)
+    assert session.get("x") == 2
+    assert [session.get(f"pkg.{n}") for n in ("x", "y", "z", "_shown", "half")] == [2, 1, 3, 2, 1]
+    assert isinstance(session.get("pkg.both"), Closure)
+    assert repr(session.get("pkg.os")) == "ExternalModule(os)"
+    assert session.get("shared.k") == session.get("pkg.shared.k") == 4
     for name in ("_hidden", "skipped", "absent"):
-        assert missing(world, f"pkg.{name}") == "AttributeError"
+        assert missing(session, f"pkg.{name}") == "AttributeError"
 
 
 def test_modules_that_cannot_have_a_name_are_not_parsed() -> None:
-    world = World(STARS)
-    assert world.get("pkg.half") == 1
-    unparsed = world.module("pkg.two").index
+    session = SourceSession(STARS)
+    assert session.get("pkg.half") == 1
+    unparsed = session.module("pkg.two").index
     assert "tree" not in vars(unparsed)
 
 
 def test_star_imports_that_import_each_other_do_not_loop() -> None:
-    world = World(
+    session = SourceSession(
         {
             "pkg/m.py": "from .a import *\nx = 1",
             "pkg/a.py": "from .b import *\ny = 2",
             "pkg/b.py": "from .a import *\nz = 3",
         }
     )
-    assert [world.get(n) for n in "xyz"] == [1, 2, 3]
-    assert missing(world, "w") == "NameError"
+    assert [session.get(n) for n in "xyz"] == [1, 2, 3]
+    assert missing(session, "w") == "NameError"
 
 
 def test_an_unknown_all_makes_what_it_may_list_unknown() -> None:
-    world = World(
+    session = SourceSession(
         {"pkg/m.py": "from .a import *", "pkg/a.py": "__all__ = make()\nx = 1\ndef make(): ..."}
     )
-    assert isinstance(world.get("x"), Unknown)
+    assert isinstance(session.get("x"), Unknown)
 
 
 # --- names written by their text ---
@@ -227,6 +227,6 @@ def test_an_unknown_all_makes_what_it_may_list_unknown() -> None:
     ],
 )
 def test_names_written_by_their_text(statement: str, unknown: set[str]) -> None:
-    world = World(f"x = 1\ny = 2\nID_x = 3\n{statement}\nlater = 4")
-    found = {n for n in ("x", "y", "ID_x", "later") if isinstance(world.get(n), Unknown)}
+    session = SourceSession(f"x = 1\ny = 2\nID_x = 3\n{statement}\nlater = 4")
+    found = {n for n in ("x", "y", "ID_x", "later") if isinstance(session.get(n), Unknown)}
     assert found == unknown

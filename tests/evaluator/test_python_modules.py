@@ -9,7 +9,7 @@ from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.python.project import MissingName
 from mlaprobe.evaluator.values.kinds import Builtin, Closure
 from mlaprobe.evaluator.values.unknown import Unknown
-from tests.evaluator.world import World, missing
+from tests.evaluator.session import SourceSession, missing
 
 # --- bindings ---
 
@@ -53,7 +53,7 @@ from tests.evaluator.world import World, missing
     ],
 )
 def test_the_last_binding_wins(text: str, expected: object) -> None:
-    value = World(text).get("x")
+    value = SourceSession(text).get("x")
     if expected is None:
         assert isinstance(value, Unknown)
     else:
@@ -61,29 +61,29 @@ def test_the_last_binding_wins(text: str, expected: object) -> None:
 
 
 def test_a_deleted_name_is_missing() -> None:
-    assert missing(World("x = 1\ndel x"), "x") == "NameError"
+    assert missing(SourceSession("x = 1\ndel x"), "x") == "NameError"
 
 
 def test_a_function_that_reads_a_rebound_name_sees_the_end() -> None:
-    world = World("k = 3\ndef f():\n    return k\nx = f()\nk = 4")
-    assert world.get("x") == 3
-    assert world.call("f") == 4
+    session = SourceSession("k = 3\ndef f():\n    return k\nx = f()\nk = 4")
+    assert session.get("x") == 3
+    assert session.call("f") == 4
 
 
 def test_missing_names_and_pythons_own() -> None:
-    world = World("x = 1")
+    session = SourceSession("x = 1")
     with pytest.raises(MissingName) as caught:
-        world.module().lookup(world.run, "y", NOWHERE)
+        session.module().lookup(session.run, "y", NOWHERE)
     assert (caught.value.module, caught.value.name) == ("pkg.m", "y")
-    assert isinstance(world.get("int"), Builtin)
-    assert isinstance(world.get("zip"), Unknown)
-    assert world.get("__name__") == "pkg.m"
-    assert isinstance(world.get("__file__"), Unknown)
+    assert isinstance(session.get("int"), Builtin)
+    assert isinstance(session.get("zip"), Unknown)
+    assert session.get("__name__") == "pkg.m"
+    assert isinstance(session.get("__file__"), Unknown)
 
 
 def test_a_module_getattr_leaves_every_name_possible() -> None:
-    world = World("def __getattr__(name):\n    return 1")
-    assert isinstance(world.get("anything"), Unknown)
+    session = SourceSession("def __getattr__(name):\n    return 1")
+    assert isinstance(session.get("anything"), Unknown)
 
 
 # --- conditions ---
@@ -104,21 +104,21 @@ def test_a_module_getattr_leaves_every_name_possible() -> None:
 )
 def test_conditions_are_evaluated(text: str, expected: object) -> None:
     head = "import os\nfrom torch import device\nKNOB = os.environ.get('KNOB', '0')\n"
-    value = World(head + text, env={"KNOB": "1"}).get("x")
+    value = SourceSession(head + text, env={"KNOB": "1"}).get("x")
     assert isinstance(value, Unknown) if expected is None else value == expected
 
 
 def test_both_sides_of_an_unknown_condition_may_bind_one_function() -> None:
     text = "def f(): return 1\nif unknown_call():\n    x = f\nelse:\n    x = f\n"
-    world = World("from torch import unknown_call\n" + text)
-    assert isinstance(world.get("x"), Closure)
+    session = SourceSession("from torch import unknown_call\n" + text)
+    assert isinstance(session.get("x"), Closure)
 
 
 def test_a_value_may_depend_on_an_input_that_takes_any_value() -> None:
     free = Unknown("compute units", key="cu", free="cu")
     externals = {"dev": 0, "dev.cus": free}
-    world = World("from dev import cus\nx = 1 if cus > 8 else 2", externals=externals)
-    value = world.get("x")
+    session = SourceSession("from dev import cus\nx = 1 if cus > 8 else 2", externals=externals)
+    value = session.get("x")
     assert isinstance(value, Unknown)
     assert value.free == "cu"
 
@@ -152,12 +152,12 @@ def test_a_value_may_depend_on_an_input_that_takes_any_value() -> None:
     ],
 )
 def test_try_takes_the_branch_that_runs(text: str, expected: object) -> None:
-    value = World("import os\nfrom torch import thing\n" + text).get("x")
+    value = SourceSession("import os\nfrom torch import thing\n" + text).get("x")
     assert isinstance(value, Unknown) if expected is None else value == expected
 
 
 def test_a_module_whose_own_imports_fail_cannot_be_imported() -> None:
-    world = World(
+    session = SourceSession(
         {
             "pkg/m.py": """
                 try:
@@ -172,30 +172,30 @@ def test_a_module_whose_own_imports_fail_cannot_be_imported() -> None:
             "pkg/deep.py": "import os, not_there\ny = 1",
         }
     )
-    assert world.get("x") == "slow"
+    assert session.get("x") == "slow"
     with pytest.raises(Failed) as caught:
-        world.call("late")
+        session.call("late")
     assert caught.value.how == "ModuleNotFoundError"
     assert "not_there" in caught.value.message
 
 
 def test_what_the_root_package_needs_is_taken_as_installed() -> None:
-    world = World(
+    session = SourceSession(
         {
             "pkg/__init__.py": "from .deep import y\ntry:\n    import extra\nexcept E:\n    pass",
             "pkg/m.py": "def f():\n    from pkg.deep import y\n    return y",
             "pkg/deep.py": "import declared_somewhere\ny = 1",
         }
     )
-    assert world.call("f") == 1
+    assert session.call("f") == 1
 
 
 def test_imports_in_a_cycle_do_not_loop() -> None:
-    world = World(
+    session = SourceSession(
         {
             "pkg/m.py": "def f():\n    from pkg.a import x\n    return x",
             "pkg/a.py": "from pkg.b import y\nx = 1",
             "pkg/b.py": "from pkg.a import x\ny = x",
         }
     )
-    assert world.call("f") == 1
+    assert session.call("f") == 1

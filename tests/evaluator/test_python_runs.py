@@ -8,7 +8,7 @@ import pytest
 
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.pybuiltins import python_externals
-from tests.evaluator.world import World, in_python
+from tests.evaluator.session import SourceSession, in_python
 
 CODE = dedent(
     """
@@ -126,7 +126,7 @@ NAMES = [line.split()[1].partition("(")[0] for line in CODE.splitlines() if line
 @pytest.mark.parametrize("name", NAMES)
 def test_a_function_does_what_it_does_in_python(name: str) -> None:
     for n in range(-2, 12):
-        (outcome,) = World(CODE, externals=python_externals()).paths(name, n)
+        (outcome,) = SourceSession(CODE, externals=python_externals()).paths(name, n)
         how = outcome.failure.how if outcome.failure is not None else None
         told = outcome.value if outcome.kind == "returned" else how
         assert (outcome.kind, told) == in_python(CODE, name, n), n
@@ -141,8 +141,10 @@ LOST = {
 
 @pytest.mark.parametrize("name", sorted(LOST))
 def test_what_an_unknown_may_have_written_is_unknown(name: str) -> None:
-    world = World(f"def f(xs):\n    a = 1\n    {LOST[name]}\n", externals=python_externals())
-    outcomes = world.paths("f", Unknown("an input", key=("xs",), free="data"))
+    session = SourceSession(
+        f"def f(xs):\n    a = 1\n    {LOST[name]}\n", externals=python_externals()
+    )
+    outcomes = session.paths("f", Unknown("an input", key=("xs",), free="data"))
     values = [o.value for o in outcomes if o.kind == "returned"]
     known = {v for v in values if not isinstance(v, Unknown)}
     assert len(known) != 1 or any(isinstance(v, Unknown) for v in values)

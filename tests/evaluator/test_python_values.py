@@ -13,7 +13,7 @@ from mlaprobe.evaluator.python.project import EntryPoint, ModuleRef, parameters
 from mlaprobe.evaluator.python.values import PyClass, RecordClass
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, EnumType, Record
 from mlaprobe.evaluator.values.unknown import Unknown
-from tests.evaluator.world import KNOWN, World
+from tests.evaluator.session import KNOWN, SourceSession
 
 # --- functions, entry points, overrides ---
 
@@ -42,9 +42,9 @@ DECORATED = """
 
 
 def test_decorators_decide_between_functions_and_entry_points() -> None:
-    world = World({"pkg/m.py": DECORATED})
-    assert world.call("plain") == 7
-    entry, kernel = world.get("entry"), world.get("kernel")
+    session = SourceSession({"pkg/m.py": DECORATED})
+    assert session.call("plain") == 7
+    entry, kernel = session.get("entry"), session.get("kernel")
     assert isinstance(entry, EntryPoint)
     assert isinstance(kernel, EntryPoint)
     assert entry.decorators == ("pkg.jit.compile_ops",)
@@ -54,40 +54,40 @@ def test_decorators_decide_between_functions_and_entry_points() -> None:
         ("b", "normal", True),
         ("c", "keyword", True),
     ]
-    assert entry.identity == world.get("entry").identity
+    assert entry.identity == session.get("entry").identity
 
 
 def test_a_decorator_sees_the_module_as_it_was() -> None:
-    world = World({"pkg/m.py": DECORATED})
-    entry = world.get("entry")
+    session = SourceSession({"pkg/m.py": DECORATED})
+    entry = session.get("entry")
     (call,) = entry.function.decorators
-    value = world.machine.evaluate(world.run, call.args[0], entry.module)
+    value = session.machine.evaluate(session.run, call.args[0], entry.module)
     assert value == "first"
-    assert entry.module.lookup(world.run, "int", NOWHERE) is KNOWN["builtins.int"]
-    assert world.get("NAME") == "second"
+    assert entry.module.lookup(session.run, "int", NOWHERE) is KNOWN["builtins.int"]
+    assert session.get("NAME") == "second"
 
 
 def test_a_stage_says_what_a_call_of_an_entry_point_means() -> None:
-    world = World({"pkg/m.py": DECORATED})
+    session = SourceSession({"pkg/m.py": DECORATED})
     seen: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
 
     def on_entry(run: Run, entry: EntryPoint, args: Any, kwargs: Any, span: Span) -> str:
         seen.append((entry.name, args, kwargs))
         return "ran"
 
-    world.run.on_entry = on_entry
-    assert world.call("launch") == "ran"
+    session.run.on_entry = on_entry
+    assert session.call("launch") == "ran"
     assert seen == [("kernel", (3,), {}), ("entry", (1,), {"c": 2})]
 
 
 def test_without_a_stage_an_entry_point_may_fail_and_its_result_is_unknown() -> None:
-    world = World({"pkg/m.py": DECORATED})
-    assert {o.kind for o in world.paths("entry", 1)} == {"returned", "unknown"}
+    session = SourceSession({"pkg/m.py": DECORATED})
+    assert {o.kind for o in session.paths("entry", 1)} == {"returned", "unknown"}
 
 
 def test_other_decorators_can_be_declared_plain() -> None:
-    world = World({"pkg/m.py": DECORATED}, opaque_decorator=lambda name: False)
-    assert isinstance(world.get("entry"), Closure)
+    session = SourceSession({"pkg/m.py": DECORATED}, opaque_decorator=lambda name: False)
+    assert isinstance(session.get("entry"), Closure)
 
 
 def test_overrides_replace_functions_by_name_or_dotted_name() -> None:
@@ -97,14 +97,14 @@ def test_overrides_replace_functions_by_name_or_dotted_name() -> None:
         "pkg/chip.py": "import subprocess\ndef get_arch():\n    return subprocess.run(['info'])",
         "pkg/knob.py": "level = 1",
     }
-    world = World(files, overrides={"get_arch": arch, "pkg.knob.level": 2})
-    assert world.get("x") == "gfx950"
-    assert world.get("level") == 2
+    session = SourceSession(files, overrides={"get_arch": arch, "pkg.knob.level": 2})
+    assert session.get("x") == "gfx950"
+    assert session.get("level") == 2
 
 
 def test_finding_functions() -> None:
     text = "def f(a): return 1\nif X:\n    def g(): ...\nelse:\n    def g(b): ...\nf2 = f"
-    project = World(text).project
+    project = SourceSession(text).project
     f = project.function("pkg.m", "f")
     assert f is not None
     assert f is project.function("pkg.m", "f")
@@ -181,28 +181,28 @@ CLASSES = """
 
 
 def test_enums() -> None:
-    world = World({"pkg/m.py": CLASSES})
-    kind = world.get("Kind")
+    session = SourceSession({"pkg/m.py": CLASSES})
+    kind = session.get("Kind")
     assert isinstance(kind, EnumType)
     values = {m.name: m.value for m in kind.members}
     assert values == {"NATIVE": 0, "FOLDED": 1, "NATIVE_ID": 1, "LATER": 2}
-    assert world.get("Kind.NATIVE") == EnumMember("pkg.m.Kind", "NATIVE", 0, scoped=False)
-    assert world.get("Kind.NATIVE.value") == 0
-    assert world.get("Name.ASM.value") == "asm"
-    assert isinstance(world.get("Name.HK"), Unknown)
-    assert [m.value for m in world.get("Bits").members] == [1, 2, None, None]
+    assert session.get("Kind.NATIVE") == EnumMember("pkg.m.Kind", "NATIVE", 0, scoped=False)
+    assert session.get("Kind.NATIVE.value") == 0
+    assert session.get("Name.ASM.value") == "asm"
+    assert isinstance(session.get("Name.HK"), Unknown)
+    assert [m.value for m in session.get("Bits").members] == [1, 2, None, None]
 
 
 def test_dataclasses_and_named_tuples_make_records() -> None:
-    world = World({"pkg/m.py": CLASSES})
-    plan = world.call("Plan", 96, fold=6)
+    session = SourceSession({"pkg/m.py": CLASSES})
+    plan = session.call("Plan", 96, fold=6)
     assert isinstance(plan, Record)
     assert (plan.fields["heads"], plan.fields["fold"], plan.fields["depth"]) == (96, 6, 3)
     assert isinstance(plan.fields["parts"], Unknown)
-    assert world.call("Pair", 1).fields == {"a": 1, "b": 2}
-    assert world.call("Old", 1, 2, three=3).fields == {"one": 1, "two": 2, "three": 3}
-    assert isinstance(world.get("Plan"), RecordClass)
-    assert world.get("Plan").identity == world.get("Plan").identity
+    assert session.call("Pair", 1).fields == {"a": 1, "b": 2}
+    assert session.call("Old", 1, 2, three=3).fields == {"one": 1, "two": 2, "three": 3}
+    assert isinstance(session.get("Plan"), RecordClass)
+    assert session.get("Plan").identity == session.get("Plan").identity
 
 
 @pytest.mark.parametrize(
@@ -212,23 +212,23 @@ def test_a_record_is_made_from_its_own_fields_only(
     args: tuple[int, ...], kwargs: dict[str, Any]
 ) -> None:
     with pytest.raises(Failed) as caught:
-        World({"pkg/m.py": CLASSES}).call("Pair", *args, **kwargs)
+        SourceSession({"pkg/m.py": CLASSES}).call("Pair", *args, **kwargs)
     assert caught.value.how == "TypeError"
 
 
 def test_other_classes_have_attributes_and_unknown_objects() -> None:
-    world = World({"pkg/m.py": CLASSES})
-    assert isinstance(world.get("Plain"), PyClass)
-    assert world.get("Plain.WIDTH") == 576
-    assert world.call("Plain.static") == 2
-    assert isinstance(world.get("Plain.method"), Closure)
-    assert isinstance(world.get("Plain.prop"), Unknown)
-    assert isinstance(world.get("Plain.absent"), Unknown)
-    assert isinstance(world.get("Odd.x"), Unknown)
-    assert {o.kind for o in world.paths("Plain")} == {"returned", "unknown"}
-    assert world.get("Plain").identity == ("class", "pkg.m", "Plain")
+    session = SourceSession({"pkg/m.py": CLASSES})
+    assert isinstance(session.get("Plain"), PyClass)
+    assert session.get("Plain.WIDTH") == 576
+    assert session.call("Plain.static") == 2
+    assert isinstance(session.get("Plain.method"), Closure)
+    assert isinstance(session.get("Plain.prop"), Unknown)
+    assert isinstance(session.get("Plain.absent"), Unknown)
+    assert isinstance(session.get("Odd.x"), Unknown)
+    assert {o.kind for o in session.paths("Plain")} == {"returned", "unknown"}
+    assert session.get("Plain").identity == ("class", "pkg.m", "Plain")
     for name in ("Counted", "Checked"):
-        assert isinstance(world.get(name), PyClass)
+        assert isinstance(session.get(name), PyClass)
 
 
 @pytest.mark.parametrize(
@@ -248,21 +248,21 @@ def test_other_classes_have_attributes_and_unknown_objects() -> None:
 )
 def test_pythons_library(text: str, expected: object) -> None:
     head = "import collections, importlib.util, math, operator, os\nfrom torch import unknown\n"
-    value = World(f"{head}x = {text}").get("x")
+    value = SourceSession(f"{head}x = {text}").get("x")
     assert isinstance(value, Unknown) if expected is None else value == expected
 
 
 def test_some_libraries_are_taken_to_return() -> None:
-    world = World("import torch, subprocess\na = torch.empty\nb = subprocess.run")
-    assert world.get("a").foreign
-    assert not world.get("b").foreign
+    session = SourceSession("import torch, subprocess\na = torch.empty\nb = subprocess.run")
+    assert session.get("a").foreign
+    assert not session.get("b").foreign
 
 
 # --- the standard library, caches, bad input ---
 
 
 def test_the_environment_is_asked_by_name() -> None:
-    world = World(
+    session = SourceSession(
         """
         import os
         from importlib.util import find_spec
@@ -274,39 +274,43 @@ def test_the_environment_is_asked_by_name() -> None:
         """,
         env={"B": "2"},
     )
-    assert [world.get(n) for n in "abde"] == ["none", "2", True, False]
-    assert isinstance(world.get("c"), Unknown)
-    assert world.run.knobs == {"A", "B"}
+    assert [session.get(n) for n in "abde"] == ["none", "2", True, False]
+    assert isinstance(session.get("c"), Unknown)
+    assert session.run.knobs == {"A", "B"}
 
 
 def test_values_belong_to_the_run_and_texts_to_the_project() -> None:
-    world = World("import os\nx = os.getenv('X', '0')")
-    assert world.get("x") == "0"
-    other = Run(world.machine, env={"X": "1"})
-    assert world.module().lookup(other, "x", NOWHERE) == "1"
-    assert world.asked.count("pkg/m.py") == 1
+    session = SourceSession("import os\nx = os.getenv('X', '0')")
+    assert session.get("x") == "0"
+    other = Run(session.machine, env={"X": "1"})
+    assert session.module().lookup(other, "x", NOWHERE) == "1"
+    assert session.asked.count("pkg/m.py") == 1
 
 
 @pytest.mark.parametrize(
     "text", ["def f(:\n", "x = 1\n\0", "(" * 1000, "\ufeffx = = 2", "x = '\ud800' +"]
 )
 def test_a_text_that_is_no_python_makes_every_name_unknown(text: str) -> None:
-    world = World({"pkg/m.py": text, "pkg/n.py": "from .m import *\nfrom . import m\ny = x"})
-    value = world.get("x")
+    session = SourceSession(
+        {"pkg/m.py": text, "pkg/n.py": "from .m import *\nfrom . import m\ny = x"}
+    )
+    value = session.get("x")
     assert isinstance(value, Unknown)
     assert value.span.file == "pkg/m.py"
     assert value.span.line >= 1
-    assert isinstance(world.get("m.anything", "pkg.n"), Unknown)
-    assert world.project.function("pkg.m", "f") is None
+    assert isinstance(session.get("m.anything", "pkg.n"), Unknown)
+    assert session.project.function("pkg.m", "f") is None
 
 
 def test_a_mark_at_the_start_and_foreign_line_ends_do_not_matter() -> None:
-    world = World({"pkg/m.py": "\ufeffx = 1\r\ny = 2\r"})
-    assert (world.get("x"), world.get("y")) == (1, 2)
+    session = SourceSession({"pkg/m.py": "\ufeffx = 1\r\ny = 2\r"})
+    assert (session.get("x"), session.get("y")) == (1, 2)
 
 
 def test_odd_module_names_are_not_modules() -> None:
-    project = World("").project
+    project = SourceSession("").project
     assert project.module("pkg.not-a-name") is None
     assert project.module("") is None
-    assert isinstance(ModuleRef(project, "gone").get_in(World("").run, "x", NOWHERE), Unknown)
+    assert isinstance(
+        ModuleRef(project, "gone").get_in(SourceSession("").run, "x", NOWHERE), Unknown
+    )

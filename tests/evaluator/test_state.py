@@ -13,7 +13,7 @@ from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.pybuiltins import python_externals
-from tests.evaluator.world import World
+from tests.evaluator.session import SourceSession
 
 PROGRAMS = {
     "a key of a module's dict": """
@@ -155,13 +155,13 @@ PROGRAMS = {
 }
 
 
-def outcomes(world: World, cache: dict[Any, Any], x: int) -> tuple[Outcome, ...]:
+def outcomes(session: SourceSession, cache: dict[Any, Any], x: int) -> tuple[Outcome, ...]:
     def start(run: Run) -> Any:
-        function = world.module().lookup(run, "f", NOWHERE)
-        return world.machine.call(run, function, (x,), {}, NOWHERE)
+        function = session.module().lookup(run, "f", NOWHERE)
+        return session.machine.call(run, function, (x,), {}, NOWHERE)
 
-    return world.machine.explore(
-        start, lambda script: Run(world.machine, script=script, cache=cache)
+    return session.machine.explore(
+        start, lambda script: Run(session.machine, script=script, cache=cache)
     )
 
 
@@ -175,28 +175,28 @@ def known(paths: tuple[Outcome, ...]) -> list[Any] | None:
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_a_known_answer_is_that_of_every_call(name: str) -> None:
-    world = World(PROGRAMS[name], externals=python_externals())
+    session = SourceSession(PROGRAMS[name], externals=python_externals())
     text = "\n".join(line[8:] for line in PROGRAMS[name].split("\n"))
     for order in itertools.permutations((2, 3, 5)):
         cache: dict[Any, Any] = {}
         scope: dict[str, Any] = {}
         exec(text, scope)
         for x in order:
-            found = known(outcomes(world, cache, x))
+            found = known(outcomes(session, cache, x))
             assert found is None or set(found) == {scope["f"](x)}, (order, x)
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_the_order_of_the_questions_does_not_matter(name: str) -> None:
-    world = World(PROGRAMS[name], externals=python_externals())
-    alone = {x: known(outcomes(world, {}, x)) for x in (2, 3)}
+    session = SourceSession(PROGRAMS[name], externals=python_externals())
+    alone = {x: known(outcomes(session, {}, x)) for x in (2, 3)}
     cache: dict[Any, Any] = {}
     for x in (2, 3, 2, 3):
-        assert known(outcomes(world, cache, x)) == alone[x]
+        assert known(outcomes(session, cache, x)) == alone[x]
 
 
 def test_what_nobody_changes_stays_known() -> None:
-    world = World(
+    session = SourceSession(
         """
         T = {"a": [1, 2]}
         def f(x):
@@ -207,11 +207,11 @@ def test_what_nobody_changes_stays_known() -> None:
         externals=python_externals(),
     )
     cache: dict[Any, Any] = {}
-    assert [known(outcomes(world, cache, x)) for x in (1, 2)] == [[5], [5]]
+    assert [known(outcomes(session, cache, x)) for x in (1, 2)] == [[5], [5]]
 
 
 def test_what_may_have_been_written_is_unknown_on_that_path_only() -> None:
-    world = World(
+    session = SourceSession(
         """
         import outside
         L = [1, 2]
@@ -227,7 +227,7 @@ def test_what_may_have_been_written_is_unknown_on_that_path_only() -> None:
         externals_installed=("outside",),
     )
     cache: dict[Any, Any] = {}
-    found = [known(outcomes(world, cache, x)) for x in (1, 3, 1)]
+    found = [known(outcomes(session, cache, x)) for x in (1, 3, 1)]
     assert found == [[2], None, [2]]
 
 
@@ -315,12 +315,12 @@ RAISING = {
 
 @pytest.mark.parametrize("name", sorted(RAISING))
 def test_a_bare_raise(name: str) -> None:
-    world = World(RAISING[name], externals=python_externals())
+    session = SourceSession(RAISING[name], externals=python_externals())
     scope: dict[str, Any] = {}
     exec("\n".join(line[8:] for line in RAISING[name].split("\n")), scope)
     with pytest.raises(Exception) as caught:  # noqa: PT011 (whichever Python raises)
         scope["f"](1)
-    (path,) = outcomes(world, {}, 1)
+    (path,) = outcomes(session, {}, 1)
     assert path.kind == "failed"
     assert path.failure is not None
     assert (path.failure.how, path.failure.message) == (
@@ -331,7 +331,7 @@ def test_a_bare_raise(name: str) -> None:
 
 def test_a_bare_raise_that_nothing_answers() -> None:
     """Neither by itself nor after another function has handled something."""
-    world = World(
+    session = SourceSession(
         """
         def quiet():
             try:
@@ -346,7 +346,7 @@ def test_a_bare_raise_that_nothing_answers() -> None:
     )
     cache: dict[Any, Any] = {}
     for x in (0, 1, 0):
-        (path,) = outcomes(world, cache, x)
+        (path,) = outcomes(session, cache, x)
         assert path.kind == "unknown"
 
 
@@ -354,7 +354,7 @@ def test_an_abort_is_not_the_end_of_a_finally() -> None:
     def stop(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> None:
         raise Failed("abort", "abort", "the end", span)
 
-    world = World(
+    session = SourceSession(
         """
         def f(x):
             try:
@@ -364,7 +364,7 @@ def test_an_abort_is_not_the_end_of_a_finally() -> None:
         """,
         overrides={"pkg.m.stop": Builtin("stop", stop)},
     )
-    (path,) = outcomes(world, {}, 1)
+    (path,) = outcomes(session, {}, 1)
     assert path.kind == "failed"
     assert path.failure is not None
     assert path.failure.kind == "abort"

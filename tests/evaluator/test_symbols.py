@@ -10,7 +10,7 @@ from hypothesis import given
 
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.formulas import Tree
-from mlaprobe.evaluator.symbolic.symbols import LARGEST, Recorder, Sym
+from mlaprobe.evaluator.symbolic.symbols import LARGEST, PathCondition, Sym
 from mlaprobe.evaluator.values.arithmetic import LONGEST, WIDEST
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -59,10 +59,10 @@ def _mlaprobe(op: str, left: Any, right: Any) -> Any:
 def test_one_run_answers_for_every_input_that_takes_its_path(
     steps: list[Step], x: int, others: list[int]
 ) -> None:
-    recorder = Recorder()
-    answer = _run(steps, Sym(x, "x", recorder), _mlaprobe)
+    path_condition = PathCondition()
+    answer = _run(steps, Sym(x, "x", path_condition), _mlaprobe)
     tree = Tree(("x",))
-    tree.add(recorder.conditions, (x,), (answer,))
+    tree.add(path_condition.conditions, (x,), (answer,))
     assert tree.find((x,)) is not None
     for other in [x, *others]:
         found = tree.find((other,))
@@ -73,18 +73,18 @@ def test_one_run_answers_for_every_input_that_takes_its_path(
 
 
 def test_a_formula_stops_growing() -> None:
-    recorder = Recorder()
-    value: Any = Sym(3, "x", recorder)
+    path_condition = PathCondition()
+    value: Any = Sym(3, "x", path_condition)
     expected = 3
     for _ in range(200):
         square = binary("*", value, value, NOWHERE)
         value = binary("%", binary("+", square, 1, NOWHERE), 1009, NOWHERE)
         expected = (expected * expected + 1) % 1009
     assert (value.value if isinstance(value, Sym) else value) == expected
-    assert recorder.conditions
-    assert all(len(str(c)) < 40 * LARGEST for c, _ in recorder.conditions)
-    assert all(bool(value_of(c, {"x": 3})) == result for c, result in recorder.conditions)
-    assert not all(bool(value_of(c, {"x": 4})) == result for c, result in recorder.conditions)
+    assert path_condition.conditions
+    assert all(len(str(c)) < 40 * LARGEST for c, _ in path_condition.conditions)
+    assert all(bool(value_of(c, {"x": 3})) == result for c, result in path_condition.conditions)
+    assert not all(bool(value_of(c, {"x": 4})) == result for c, result in path_condition.conditions)
 
 
 def test_numbers_and_texts_stop_growing() -> None:

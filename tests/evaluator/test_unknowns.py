@@ -16,8 +16,8 @@ from mlaprobe.evaluator.symbolic.formulas import compile_expr
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.outside import Foreign
 from mlaprobe.stages.environment.pybuiltins import python_externals
+from tests.evaluator.session import SourceSession
 from tests.evaluator.test_cpp_machine import result
-from tests.evaluator.world import World
 
 
 def _foreign(name: str) -> Foreign | None:
@@ -145,7 +145,7 @@ def test_a_comparison_and_its_denial_are_never_alike(op: str, sides: str) -> Non
 
 
 def test_an_effect_seen_in_a_module_is_seen_once() -> None:
-    world = World(
+    session = SourceSession(
         """
         import os
         seen = []
@@ -155,7 +155,7 @@ def test_an_effect_seen_in_a_module_is_seen_once() -> None:
         value = os.getloadavg() and note(1)
         """
     )
-    assert isinstance(world.get("value"), Unknown) or world.get("value") is False
+    assert isinstance(session.get("value"), Unknown) or session.get("value") is False
 
 
 PYTHON = """
@@ -202,7 +202,7 @@ def any_of(n):
 )
 def test_python_of_an_unknown(name: str, possible: set[Any]) -> None:
     """Every certain answer of a path is possible; one that holds on all paths is the only one."""
-    outcomes = World(PYTHON, externals=python_externals()).paths(name, free())
+    outcomes = SourceSession(PYTHON, externals=python_externals()).paths(name, free())
     values = {o.value for o in outcomes if not isinstance(o.value, Unknown)}
     assert all(o.kind == "returned" for o in outcomes)
     assert values <= possible

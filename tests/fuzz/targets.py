@@ -31,8 +31,8 @@ from mlaprobe.snapshot import Snapshot
 from mlaprobe.snapshot.file import parse
 from mlaprobe.snapshot.making import make, sealed
 from mlaprobe.snapshot.scope import Scope
+from tests.evaluator.session import SourceSession
 from tests.evaluator.test_cpp_machine import CASES
-from tests.evaluator.world import World
 from tests.generated.cpp_programs import Writer
 from tests.generated.trees import Memory
 from tests.trees import following, old, today
@@ -100,10 +100,10 @@ def _python_seeds() -> tuple[bytes, ...]:
 
 def _read_python(data: bytes, random: Random) -> object:
     text = data.decode("utf-8", "replace")
-    world = World({"pkg/m.py": text})
+    session = SourceSession({"pkg/m.py": text})
     names = [n for n in ("f", "mla_decode_fwd", "get_mla_metadata_info_v1") if n in text]
     for name in names[:1]:
-        found = world.paths(name, *(random.choice((0, 1, 16)) for _ in range(2)))
+        found = session.paths(name, *(random.choice((0, 1, 16)) for _ in range(2)))
         assert found
     return None
 

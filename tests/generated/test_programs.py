@@ -21,10 +21,10 @@ from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.formulas import Tree
-from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym, SymbolMisuse
+from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, PathCondition, Sym
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.outside import Foreign
-from mlaprobe.stages.instantiate import Template
+from mlaprobe.stages.instantiate import PathSummary
 from tests.evaluator.test_cpp_machine import result
 from tests.generated.cpp_programs import HELPERS, Writer
 from tests.generated.deep import examples
@@ -110,12 +110,12 @@ class Asked:
         """Every path, from an earlier run where one covers the arguments."""
         found = self.tree.find(args)
         if found is None:
-            recorder = Recorder()
+            recorder = PathCondition()
             symbols = tuple(Sym(v, n, recorder) for n, v in zip("abc", args, strict=True))
             try:
                 paths = self.paths(symbols)
-                found = Template(paths, ("a", "b", "c"), answer=paths)
-            except SymbolMisuse:
+                found = PathSummary(paths, ("a", "b", "c"), answer=paths)
+            except ConcretizationError:
                 return self.paths(args)
             self.tree.add(recorder.conditions, args, found)
         outcomes: tuple[Outcome, ...] = found.answer(args)

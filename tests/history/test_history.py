@@ -47,7 +47,7 @@ def asked() -> History:
 
 def test_eras_of_one_shape(asked: History) -> None:
     (line,) = (each for each in asked.lines if each.shape.num_heads == 32)
-    assert [(e.first, e.last, e.releases, e.reply.words) for e in asked.eras(line)] == [
+    assert [(e.first, e.last, e.releases, e.behaviour.words) for e in asked.eras(line)] == [
         ("v0.1.14", "v0.1.14", 1, "fold 2"),
         ("v0.1.14.post1", "v0.1.15", 2, "native"),
         ("v0.1.16", "v0.1.16", 1, "fold 2"),
@@ -90,7 +90,7 @@ def test_eras_cover_every_release_once(sets: list[set[int]]) -> None:
         assert sum(era.releases for era in eras) == len(native)
         assert eras[0].first == "v1.0"
         assert eras[-1].last == found.releases[-1]
-        words = [era.reply.words for era in eras]
+        words = [era.behaviour.words for era in eras]
         assert all(one != other for one, other in pairwise(words))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from mlaprobe.compare.diff import Change, Comparison, Kind, PadChange
 from mlaprobe.compare.results import Results, change_finding, change_rules, comparison_detail, hits
 from mlaprobe.core.axes import asked_values, cell_of, regions
-from mlaprobe.core.behaviour import Reply
+from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, Failure, Verdict
 from mlaprobe.findings.model import Finding, Level, Rule
 from tests.output.fake import FakeSource
@@ -23,7 +23,7 @@ def place(line: int, text: str) -> Evidence:
     return Evidence(stage="planner", file=PLANNER, line=line, column=10, text=text)
 
 
-def change(kind: Kind, shape: DecodeShape, old: Reply, new: Reply, *names: str) -> Change:
+def change(kind: Kind, shape: DecodeShape, old: Behaviour, new: Behaviour, *names: str) -> Change:
     asked = [cell_of(replace(shape, lse=lse)) for lse in (False, True)]
     (region,) = regions([cell_of(shape)], asked_values(asked))
     return Change(
@@ -41,11 +41,11 @@ def change(kind: Kind, shape: DecodeShape, old: Reply, new: Reply, *names: str) 
     )
 
 
-NATIVE = Reply(
+NATIVE = Behaviour(
     verdict=Verdict.NATIVE, kernels=("_ZN5aiter36mla_a8w8_qh32_qseqlen1_gqaratio32_psE",)
 )
-FOLD_2 = Reply(verdict=Verdict.FOLDED, fold=2, kernels=("_ZN5aiter36mla_a8w8_qh16_psE",))
-LOST = Reply(verdict=Verdict.NO_KERNEL, failure=Failure.ABORT)
+FOLD_2 = Behaviour(verdict=Verdict.FOLDED, fold=2, kernels=("_ZN5aiter36mla_a8w8_qh16_psE",))
+LOST = Behaviour(verdict=Verdict.NO_KERNEL, failure=Failure.ABORT)
 
 RULE = Rule(
     id="MLA007",

@@ -18,12 +18,12 @@ import pytest
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.evaluator.python.values import parameters
 from mlaprobe.sources import Source
-from mlaprobe.stages.environment.world import World
+from mlaprobe.stages.environment.session import SourceSession
 
 
 @pytest.fixture(scope="module")
-def world(aiter_wheel: Source) -> World:
-    return World(aiter_wheel)
+def session(aiter_wheel: Source) -> SourceSession:
+    return SourceSession(aiter_wheel)
 
 
 def _package() -> Path:
@@ -83,11 +83,11 @@ _KINDS: dict[Any, str] = {
 @pytest.mark.parametrize(
     "dotted", ["aiter.mla", "aiter.ops.attention", "aiter.jit.utils.chip_info"]
 )
-def test_signatures_are_those_that_python_makes(world: World, dotted: str) -> None:
+def test_signatures_are_those_that_python_makes(session: SourceSession, dotted: str) -> None:
     path = _package().parent / (dotted.replace(".", "/") + ".py")
     compared = 0
     for name, signature in _signatures(path).items():
-        function = world.python.function(dotted, name)
+        function = session.python.function(dotted, name)
         assert function is not None, name
         theirs = [
             (p.name, _KINDS[p.kind], p.default is not inspect.Parameter.empty)
@@ -104,7 +104,7 @@ def test_the_stages_start_from_functions_that_python_sees(aiter_wheel: Source) -
     assert capability.dispatcher is not None
     signature = _signatures(_package() / "mla.py")["mla_decode_fwd"]
     for role in ("causal", "global_indptr"):
-        names = [n for n, r in capability.world.names.roles("dispatcher").items() if r == role]
+        names = [n for n, r in capability.session.names.roles("dispatcher").items() if r == role]
         assert capability.takes(role) is any(n in signature.parameters for n in names)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.stages.instantiate import Template
+from mlaprobe.stages.instantiate import PathSummary
 from tests.stages.ask import FP8, opened, shape
 from tests.trees import today
 
@@ -22,7 +22,7 @@ def uncollected() -> Iterator[None]:
 
 
 def _runs() -> int:
-    return sum(type(thing) is Template for thing in gc.get_objects())
+    return sum(type(thing) is PathSummary for thing in gc.get_objects())
 
 
 @pytest.mark.usefixtures("uncollected")
@@ -30,12 +30,12 @@ def _runs() -> int:
 def test_runs_do_not_hold_themselves(tmp_path: Path, tracing: bool) -> None:
     before = _runs()
     capability = opened(tmp_path, today.tree())
-    capability.world.tracing = tracing
+    capability.session.tracing = tracing
     stages = ("sizing", "planner", "dispatcher", "host")
     kept = [capability.ask(s, shape("gfx950", FP8, h, 1)) for s in stages for h in (16, 24, 32)]
     assert _runs() - before >= len(stages)
     assert all(outcome.evidence for outcome in kept)
     kept.clear()
     capability.forget()
-    capability.world.forget_runs()
+    capability.session.forget_runs()
     assert _runs() == before

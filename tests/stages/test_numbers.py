@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mlaprobe.core.shape import StageOutcome
 from mlaprobe.evaluator.symbolic.formulas import FUNCTIONS
-from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym, joined, same
+from mlaprobe.evaluator.symbolic.symbols import PathCondition, Sym, joined, same
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
 from tests.formulas import value_of
 
@@ -28,17 +28,19 @@ def made(term: Any, inputs: dict[str, Any]) -> Any:
     return inputs[term] if isinstance(term, str) else term
 
 
-def symbols(inputs: dict[str, int]) -> tuple[dict[str, Any], Recorder]:
-    recorder = Recorder()
-    return {name: Sym(value, name, recorder) for name, value in inputs.items()}, recorder
+def symbols(inputs: dict[str, int]) -> tuple[dict[str, Any], PathCondition]:
+    path_condition = PathCondition()
+    return {
+        name: Sym(value, name, path_condition) for name, value in inputs.items()
+    }, path_condition
 
 
 def filled(value: Any, inputs: dict[str, int]) -> Any:
     return value_of(value.expr, inputs) if type(value) is Sym else value
 
 
-def holds(recorder: Recorder, inputs: dict[str, int]) -> bool:
-    return all(bool(value_of(expr, inputs)) is result for expr, result in recorder.conditions)
+def holds(path_condition: PathCondition, inputs: dict[str, int]) -> bool:
+    return all(bool(value_of(expr, inputs)) is result for expr, result in path_condition.conditions)
 
 
 def by_hand(term: Any, inputs: dict[str, int]) -> int:
@@ -52,10 +54,10 @@ def by_hand(term: Any, inputs: dict[str, int]) -> int:
 def test_a_multiple_holds_wherever_its_conditions_do(
     term: Any, unit: Any, asked: dict[str, int], other: dict[str, int]
 ) -> None:
-    known, recorder = symbols(asked)
+    known, path_condition = symbols(asked)
     found = multiple(made(term, known), made(unit, known))
     for inputs in (asked, other):
-        if holds(recorder, inputs):
+        if holds(path_condition, inputs):
             value, by = by_hand(term, inputs), by_hand(unit, inputs)
             times = value // by if value % by == 0 and value >= by else None
             assert filled(found, inputs) == times
@@ -65,7 +67,7 @@ def test_a_multiple_holds_wherever_its_conditions_do(
 def test_equality_holds_wherever_its_conditions_do(
     one: Any, two: Any, asked: dict[str, int], other: dict[str, int]
 ) -> None:
-    known, recorder = symbols(asked)
+    known, path_condition = symbols(asked)
     left, right = (
         StageOutcome(
             stage="planner",
@@ -77,13 +79,13 @@ def test_equality_holds_wherever_its_conditions_do(
     )
     found = same(left, right)
     for inputs in (asked, other):
-        if holds(recorder, inputs):
+        if holds(path_condition, inputs):
             assert found is (by_hand(one, inputs) == by_hand(two, inputs))
 
 
 def test_what_is_not_a_number() -> None:
-    known, recorder = symbols({"heads": 16, "qlen": 1})
-    flag = Sym(True, ("!=", "lse", 0), recorder)
+    known, path_condition = symbols({"heads": 16, "qlen": 1})
+    flag = Sym(True, ("!=", "lse", 0), path_condition)
     assert is_whole(known["heads"])
     assert is_whole(16)
     assert not any(map(is_whole, (flag, True, 1.0, None, "16")))
@@ -92,4 +94,4 @@ def test_what_is_not_a_number() -> None:
     assert not same(joined(["to ", known["heads"]]), None)
     assert same((known["heads"], "a"), (known["heads"], "a"))
     assert not same((known["heads"],), (known["heads"], "a"))
-    assert recorder.conditions == []
+    assert path_condition.conditions == []

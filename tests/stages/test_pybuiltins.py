@@ -11,7 +11,7 @@ from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.pybuiltins import Library, python_externals
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
-from tests.evaluator.world import World, in_python
+from tests.evaluator.session import SourceSession, in_python
 
 CODE = dedent(
     """
@@ -81,7 +81,7 @@ def plain(value: Any) -> Any:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_built_in_function_does_what_it_does_in_python(name: str) -> None:
     for n in range(6):
-        (outcome,) = World(CODE, externals=python_externals()).paths(name, n)
+        (outcome,) = SourceSession(CODE, externals=python_externals()).paths(name, n)
         kind, expected = in_python(CODE, name, n)
         assert outcome.kind == kind
         if outcome.failure is not None:
@@ -135,8 +135,8 @@ OPEN = dedent(
 )
 def test_what_is_not_known_is_not_settled(name: str) -> None:
     """Nor does it fail: an open input is of the kind that the code takes it for."""
-    world = World(OPEN, externals=python_externals())
-    outcomes = world.paths(name, Unknown("an input", key=("x",), free="x"))
+    session = SourceSession(OPEN, externals=python_externals())
+    outcomes = session.paths(name, Unknown("an input", key=("x",), free="x"))
     assert [o.kind for o in outcomes] == ["returned"]
     assert isinstance(outcomes[0].value, Unknown)
 
@@ -154,8 +154,8 @@ def test_what_is_not_known_is_not_settled(name: str) -> None:
     ],
 )
 def test_what_any_value_leads_to_is_settled(code: str, expected: Any) -> None:
-    world = World(f"def f(x): return {code}", externals=python_externals())
-    values = {str(o.value) for o in world.paths("f", Unknown("an input", key=("x",), free="x"))}
+    session = SourceSession(f"def f(x): return {code}", externals=python_externals())
+    values = {str(o.value) for o in session.paths("f", Unknown("an input", key=("x",), free="x"))}
     assert values == {str(expected)}
 
 
@@ -189,8 +189,8 @@ TORCH = dedent(
     ],
 )
 def test_new_tensors_have_the_shapes_that_torch_gives(name: str, expected: Any) -> None:
-    world = World(TORCH, externals=python_externals())
-    (outcome,) = world.paths(name, 5, Unknown("an input", key=("x",), free="x"))
+    session = SourceSession(TORCH, externals=python_externals())
+    (outcome,) = session.paths(name, 5, Unknown("an input", key=("x",), free="x"))
     assert outcome.kind == "returned"
     assert outcome.value == expected
 
@@ -211,12 +211,12 @@ MODULES = {
     ("name", "expected"), [("there", (4, 4)), ("missing", (7, False)), ("present", True)]
 )
 def test_attributes_that_are_there_or_not(name: str, expected: Any) -> None:
-    (outcome,) = World(MODULES, externals=python_externals()).paths(name, 7)
+    (outcome,) = SourceSession(MODULES, externals=python_externals()).paths(name, 7)
     assert outcome.value == expected
 
 
 def test_an_attribute_that_has_to_be_there() -> None:
-    (outcome,) = World(MODULES, externals=python_externals()).paths("required", 7)
+    (outcome,) = SourceSession(MODULES, externals=python_externals()).paths("required", 7)
     assert outcome.failure is not None
     assert outcome.failure.how == "AttributeError"
 

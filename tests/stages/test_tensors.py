@@ -11,7 +11,7 @@ from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for, named_dtypes
-from tests.evaluator.world import World
+from tests.evaluator.session import SourceSession
 
 SHAPE = (2, 6, 4)
 LIKE_TORCH = [
@@ -51,8 +51,8 @@ EXTERNALS = {**python_externals(), **named_dtypes()}
 
 def evaluated(code: str, tensor: Tensor) -> Any:
     """What the evaluator makes of an expression of ``t``."""
-    world = World(f"import torch\ndef f(t): return {code}\n", externals=EXTERNALS)
-    (outcome,) = world.paths("f", tensor)
+    session = SourceSession(f"import torch\ndef f(t): return {code}\n", externals=EXTERNALS)
+    (outcome,) = session.paths("f", tensor)
     assert outcome.kind == "returned", outcome
     return outcome.value
 

@@ -72,7 +72,7 @@ def subscript(obj: Any, key: Any, span: Span, *, python: bool) -> Any:
     if isinstance(key, Unknown):
         return _at_unknown(obj, key)
     if type(key) is Sym and not isinstance(obj, dict):
-        key = key.pin()
+        key = key.concretize()
     if isinstance(obj, dict):
         return _in_dict(obj, key, span, python=python)
     if isinstance(obj, (tuple, list, str, range)):

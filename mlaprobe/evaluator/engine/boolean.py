@@ -15,7 +15,7 @@ from typing import Any
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.scope import Scope
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.engine.undecided import note_acting, undecided
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Node
@@ -131,8 +131,8 @@ def _term(unit: Unit, node: Node, scope: Scope, coerce: bool) -> Term | None:
 
 
 def _operand(unit: Unit, node: Node, scope: Scope) -> Eval | None:
-    """An expression that does nothing but compute, or ``None``. It raises ``Abandon`` where more
-    would have to be done."""
+    """An expression that does nothing but compute, or ``None``. It raises ``Unsupported`` where
+    more would have to be done."""
     if isinstance(node, ir.Call) and not (node.args or node.kwargs or node.template):
         return _known_call(unit, node, scope) if _is_total(node.func) else None
     return unit.compile(node, scope) if _is_total(node) else None
@@ -149,7 +149,7 @@ def _known_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
             return function.call(e[RUN], (), {}, span)
         found = compiler.remembered(e[RUN], function) if isinstance(function, Closure) else None
         if found is None:
-            raise Abandon("a call that has not been made yet", span)
+            raise Unsupported("a call that has not been made yet", span)
         return found[0]
 
     return ask
@@ -181,7 +181,7 @@ def _comparison(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
                 if type(a) is int and type(b) is int:
                     return compare(a, b)
             value = binary(op, a, b, span)
-        except (Failed, Abandon):
+        except (Failed, Unsupported):
             return None
         return value if value is True or value is False else None
 
@@ -202,7 +202,7 @@ def _membership(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
             if type(one) is Sym:
                 return membership(many, one)
             value = contains(many, one, span)
-        except (Failed, Abandon):
+        except (Failed, Unsupported):
             return None
         return value if value is True or value is False else None
 
@@ -215,7 +215,7 @@ def _truth_of(operand: Eval, coerce: bool) -> Term:
     def ask(e: Frame) -> Any:
         try:
             value = operand(e)
-        except (Failed, Abandon):
+        except (Failed, Unsupported):
             return None
         if value is True or value is False or not coerce:
             return value if value is True or value is False else None

@@ -102,7 +102,7 @@ def result_of_unknown(
     returns = returns or callee.foreign
     for value in (*args, *kwargs.values()):
         run.havocs(value, span)
-        spoil(value, f"{name} may have written it", span)
+        havoc(value, f"{name} may have written it", span)
     if not returns and run.decide(
         Unknown(f"{name} cannot be followed and may fail", span, key=("fails", name, span))
     ):
@@ -116,7 +116,7 @@ def result_of_unknown(
     )
 
 
-def spoil(value: Any, reason: str, span: Span) -> None:
+def havoc(value: Any, reason: str, span: Span) -> None:
     """Make unknown what someone else may have written through ``value``."""
     if isinstance(value, Pointer):
         before = value.load()

@@ -15,7 +15,7 @@ from mlaprobe.evaluator.engine import calls, expressions, statements
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run, memo_key
 from mlaprobe.evaluator.engine.scope import FunctionScope, Scope
-from mlaprobe.evaluator.engine.signals import Abandon, Failed, Returned
+from mlaprobe.evaluator.engine.signals import Failed, Returned, Unsupported
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import CType, Function, Name, Node, Param, Span
 from mlaprobe.evaluator.values import containers
@@ -181,7 +181,7 @@ class Compiler:
         types: tuple[Any, ...],
     ) -> Any:
         if run.depth >= MAX_DEPTH:
-            raise Abandon("calls are nested too deeply", span)
+            raise Unsupported("calls are nested too deeply", span)
         frame: Frame = {OUTER: closure.frame, RUN: run}
         for position, slot in enumerate(code.template):
             if position < len(types):

@@ -8,7 +8,7 @@ from typing import Any
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import Eval, Frame
 from mlaprobe.evaluator.engine.scope import Scope
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.engine.stores import compile_store
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
@@ -26,7 +26,7 @@ def elements(value: Any, span: ir.Span) -> list[Any] | Unknown:
         return value
     if isinstance(value, (tuple, list, dict, str, set, frozenset, range)):
         if len(value) > MAX_ELEMENTS:
-            raise Abandon("a sequence is too long to follow", span)
+            raise Unsupported("a sequence is too long to follow", span)
         rest = rest_of(value)
         return list(value) if rest is None else rest.another()
     if isinstance(value, Model):

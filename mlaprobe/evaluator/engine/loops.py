@@ -18,8 +18,8 @@ from mlaprobe.evaluator.engine.displays import elements
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.scope import Scope
-from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Abandon, Failed, Returned
-from mlaprobe.evaluator.engine.stores import compile_loss, compile_store
+from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
+from mlaprobe.evaluator.engine.stores import compile_havoc, compile_store
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
 from mlaprobe.evaluator.values.truth import truth
@@ -30,15 +30,15 @@ LOOKUP = "a look-up in a hash map"
 """What a traced run calls the start of a loop over a hash map."""
 
 
-def _spoiler(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Eval:
+def _havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Eval:
     """Makes everything unknown that the nodes may write outside themselves."""
     names = [name for name, _, _ in _writable(unit, nodes, scope)]
     span = nodes[0].span if nodes else ir.NOWHERE
-    losses = [compile_loss(unit, (name,), scope, span) for name in names]
+    havocs = [compile_havoc(unit, (name,), scope, span) for name in names]
 
     def run(e: Frame) -> Any:
-        for lose in losses:
-            lose(e, Unknown(reason, span))
+        for havoc_all in havocs:
+            havoc_all(e, Unknown(reason, span))
         return None
 
     return run
@@ -57,16 +57,16 @@ def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tupl
     return found
 
 
-def _some_round(unit: Unit, body: Eval, orelse: Eval, spoil: Eval, why: Unknown, e: Frame) -> Any:
+def _some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, e: Frame) -> Any:
     """An arbitrary round of a loop whose rounds are not known; the signal that leaves the
     function, if this path takes one. What breaks out of the loop misses its ``else``."""
     run = e[RUN]
-    spoil(e)
+    havoc(e)
     if run.decide(Unknown(why.reason, why.span, key=("round", why.key), free=why.free)):
         signal = body(e)
         if isinstance(signal, Returned):
             return signal
-        spoil(e)
+        havoc(e)
         if signal is BREAK:
             return None
     return orelse(e)
@@ -80,7 +80,7 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
     step = unit.compile(node.step, scope) if node.step is not None else None
     orelse = unit.block(node.orelse, scope)
     everything = (*node.body, *((node.step,) if node.step is not None else ()))
-    spoil = _spoiler(unit, everything, scope, "written in a loop that cannot be followed")
+    havoc = _havoc_of(unit, everything, scope, "written in a loop that cannot be followed")
     span, first = node.span, node.first
 
     def run(e: Frame) -> Any:
@@ -89,13 +89,13 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
             if not again:
                 known = truth(test(e))
                 if isinstance(known, Unknown):
-                    return _some_round(unit, body, orelse, spoil, known, e)
+                    return _some_round(unit, body, orelse, havoc, known, e)
                 if not known:
                     return orelse(e)
             again = False
             e[RUN].steps += 1
             if e[RUN].steps > MAX_STEPS:
-                raise Abandon("a loop runs too long to follow", span)
+                raise Unsupported("a loop runs too long to follow", span)
             signal = body(e)
             if signal is BREAK:
                 return None
@@ -117,7 +117,7 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
     store = compile_store(unit, node.target, inner)
     body = unit.block(node.body, inner)
     orelse = unit.block(node.orelse, scope)
-    spoil = _spoiler(unit, node.body, scope, "written in a loop that cannot be followed")
+    havoc = _havoc_of(unit, node.body, scope, "written in a loop that cannot be followed")
     written = _Written(unit, node.body, scope, "written in the order of a hash map")
     span = node.span
     any_order = _AnyOrder(unit, span, store, body, orelse, written)
@@ -127,7 +127,7 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
         values = elements(container, span)
         if isinstance(values, Unknown):
             store(e, Unknown("an element of " + values.reason, span))
-            return _some_round(unit, body, orelse, spoil, values, e)
+            return _some_round(unit, body, orelse, havoc, values, e)
         if isinstance(container, Unordered):
             return any_order.run(e, container, values)
         for value in values:
@@ -225,7 +225,7 @@ class _Written:
 
     def __init__(self, unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> None:
         self.names = _writable(unit, nodes, scope)
-        self._spoil = _spoiler(unit, nodes, scope, reason)
+        self._spoil = _havoc_of(unit, nodes, scope, reason)
 
     def _frames(self, e: Frame) -> Iterator[tuple[Frame, str]]:
         for _, depth, slot in self.names:

@@ -15,7 +15,7 @@ from typing import Any
 from mlaprobe.evaluator.engine.compiler import Compiler
 from mlaprobe.evaluator.engine.frames import OUTER, RUN
 from mlaprobe.evaluator.engine.runs import Outcome, Run
-from mlaprobe.evaluator.engine.signals import Abandon, Again, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Restart, Unsupported
 from mlaprobe.evaluator.ir import Function, Node, Span
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -101,7 +101,7 @@ class Machine:
             run = make_run(script)
             try:
                 return run, self._path(start, run)
-            except Again:
+            except Restart:
                 continue
 
     def _path(self, start: Callable[[Run], Any], run: Run) -> Outcome:
@@ -116,7 +116,7 @@ class Machine:
                 outcome = Outcome("unknown", reason=failure.message, span=failure.span)
             else:
                 outcome = Outcome("failed", failure=failure, span=failure.span)
-        except Abandon as stop:
+        except Unsupported as stop:
             outcome = Outcome("unknown", reason=stop.reason, span=stop.span)
         outcome.events = tuple(run.events)
         outcome.observations = tuple(run.observations)

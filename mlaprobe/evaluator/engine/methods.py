@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values.comparing import entry_of, negate
 from mlaprobe.evaluator.values.kinds import Builtin
@@ -221,7 +221,7 @@ def _mutation(obj: Any, name: str, span: Span) -> Any:
     """A method that is not modelled may change the container: its contents become unknown."""
 
     def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
-        from mlaprobe.evaluator.engine.calls import spoil
+        from mlaprobe.evaluator.engine.calls import havoc
 
         run.effects += 1
         run.havocs(obj, where)
@@ -229,9 +229,9 @@ def _mutation(obj: Any, name: str, span: Span) -> Any:
         if isinstance(obj, list) and name in _KEEPS_LENGTH and rest_of(obj) is None:
             obj[:] = [Unknown(reason, where) for _ in obj]
         elif isinstance(obj, (list, dict)):
-            spoil(obj, reason, where)
+            havoc(obj, reason, where)
         elif name not in _ASKS:
-            raise Abandon(reason, where)
+            raise Unsupported(reason, where)
         return Unknown(reason, where)
 
     return Builtin(name, call)

@@ -116,7 +116,7 @@ def compile_hidden(
 ) -> Callable[[Frame, Any], Ref | None] | None:
     """What a reference is bound to whose place is not followed (an element of an array that is a
     value here, the result of a method), where it or what it is part of may be written."""
-    from mlaprobe.evaluator.engine.stores import compile_loss
+    from mlaprobe.evaluator.engine.stores import compile_havoc
 
     init = node.init
     if isinstance(init, (ir.Attr, ir.Index, ir.Deref)):
@@ -132,7 +132,7 @@ def compile_hidden(
     open_ = {n for n, f in found.items() if f is None or f[2] is None or _may_change(f[2])}
     if not ({node.name, *open_} if not node.type.const else open_) & scope.function.written:
         return None
-    lose = None if node.type.const else compile_loss(unit, open_, scope, node.span)
+    havoc_all = None if node.type.const else compile_havoc(unit, open_, scope, node.span)
     why = Unknown(f"what {node.name} refers to is not followed", node.span)
 
     def bind(e: Frame, value: Any) -> Ref | None:
@@ -141,8 +141,8 @@ def compile_hidden(
             return None
         if isinstance(value, Unknown) and not not_followed(value):
             return None
-        if lose is not None:
-            lose(e, why)
+        if havoc_all is not None:
+            havoc_all(e, why)
         return Ref(Elsewhere(why, writable=True), None)
 
     return bind

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.values.kept import Copies
 from mlaprobe.evaluator.values.kinds import identity
@@ -116,11 +116,11 @@ class Run:
         """The program changes a value in place.
 
         Raises:
-            Abandon: the value outlives the run, so that earlier calls have changed it, too.
+            Unsupported: the value outlives the run, so that earlier calls have changed it, too.
         """
         self.effects += 1
         if value in self._copies:
-            raise Abandon("something is changed that keeps its value between calls", span)
+            raise Unsupported("something is changed that keeps its value between calls", span)
 
     def havocs(self, value: Any, span: Span) -> None:
         """What a value holds is about to become unknown."""

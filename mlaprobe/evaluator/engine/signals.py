@@ -46,7 +46,7 @@ class Failed(Exception):
         return Failed(self.kind, self.how, self.message if message is None else message, self.span)
 
 
-class Abandon(Exception):
+class Unsupported(Exception):
     """The program cannot be followed any further."""
 
     def __init__(self, reason: str, span: Span) -> None:
@@ -55,5 +55,5 @@ class Abandon(Exception):
         self.span = span
 
 
-class Again(Exception):
+class Restart(Exception):
     """The path is to be run once more: what was assumed of a piece of code was seen not to hold."""

@@ -11,12 +11,12 @@ from typing import Any
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine import boolean, declarations, loops
-from mlaprobe.evaluator.engine.calls import spoil
+from mlaprobe.evaluator.engine.calls import havoc
 from mlaprobe.evaluator.engine.displays import text_of
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.scope import Scope
-from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Abandon, Failed, Returned
-from mlaprobe.evaluator.engine.stores import compile_loss, compile_store
+from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
+from mlaprobe.evaluator.engine.stores import compile_havoc, compile_store
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.symbolic.symbols import joined
@@ -89,7 +89,7 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
                 before[:] = result
                 result = before
             else:
-                spoil(before, "added to a list", span)
+                havoc(before, "added to a list", span)
         store(e, result)
         return None
 
@@ -245,7 +245,7 @@ def _throw(unit: Unit, node: ir.Throw, scope: Scope) -> Eval:
             run.effects += 1  # what is raised depends on who calls
             if run.handled:
                 raise run.handled[-1].again()
-            raise Abandon("an exception is raised again, and none is being handled", span)
+            raise Unsupported("an exception is raised again, and none is being handled", span)
         texts = [text_of(p(e), "") for p in parts]
         text = joined([t for t in texts if t != "<>"], " ")
         raise Failed("exception", how, text, span)
@@ -339,13 +339,13 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
 
 
 def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Eval:
-    lose = compile_loss(unit, node.writes, scope, node.span)
+    havoc_all = compile_havoc(unit, node.writes, scope, node.span)
     reason, span, exits = node.reason, node.span, node.exits
 
     def run(e: Frame) -> Any:
-        lose(e, Unknown(reason, span))
+        havoc_all(e, Unknown(reason, span))
         if exits and e[RUN].decide(Unknown(reason, span, key=("exits", span))):
-            raise Abandon(reason, span)
+            raise Unsupported(reason, span)
         return None
 
     return run

@@ -8,11 +8,11 @@ from typing import Any
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.types import SCALARS
-from mlaprobe.evaluator.engine.calls import Braced, spoil
+from mlaprobe.evaluator.engine.calls import Braced, havoc
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.scope import Scope
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
@@ -41,7 +41,7 @@ def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
     span = target.span
 
     def nowhere(e: Frame, v: Any) -> None:
-        raise Abandon("an assignment to something that is not followed", span)
+        raise Unsupported("an assignment to something that is not followed", span)
 
     return nowhere
 
@@ -67,33 +67,33 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
         elif isinstance(pointer, list) and pointer:
             pointer[0] = v
         elif not (isinstance(pointer, Model) or getattr(pointer, "foreign", False)):
-            raise Abandon("a pointer that is written through is not known", span)
+            raise Unsupported("a pointer that is written through is not known", span)
         return None
 
     return through
 
 
-def compile_loss(
+def compile_havoc(
     unit: Unit, names: Iterable[str], scope: Scope, span: ir.Span
 ) -> Callable[[Frame, Unknown], None]:
     """Makes variables unknown, and what others see of the objects that they hold."""
-    losses = []
+    havocs = []
     for name in names:
         found = scope.find(name)
         if found is not None:
-            losses.append((found[0], found[1], compile_store(unit, ir.Name(span, name), scope)))
+            havocs.append((found[0], found[1], compile_store(unit, ir.Name(span, name), scope)))
 
-    def lose(e: Frame, why: Unknown) -> None:
-        for depth, slot, store in losses:
+    def havoc_all(e: Frame, why: Unknown) -> None:
+        for depth, slot, store in havocs:
             frame = e
             for _ in range(depth):
                 frame = frame[OUTER]
             held = frame.get(slot)
             if isinstance(held, (list, dict)):
-                spoil(held, why.reason, why.span)
+                havoc(held, why.reason, why.span)
             store(e, why)
 
-    return lose
+    return havoc_all
 
 
 def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
@@ -140,7 +140,7 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
             if frame is None:
                 return
         if frame[RUN] is not e[RUN]:
-            raise Abandon("a variable is written that keeps its value between calls", span)
+            raise Unsupported("a variable is written that keeps its value between calls", span)
         e[RUN].effects += 1
         frame[slot] = v if adapt is None else adapt(e, v)
 
@@ -230,7 +230,7 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
             e[RUN].effects += 1
             owner.put(name, v, span)
         elif unit.lang == "cpp" and not_followed(owner):
-            raise Abandon(f"what is written is not known: {owner.reason}", span)
+            raise Unsupported(f"what is written is not known: {owner.reason}", span)
 
     return store
 

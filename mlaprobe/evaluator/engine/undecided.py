@@ -12,7 +12,7 @@ from typing import Any
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import RUN
-from mlaprobe.evaluator.engine.signals import Again, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Restart
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
@@ -54,7 +54,7 @@ def undecided(
             raise
         if run.effects - len(run.taken) != before:
             machine.acting.add(node.parts[position])
-            raise Again
+            raise Restart
         if later is stop:
             return stop
         if isinstance(later, Unknown):

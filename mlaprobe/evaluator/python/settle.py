@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values.kinds import Closure, identity
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -48,10 +48,10 @@ class ImportRun(Run):
         """What a value holds is about to become unknown.
 
         Raises:
-            Abandon: others have the value.
+            Unsupported: others have the value.
         """
         if value in self._copies:
-            raise Abandon("a value of a module may be changed while it is imported", span)
+            raise Unsupported("a value of a module may be changed while it is imported", span)
 
 
 def shared_cache(run: Run) -> dict[Any, Any]:

@@ -91,8 +91,8 @@ class Tree:
     ) -> None:
         """Remember what a run found for its inputs.
 
-        Another run may have asked something else at the same place (a pinned number is a question
-        of its own): its questions are answered for these inputs on the way.
+        Another run may have asked something else at the same place (a concretized number is a
+        question of its own): its questions are answered for these inputs on the way.
         """
         node = self._root
         for expr, result in conditions:

@@ -1,11 +1,11 @@
 """Whole numbers that remember where they come from, so that one run answers for many questions.
 
 A :class:`Sym` is an input of the question (a head count, a query length) or arithmetic over such
-inputs. It computes like its number, and every comparison is written down in a :class:`Recorder`:
+inputs. It computes like its number, and every comparison goes into the :class:`PathCondition`:
 another question for which all of them come out the same takes the same path, and its answer is the
-same formula. Whatever is done with a symbol that is not understood *pins* it: the answer then
-holds for exactly that number. Using one as a plain Python number raises, so that nothing depends
-on a value without a trace.
+same formula. Whatever is done with a symbol that is not understood *concretizes* it: the answer
+then holds for exactly that number. Using one as a plain Python number raises, so that nothing
+depends on a value without a trace.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LARGEST = 100
 """How many names, numbers and operations a formula may have."""
 
 
-class SymbolMisuse(TypeError):
+class ConcretizationError(TypeError):
     """A symbol was used as a plain number."""
 
 
@@ -30,8 +30,8 @@ _NEGATED = {"!=": "==", ">=": "<", ">": "<="}
 _NEUTRAL = {"+": 0, "-": 0, "*": 1, "c/": 1, "//": 1}
 
 
-class Recorder:
-    """What a run asked of its inputs, in order."""
+class PathCondition:
+    """The comparisons that the run of one path made of its inputs, in order."""
 
     __slots__ = ("asked", "conditions", "parts")
 
@@ -53,44 +53,46 @@ class Recorder:
 class Condition:
     """A statement about symbols that has not been asked yet."""
 
-    __slots__ = ("expr", "recorder", "size", "value")
+    __slots__ = ("expr", "path_condition", "size", "value")
 
-    def __init__(self, value: bool, expr: Expr, recorder: Recorder, size: int) -> None:
+    def __init__(self, value: bool, expr: Expr, path_condition: PathCondition, size: int) -> None:
         self.value = value
         self.expr = expr
-        self.recorder = recorder
+        self.path_condition = path_condition
         self.size = size
 
     def ask(self) -> bool:
         """Whether it holds, written down."""
-        return self.recorder.note(self.expr, self.value)
+        return self.path_condition.note(self.expr, self.value)
 
     def joined(self, op: str, other: Condition) -> Condition:
         """``and`` or ``or`` of two, as one."""
         value = self.value and other.value if op == "and" else self.value or other.value
         expr = (op, self.expr, other.expr)
-        return Condition(value, expr, self.recorder, self.size + other.size + 1)
+        return Condition(value, expr, self.path_condition, self.size + other.size + 1)
 
     def denied(self) -> Condition:
         """The opposite."""
         expr = self.expr[1] if self.expr[0] == "not" else ("not", self.expr, None)
-        return Condition(not self.value, expr, self.recorder, self.size)
+        return Condition(not self.value, expr, self.path_condition, self.size)
 
 
 class Sym:
     """A number with its formula."""
 
-    __slots__ = ("expr", "recorder", "size", "value")
+    __slots__ = ("expr", "path_condition", "size", "value")
 
-    def __init__(self, value: Any, expr: Expr, recorder: Recorder, size: int = 1) -> None:
+    def __init__(
+        self, value: Any, expr: Expr, path_condition: PathCondition, size: int = 1
+    ) -> None:
         self.value = value
         self.expr = expr
-        self.recorder = recorder
+        self.path_condition = path_condition
         self.size = size
 
-    def pin(self) -> Any:
+    def concretize(self) -> Any:
         """The plain number; the answer holds for it alone."""
-        self.recorder.note(("==", self.expr, self.value), True)
+        self.path_condition.note(("==", self.expr, self.value), True)
         return self.value
 
     def compare(self, op: str, left: Any, right: Any) -> bool:
@@ -100,7 +102,7 @@ class Sym:
         if op in _NEGATED:
             return not self.compare(_NEGATED[op], left, right)
         result = bool(FUNCTIONS[op](_number(left), _number(right)))
-        return self.recorder.note((op, _expr(left), _expr(right)), result)
+        return self.path_condition.note((op, _expr(left), _expr(right)), result)
 
     def condition(self, op: str, left: Any, right: Any) -> Condition | bool:
         """The comparison as a condition that can be asked later; a bool where the run has asked
@@ -120,16 +122,16 @@ class Sym:
         return self._stated(("in", self.expr, numbers), self.value in numbers, self.size)
 
     def _stated(self, expr: Expr, result: bool, size: int) -> Condition | bool:
-        if expr in self.recorder.asked:
+        if expr in self.path_condition.asked:
             return result
-        self.recorder.parts[expr] = None
-        return Condition(result, expr, self.recorder, size + 1)
+        self.path_condition.parts[expr] = None
+        return Condition(result, expr, self.path_condition, size + 1)
 
     def combine(self, op: str, left: Any, right: Any, value: Any) -> Any:
         """The result of arithmetic, whose value has been computed.
 
         A formula that would grow past :data:`LARGEST` (a loop that squares its number doubles it
-        each time) is given up: the operands are pinned, and the result is a plain number.
+        each time) is given up: the operands are concretized, and the result is a plain number.
         """
         same = type(value) is type(self.value)  # a flag becomes a number
         if same and type(right) is int and right == _NEUTRAL.get(op):
@@ -140,20 +142,22 @@ class Sym:
         if size > LARGEST:
             plain(left), plain(right)
             return value
-        return Sym(value, (op, _expr(left), _expr(right)), self.recorder, size)
+        return Sym(value, (op, _expr(left), _expr(right)), self.path_condition, size)
 
     def rounded(self, op: str) -> Sym:
         """``ceil`` or ``floor`` of the number."""
         if type(self.value) is int:
             return self
-        return Sym(FUNCTIONS[op](self.value, 0), (op, self.expr, 0), self.recorder, self.size + 1)
+        return Sym(
+            FUNCTIONS[op](self.value, 0), (op, self.expr, 0), self.path_condition, self.size + 1
+        )
 
     def fits(self, low: int, high: int) -> bool:
         """Whether the number lies between two bounds, written down."""
-        return self.recorder.note(("fits", self.expr, (low, high)), low <= self.value <= high)
+        return self.path_condition.note(("fits", self.expr, (low, high)), low <= self.value <= high)
 
     def _misused(self, *_: object) -> NoReturn:
-        raise SymbolMisuse(f"the symbol {self.expr} was used as a plain number")
+        raise ConcretizationError(f"the symbol {self.expr} was used as a plain number")
 
     __bool__ = __int__ = __index__ = __float__ = __hash__ = _misused
     __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __ne__ = _misused
@@ -174,7 +178,7 @@ class SymText:
         self.parts = parts
 
     def __str__(self) -> str:
-        raise SymbolMisuse("a text with symbols in it was used as a plain one")
+        raise ConcretizationError("a text with symbols in it was used as a plain one")
 
     def __format__(self, spec: str) -> str:
         return str(self)
@@ -193,10 +197,10 @@ def joined(parts: list[Any], separator: str = "") -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value without symbols; those in it are pinned."""
+    """A value without symbols; those in it are concretized."""
     kind = type(value)
     if kind is Sym:
-        return value.pin()
+        return value.concretize()
     if kind is SymText:
         return "".join(str(plain(p)) for p in value.parts)
     if kind is tuple:

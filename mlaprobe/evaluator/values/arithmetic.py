@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
@@ -100,7 +100,7 @@ def _compute(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
     truncating = op.startswith("c")
     if op in ("/", "//", "%", "c/", "c%") and right == 0:
         if truncating and isinstance(left, int) and isinstance(right, int):
-            raise Abandon("division by zero", span)
+            raise Unsupported("division by zero", span)
         if not truncating:
             raise Failed("exception", "ZeroDivisionError", "division by zero", span)
         return Unknown("division by zero", span)

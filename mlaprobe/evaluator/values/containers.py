@@ -15,7 +15,7 @@ from typing import Any
 from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_of
 from mlaprobe.evaluator.engine.calls import Braced, result_of_unknown
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.engine.signals import Abandon, Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import CType, Span
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Pointer, Record
@@ -77,7 +77,9 @@ class Elsewhere:
 
     def __setitem__(self, slot: Any, value: Any) -> None:
         if not self.writable:
-            raise Abandon(f"a place that is written is not known: {self.why.reason}", self.why.span)
+            raise Unsupported(
+                f"a place that is written is not known: {self.why.reason}", self.why.span
+            )
 
 
 def not_followed(value: Any) -> bool:
@@ -90,7 +92,7 @@ def keep(ctype: CType, values: tuple[Any, ...], span: Span) -> None:
     through it later may be any variable.
 
     Raises:
-        Abandon: there may be one.
+        Unsupported: there may be one.
     """
     pointers = "*" in ctype.name or "reference_wrapper" in ctype.name
     for value in values:
@@ -98,11 +100,11 @@ def keep(ctype: CType, values: tuple[Any, ...], span: Span) -> None:
             keep(ctype, value.items if isinstance(value, Braced) else value, span)
         elif isinstance(value, Record):
             if pointers or not re.search(rf"\b{re.escape(value.type)}\b", ctype.name):
-                raise Abandon("a container that is not followed may keep a pointer", span)
+                raise Unsupported("a container that is not followed may keep a pointer", span)
         elif isinstance(value, (Pointer, Closure, list)) or (
             pointers and not (isinstance(value, Unknown) or value is None)
         ):
-            raise Abandon("a container that is not followed keeps a pointer", span)
+            raise Unsupported("a container that is not followed keeps a pointer", span)
 
 
 def made(

@@ -76,7 +76,7 @@ def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Any:
         whole = type(value.value) is int
         return value.combine("*", value, 1.0, float(value.value)) if whole else value
     if type(value.value) is not int:
-        return convert(value.pin(), ctype, span)
+        return convert(value.concretize(), ctype, span)
     bits = ctype.bits
     low, high = (0, (1 << bits) - 1)
     if ctype.kind != "unsigned":

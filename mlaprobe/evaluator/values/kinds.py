@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.evaluator.engine.signals import Abandon
+from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Function, Span
 from mlaprobe.evaluator.values.unknown import (
     Unknown,
@@ -169,9 +169,9 @@ class Model:
         """An attribute is assigned.
 
         Raises:
-            Abandon: that is not followed.
+            Unsupported: that is not followed.
         """
-        raise Abandon(f"attribute {name} of something that is not followed is assigned", span)
+        raise Unsupported(f"attribute {name} of something that is not followed is assigned", span)
 
     steady = True
     """Whether it is always equal to itself: it, or a copy of it, does not change."""

@@ -38,7 +38,7 @@ def unary(op: str, value: Any, span: Span) -> Any:
     if type(value) is Sym:
         if op == "-":
             return value.combine("-", 0, value, -value.value)
-        return value if op == "+" else unary(op, value.pin(), span)
+        return value if op == "+" else unary(op, value.concretize(), span)
     if isinstance(value, Unknown):
         return value.derive(op)
     value = plain_number(value)

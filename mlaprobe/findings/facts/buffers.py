@@ -19,8 +19,8 @@ from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.facts.shapes import shape_values
 from mlaprobe.sources import Source
 from mlaprobe.stages.base import Absent
+from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import Tensor
-from mlaprobe.stages.environment.world import World
 from mlaprobe.stages.sizing import Sizing, SizingQuestion
 
 PARTIALS = "reduce_partial_map"
@@ -28,7 +28,7 @@ _BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 _GIB = 2**30
 
 
-class DeviceWorld(World):
+class DeviceSession(SourceSession):
     """A source on a device whose properties are known."""
 
     def __init__(self, source: Source, device: Mapping[str, int]) -> None:
@@ -56,7 +56,7 @@ def buffer_facts(
     sizings: dict[str, Sizing | None] = {}
     for arch, device in devices.items():
         try:
-            sizings[arch] = Sizing(DeviceWorld(capability.source, device))
+            sizings[arch] = Sizing(DeviceSession(capability.source, device))
         except Absent:
             sizings[arch] = None
     for shape in shapes:

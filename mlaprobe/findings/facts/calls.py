@@ -15,7 +15,7 @@ from mlaprobe.stages.evidence import evidence
 
 
 def _definition(capability: Capability, stage: str, function: ir.Function) -> tuple[Evidence, ...]:
-    found = evidence(stage, function.span, capability.world.text)
+    found = evidence(stage, function.span, capability.session.text)
     return () if found is None else (found,)
 
 
@@ -33,7 +33,7 @@ def unused_arguments(
         function = _function(capability, stage)
         if function is None or _function(capability, other) is None:
             continue
-        roles = capability.world.names.roles(stage)
+        roles = capability.session.names.roles(stage)
         names = [param.name for param in function.params if roles.get(param.name) == role]
         for name in names:
             place = _definition(capability, stage, function)
@@ -61,7 +61,7 @@ def _function(capability: Capability, stage: str) -> ir.Function | None:
 
 def _takes(capability: Capability, stage: str, role: str) -> bool:
     function = _function(capability, stage)
-    roles = capability.world.names.roles(stage)
+    roles = capability.session.names.roles(stage)
     return function is not None and any(roles.get(p.name) == role for p in function.params)
 
 
@@ -99,7 +99,7 @@ def signatures(
     """The parameter lists of functions that callers use, by name, with their places."""
     found: dict[str, tuple[str, tuple[Evidence, ...]]] = {}
     for entry in functions:
-        function = capability.world.python.function(entry["module"], entry["function"])
+        function = capability.session.python.function(entry["module"], entry["function"])
         if function is not None:
             text = ", ".join(map(_parameter, function.params))
             found[entry["function"]] = (text, _definition(capability, "caller", function))

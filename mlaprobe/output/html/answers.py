@@ -26,7 +26,7 @@ other text holds these characters."""
 _NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9][0-9]{0,8})(?![\w.])")
 
 
-class Book:
+class Intern:
     """Everything that cells refer to."""
 
     def __init__(self) -> None:
@@ -115,7 +115,7 @@ class Book:
         }
 
 
-def map_data(survey: Survey, book: Book, before: Survey | None = None) -> dict[str, Any]:
+def map_data(survey: Survey, book: Intern, before: Survey | None = None) -> dict[str, Any]:
     """The maps: a block for each arch and pair of dtypes, in it a plane for each setting of what
     can be switched.
 
@@ -149,11 +149,11 @@ def map_data(survey: Survey, book: Book, before: Survey | None = None) -> dict[s
     }
 
 
-def _records(block: Block, book: Book) -> Iterable[int]:
+def _records(block: Block, book: Intern) -> Iterable[int]:
     return (book.record(answer.decision) for answer in block.answers)
 
 
-def _shorts(block: Block, book: Book) -> Iterable[int]:
+def _shorts(block: Block, book: Intern) -> Iterable[int]:
     """What another source's cells show."""
     return (book.text(cell(Answer(decision=a.decision)).short) for a in block.answers)
 

@@ -12,7 +12,7 @@ from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.findings.model import Finding
 from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.escape import printable
-from mlaprobe.output.html.answers import NONE, Book, fixed_words, map_data
+from mlaprobe.output.html.answers import NONE, Intern, fixed_words, map_data
 from mlaprobe.output.html.intern import Interner
 from mlaprobe.output.models_text import gain, target, words
 from mlaprobe.output.report import where_found
@@ -41,7 +41,7 @@ class Page:
 
 def page_data(page: Page) -> dict[str, Any]:
     """The data of the page."""
-    book = Book()
+    book = Intern()
     fixed, options = fixed_words(page.survey)
     data = {
         "schema": SCHEMA,
@@ -75,7 +75,7 @@ def _source(survey: Survey, source: SourceInfo) -> dict[str, Any]:
     }
 
 
-def _deployments(found: Iterable[Assessment], book: Book) -> dict[str, Any]:
+def _deployments(found: Iterable[Assessment], book: Intern) -> dict[str, Any]:
     """The deployments, which launch each makes, and for each arch and pair of dtypes what becomes
     of every launch."""
     launches, places = Interner(), Interner()
@@ -101,7 +101,7 @@ def _deployments(found: Iterable[Assessment], book: Book) -> dict[str, Any]:
     }
 
 
-def _results(results: Results, book: Book, page: Page) -> dict[str, Any]:
+def _results(results: Results, book: Intern, page: Page) -> dict[str, Any]:
     """Findings or changes, by their rules."""
     everything = results.changes if results.command == "compare" else results.findings
     kinds = {each.rule.id: each.rule for each in everything}
@@ -118,7 +118,7 @@ def _results(results: Results, book: Book, page: Page) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, book: Book, page: Page) -> list[Any]:
+def _finding(finding: Finding, book: Intern, page: Page) -> list[Any]:
     detail = finding.detail
     if "old_evidence" in detail:
         sides = [("old", detail["old_evidence"]), ("new", detail["new_evidence"])]

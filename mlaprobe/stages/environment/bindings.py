@@ -18,7 +18,7 @@ from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.tensors import Tensor
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.environment.world import World
+    from mlaprobe.stages.environment.session import SourceSession
 
 _TRANSLATED = {
     "std::invalid_argument": "ValueError",
@@ -59,13 +59,15 @@ _STARS = ("*", "**")
 class Bindings:
     """The compiled functions of one source that compute something."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-        data = world.names.data
+    def __init__(self, session: SourceSession) -> None:
+        self.session = session
+        data = session.names.data
         self._decorators = frozenset(data["bindings"]["decorators"])
         self._name = data["bindings"]["name"]
         self._places = tuple(
-            place for stage in ("planner", "reducer", "host") for place in world.names.places(stage)
+            place
+            for stage in ("planner", "reducer", "host")
+            for place in session.names.places(stage)
         )
 
     def called(
@@ -82,7 +84,7 @@ class Bindings:
             return NotImplemented
         if not any(d.rpartition(".")[2] in self._decorators for d in entry.decorators):
             return NotImplemented
-        function = self.world.cpp_function(self._cpp_name(entry), self._places)
+        function = self.session.cpp_function(self._cpp_name(entry), self._places)
         if function is None:
             return NotImplemented
         values, _ = bound(self.signature(entry), args, kwargs)
@@ -101,7 +103,7 @@ class Bindings:
         function that it binds."""
         if all(p.kind not in _STARS for p in entry.function.params):
             return entry.function
-        found = self.world.cpp_function(self._cpp_name(entry), self._places)
+        found = self.session.cpp_function(self._cpp_name(entry), self._places)
         return entry.function if found is None else found.function
 
     def _cpp_name(self, entry: EntryPoint) -> str:
@@ -113,11 +115,11 @@ class Bindings:
         return entry.name
 
 
-def enum_ids(world: World, rule: Mapping[str, Any], run: Run) -> Any:
+def enum_ids(session: SourceSession, rule: Mapping[str, Any], run: Run) -> Any:
     """A C++ enum as the dict that AITER's Python makes of it."""
-    if world.text(rule["file"]) is None:
+    if session.text(rule["file"]) is None:
         return Unknown(f"there is no {rule['file']}")
-    found = world.cpp(rule["file"]).lookup(run, rule["enum"], ir.NOWHERE)
+    found = session.cpp(rule["file"]).lookup(run, rule["enum"], ir.NOWHERE)
     if not isinstance(found, EnumType) or any(m.value is None for m in found.members):
         return Unknown(f"{rule['file']} defines no enum {rule['enum']} that can be read")
     return {m.name.removeprefix(rule["prefix"]): m.value for m in found.members}

@@ -17,7 +17,7 @@ from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.kernels.elf import has_kernel
 from mlaprobe.kernels.table import KernelTable, TableRow, comment_rule, read_tables
-from mlaprobe.stages.environment.world import World
+from mlaprobe.stages.environment.session import SourceSession
 
 GENERATOR = "hsa/codegen.py"
 
@@ -25,9 +25,9 @@ GENERATOR = "hsa/codegen.py"
 class Tables:
     """Every kernel table of a source."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self._files = world.source.list("hsa")
+    def __init__(self, session: SourceSession) -> None:
+        self.session = session
+        self._files = session.source.list("hsa")
         self._present = frozenset(self._files)
         self._symbols: dict[tuple[str, str], bool | None] = {}
 
@@ -39,7 +39,7 @@ class Tables:
     @cached_property
     def modules(self) -> dict[str, KernelTable]:
         """The table of each kernel module (a folder of an arch), by the module's name."""
-        wanted = self.world.names.data["host"]["table_module"]
+        wanted = self.session.names.data["host"]["table_module"]
         files: dict[str, list[tuple[str, str, str | bytes]]] = {}
         for path in self._files:
             parts = path.split("/")
@@ -52,11 +52,11 @@ class Tables:
     @cached_property
     def comments(self) -> Any:
         """How the source's generator treats comments."""
-        return comment_rule(self.world.text(GENERATOR))
+        return comment_rule(self.session.text(GENERATOR))
 
     def _bytes(self, path: str) -> bytes:
         try:
-            file = self.world.source.read(path)
+            file = self.session.source.read(path)
         except SourceError:
             return b"\0"
         return file.data if file is not None else b""
@@ -64,7 +64,7 @@ class Tables:
     @cached_property
     def variables(self) -> dict[str, KernelMap]:
         """The maps that AITER's build generates, by the name of their C++ variable."""
-        prefix = self.world.names.data["host"]["table_variable"]
+        prefix = self.session.names.data["host"]["table_variable"]
         found: dict[str, KernelMap] = {}
         for module, table in self.modules.items():
             for group in dict.fromkeys(row.group for row in table.rows):
@@ -86,7 +86,7 @@ class Tables:
         key = (path, symbol)
         if key not in self._symbols:
             try:
-                file = self.world.source.read(path)
+                file = self.session.source.read(path)
                 self._symbols[key] = None if file is None else has_kernel(file.data, symbol)
             except SourceError:
                 self._symbols[key] = None
@@ -237,9 +237,9 @@ class KernelCache(Model):
         return run.machine.call(run, args[1], (), {}, span)
 
 
-def kernel_externals(world: World) -> dict[str, Any]:
+def kernel_externals(session: SourceSession) -> dict[str, Any]:
     """What the host code makes kernels with."""
-    names = world.names.data["host"]
+    names = session.names.data["host"]
     launches = tuple(names["launch"])
 
     def make(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:

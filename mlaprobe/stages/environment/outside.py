@@ -43,12 +43,12 @@ class Foreign(Model):
         return self._at_run_time(f"{self.name}.{name}", span, ("foreign", self.name, name))
 
     def call(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        from mlaprobe.evaluator.engine.calls import spoil
+        from mlaprobe.evaluator.engine.calls import havoc
 
         given, args = args, tuple(a.load() if type(a) is Ref else a for a in args)
         for value in given:
             run.havocs(value, span)
-            spoil(value, f"{self.name} may have written it", span)
+            havoc(value, f"{self.name} may have written it", span)
         if self.succeeds and not self.name.endswith("_t"):
             return SUCCESS
         same = memo_key(args, kwargs)

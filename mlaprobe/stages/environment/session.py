@@ -1,10 +1,10 @@
 """The world that AITER's code runs in here: one source, its modules, and everything outside.
 
-A :class:`World` holds the machine and the modules of one source. A question gives the GPU's
+A :class:`SourceSession` holds the machine and the modules of one source. A question gives the GPU's
 architecture and the environment; values that depend on them are cached per such context. What an
 evaluation needs for itself is in its runs and goes with them. What is kept for later ones (texts,
 modules, compiled code, values of a context, answers) is filled in by one thread at a time, and
-only with what is finished (``World.session``).
+only with what is finished (``SourceSession.exclusive``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.python.project import INSTALLED, Later, PyProject
 from mlaprobe.evaluator.symbolic.formulas import Expr, Tree
-from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym, SymbolMisuse
+from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, PathCondition, Sym
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.sources import Source
@@ -32,7 +32,7 @@ from mlaprobe.stages.environment.outside import cpp_externals, device_functions,
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.settings import settings_externals
 from mlaprobe.stages.environment.tensors import named_dtypes
-from mlaprobe.stages.instantiate import Template
+from mlaprobe.stages.instantiate import PathSummary
 
 T = TypeVar("T")
 Context = tuple[str, tuple[tuple[str, str], ...]]
@@ -45,7 +45,7 @@ class Leaf:
 
     tree: Tree
     inputs: tuple[int, ...]
-    run: Template
+    run: PathSummary
     """Questions with one run take the same paths."""
 
     @property
@@ -74,7 +74,7 @@ class Solved(Generic[T]):
     """``None`` where the question had a run of its own, or none was needed."""
 
 
-class Session:
+class Exclusive:
     """One thread at a time, which may enter again. What the source holds open for reading is
     closed when the last one leaves."""
 
@@ -100,7 +100,7 @@ class Session:
             self._lock.release()
 
 
-class World:
+class SourceSession:
     """One source, ready to be run."""
 
     def __init__(self, source: Source) -> None:
@@ -116,7 +116,7 @@ class World:
         self._trees: dict[Hashable, Tree] = {}
         self._caches: dict[Context, dict[Any, Any]] = {}
         self._knobs: set[str] = set()
-        self.session = Session(source)
+        self.exclusive = Exclusive(source)
         """Whoever evaluates, or looks at what evaluation keeps, does it within."""
         self.tracing = False
         """Whether runs over symbols are traced, so that none is needed to find their evidence."""
@@ -125,7 +125,7 @@ class World:
 
     def forget_runs(self) -> None:
         """Lets go of the runs over symbols: traced ones take a lot of room."""
-        with self.session:
+        with self.exclusive:
             self._trees.clear()
 
     def _watched(self, branch: Node) -> tuple[str, Node] | None:
@@ -243,7 +243,7 @@ class World:
             run.on_entry = on_entry or self.bindings.called
             return run
 
-        with self.session:
+        with self.exclusive:
             return self.machine.explore(start, make, limit=limit, enough=enough)
 
     def solve(
@@ -267,7 +267,7 @@ class World:
         the question is answered with plain ones, for itself alone. ``options`` are those of
         ``explore``.
         """
-        with self.session:
+        with self.exclusive:
             tree = self._tree(key, tuple(inputs), context)
             numbers = tuple(inputs.values())
             found = tree.find(numbers)
@@ -296,23 +296,23 @@ class World:
         inputs: Mapping[str, int],
         explore: Callable[[Mapping[str, Any], bool], tuple[Outcome, ...]],
         read: Callable[[tuple[Outcome, ...], Mapping[str, Any]], Any],
-    ) -> tuple[Template, list[tuple[Expr, bool]] | None]:
+    ) -> tuple[PathSummary, list[tuple[Expr, bool]] | None]:
         """A run over symbols and the conditions that it holds under, or one over plain inputs."""
 
         def retrace(numbers: tuple[int, ...]) -> tuple[Outcome, ...]:
             return explore(dict(zip(names, numbers, strict=True)), True)
 
-        recorder = Recorder()
-        symbols = {n: _symbol(n, v, recorder) for n, v in inputs.items()}
+        path_condition = PathCondition()
+        symbols = {n: _symbol(n, v, path_condition) for n, v in inputs.items()}
         try:
             paths = explore(symbols, self.tracing)
             answer = read(paths, symbols)
-        except SymbolMisuse:
+        except ConcretizationError:
             paths = explore(inputs, False)
-            return Template(paths, names, answer=read(paths, inputs), retrace=retrace), None
+            return PathSummary(paths, names, answer=read(paths, inputs), retrace=retrace), None
         again = None if self.tracing else retrace
-        found = Template(paths, names, recorder.parts, answer=answer, retrace=again)
-        return found, recorder.conditions
+        found = PathSummary(paths, names, path_condition.parts, answer=answer, retrace=again)
+        return found, path_condition.conditions
 
     def covering(
         self, key: Hashable, names: tuple[str, ...], context: Context
@@ -321,8 +321,8 @@ class World:
         ``solve``)."""
         tree = self._tree(key, names, context)
 
-        def find(inputs: tuple[int, ...]) -> Template | None:
-            with self.session:
+        def find(inputs: tuple[int, ...]) -> PathSummary | None:
+            with self.exclusive:
                 return tree.find(inputs)  # type: ignore[no-any-return]
 
         return find
@@ -341,9 +341,9 @@ class World:
     @property
     def knobs(self) -> tuple[str, ...]:
         """Environment variables that anything evaluated so far has asked for."""
-        with self.session:
+        with self.exclusive:
             return tuple(sorted(self._knobs))
 
 
-def _symbol(name: str, value: int, recorder: Recorder) -> Sym:
-    return Sym(value, name if type(value) is int else ("!=", name, 0), recorder)
+def _symbol(name: str, value: int, path_condition: PathCondition) -> Sym:
+    return Sym(value, name if type(value) is int else ("!=", name, 0), path_condition)

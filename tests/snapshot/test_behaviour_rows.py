@@ -1,4 +1,4 @@
-"""Rows of replies come out as if every shape had been asked for itself."""
+"""Rows of behaviours come out as if every shape had been asked for itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.compare.sides import Here, parts
+from mlaprobe.compare.sides import LocalSide, parts
 from mlaprobe.core.axes import OMITTED
-from mlaprobe.core.behaviour import Book, Reply, reply_of
+from mlaprobe.core.behaviour import Behaviour, Numbering, behaviour_of
 from mlaprobe.core.grid import DEFAULT_DTYPES, Grid
 from mlaprobe.core.shape import Dtype, PlannerCall, Route, Verdict
 from mlaprobe.snapshot import Snapshot
@@ -53,20 +53,20 @@ def snapshot(text: str, release: str | None = None) -> Snapshot:
     return Snapshot(parse(text.encode(), "today"), label="today", release=release)
 
 
-def by_rows(answers: Any, grid: Grid) -> list[Reply]:
-    side = Here(answers, Book())
+def by_rows(answers: Any, grid: Grid) -> list[Behaviour]:
+    side = LocalSide(answers, Numbering())
     found = []
     for asked in parts(grid):
         for part in asked:
             rows = side.rows(part)
             assert len(rows) == len(part.heads)
-            found += [side.book.replies[number] for row in rows for number in row]
+            found += [side.numbering.by_number[number] for row in rows for number in row]
     return found
 
 
-def by_shape(answers: Any, grid: Grid) -> list[Reply]:
+def by_shape(answers: Any, grid: Grid) -> list[Behaviour]:
     return [
-        reply_of(answers.decide(shape))
+        behaviour_of(answers.decide(shape))
         for asked in parts(grid)
         for part in asked
         for heads, qlen, lse in product(part.heads, part.qlens, part.lse)
@@ -79,13 +79,13 @@ def by_shape(answers: Any, grid: Grid) -> list[Reply]:
 @pytest.mark.parametrize("release", [None, "v0.1.14", "v0.1.20"])
 def test_rows_are_what_each_shape_says(text: str, grid: Grid, release: str | None) -> None:
     kept = snapshot(text, release)
-    assert kept.reply_rows(next(parts(grid))[0], Book()) is not None
+    assert kept.behaviour_rows(next(parts(grid))[0], Numbering()) is not None
     assert by_rows(kept, grid) == by_shape(snapshot(text, release), grid)
 
 
-def test_the_grids_meet_every_kind_of_reply(text: str) -> None:
+def test_the_grids_meet_every_kind_of_behaviour(text: str) -> None:
     found = by_rows(snapshot(text, "v0.1.14"), EVERYTHING)
-    verdicts = {reply.verdict for reply in found}
+    verdicts = {behaviour.verdict for behaviour in found}
     assert verdicts >= {Verdict.NATIVE, Verdict.FOLDED, Verdict.NO_KERNEL, Verdict.ERRATUM}
 
 
@@ -101,7 +101,7 @@ OFF_THE_TABLES = [
 def test_other_shapes_are_asked_for_themselves(text: str, change: dict[str, Any]) -> None:
     plain = Grid(archs=("gfx950",), dtypes=DEFAULT_DTYPES[:1], heads=(16, 32), qlens=(1, 2))
     grid, kept = replace(plain, **change), snapshot(text)
-    assert kept.reply_rows(grid, Book()) is None
+    assert kept.behaviour_rows(grid, Numbering()) is None
     assert by_rows(kept, grid) == by_shape(snapshot(text), grid)
 
 
@@ -118,15 +118,15 @@ def test_other_shapes_are_asked_for_themselves(text: str, change: dict[str, Any]
 def test_what_is_off_the_grid_is_unknown(text: str, change: dict[str, Any]) -> None:
     plain = Grid(archs=("gfx950",), dtypes=DEFAULT_DTYPES[:1], heads=(16, 32), qlens=(1, 2))
     grid, kept = replace(plain, lse=(False, True), **change), snapshot(text)
-    assert kept.held_rows(grid, Book()) is None
-    assert by_rows(kept, grid) == [Reply(verdict=Verdict.UNKNOWN)] * 8 == by_shape(kept, grid)
+    assert kept.held_rows(grid, Numbering()) is None
+    assert by_rows(kept, grid) == [Behaviour(verdict=Verdict.UNKNOWN)] * 8 == by_shape(kept, grid)
 
 
 def test_a_book_is_not_answered_with_the_numbers_of_another(text: str) -> None:
-    kept, other = snapshot(text), Book()
-    other.number(Reply(verdict=Verdict.UNKNOWN))
+    kept, other = snapshot(text), Numbering()
+    other.number(Behaviour(verdict=Verdict.UNKNOWN))
     plain = Grid(archs=("gfx950",), heads=(16, 32), lse=(False,))
-    (first,) = kept.reply_rows(plain, Book())[:1]  # type: ignore[index]
-    (again,) = kept.reply_rows(plain, other)[:1]  # type: ignore[index]
+    (first,) = kept.behaviour_rows(plain, Numbering())[:1]  # type: ignore[index]
+    (again,) = kept.behaviour_rows(plain, other)[:1]  # type: ignore[index]
     assert first != again
-    assert other.replies[again[0]].verdict is not Verdict.UNKNOWN
+    assert other.by_number[again[0]].verdict is not Verdict.UNKNOWN

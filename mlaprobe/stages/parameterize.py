@@ -15,9 +15,9 @@ from mlaprobe.stages.numbers import is_whole
 Numbers = tuple[int, ...]
 
 
-def lifted(
+def parameterize(
     call: Deferred, name: str, complete: Callable[[Any], tuple[Any, ...]]
-) -> tuple[Lifted, Numbers]:
+) -> tuple[Parameterized, Numbers]:
     """The arguments of a call without their numbers, and the numbers. What calls of one path have
     in common is made once.
 
@@ -28,15 +28,15 @@ def lifted(
     """
     rest = call.derived("rest", _rest)
     if not all(isinstance(value, (bool, float, str)) for value in rest):
-        alone = Lifted(complete(call.get()))
+        alone = Parameterized(complete(call.get()))
         return alone, alone.numbers
 
-    def lift(args: Any) -> Lifted:
+    def lift(args: Any) -> Parameterized:
         given = iter(rest)
-        return Lifted(complete(tuple(next(given) if _is_rest(a) else a for a in args)))
+        return Parameterized(complete(tuple(next(given) if _is_rest(a) else a for a in args)))
 
     shared = (name, *((type(value), value) for value in rest))
-    found: Lifted = call.derived((*shared, "lifted"), lift)
+    found: Parameterized = call.derived((*shared, "parameterized"), lift)
     numbers: Numbers = call.derived((*shared, "numbers"), lambda args: found.numbers)
     return found, numbers
 
@@ -52,7 +52,7 @@ def _is_rest(value: Any) -> bool:
     return isinstance(value, (tuple, list, dict, set, frozenset, Record))
 
 
-class Lifted:
+class Parameterized:
     """Arguments as inputs (every number, dimensions of tensors too) and what holds them."""
 
     __slots__ = ("_numbers", "_shapes", "_unknowns", "key", "names")

@@ -30,7 +30,7 @@ def _int(value: Any) -> Any:
         return Unknown(f"int: {error}")
 
 
-class World:
+class SourceSession:
     """A package in memory, seen from one module."""
 
     def __init__(
@@ -75,10 +75,10 @@ class World:
         )
 
 
-def missing(world: World, path: str, module: str = "pkg.m") -> str:
+def missing(session: SourceSession, path: str, module: str = "pkg.m") -> str:
     """How looking up something that is certainly not there fails."""
     with pytest.raises(Failed) as caught:
-        world.get(path, module)
+        session.get(path, module)
     assert caught.value.kind == "exception"
     return caught.value.how
 

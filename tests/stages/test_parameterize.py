@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from mlaprobe.evaluator.engine.runs import Outcome
-from mlaprobe.evaluator.symbolic.symbols import Recorder, Sym
+from mlaprobe.evaluator.symbolic.symbols import PathCondition, Sym
 from mlaprobe.evaluator.values.unknown import Something, Unknown
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
-from mlaprobe.stages.instantiate import Deferred, Template
-from mlaprobe.stages.lifting import Lifted
+from mlaprobe.stages.instantiate import Deferred, PathSummary
+from mlaprobe.stages.parameterize import Parameterized
 
 
 def _unknown(reason: str = "a value", free: str | None = None) -> Unknown:
@@ -21,10 +21,10 @@ def _tensor(*dims: object) -> Tensor:
 
 
 def test_what_is_deferred_is_for_the_inputs_of_the_question() -> None:
-    heads = Sym(16, "heads", Recorder())
+    heads = Sym(16, "heads", PathCondition())
     left = Deferred((heads, "a"))
     assert left.get() is left.value  # by whoever looks before there are inputs
-    run = Template((Outcome("returned"),), ("heads",), answer=left)
+    run = PathSummary((Outcome("returned"),), ("heads",), answer=left)
     for count in (32, 48):
         found = run.answer((count,))
         assert found.get() == (count, "a")
@@ -33,31 +33,31 @@ def test_what_is_deferred_is_for_the_inputs_of_the_question() -> None:
 
 
 def test_numbers_are_inputs() -> None:
-    one, two = Lifted((16, _tensor(2, 16), True)), Lifted((32, _tensor(4, 32), True))
+    one, two = Parameterized((16, _tensor(2, 16), True)), Parameterized((32, _tensor(4, 32), True))
     assert one.key == two.key
     assert dict(zip(one.names, one.numbers, strict=True)) == {"n0": 16, "n1": 2, "n2": 16}
-    assert Lifted((16, _tensor(2, 16), False)).key != one.key
+    assert Parameterized((16, _tensor(2, 16), False)).key != one.key
 
 
 def test_unknowns_are_told_apart_by_where_they_are_the_same() -> None:
     same, other = _unknown(), _unknown()
-    twice = Lifted((same, _tensor(same, 16))).key
-    assert twice == Lifted((other, _tensor(other, 16))).key
-    assert twice != Lifted((same, _tensor(other, 16))).key
-    assert Lifted((same, other)).key == Lifted((_unknown(), _unknown())).key
+    twice = Parameterized((same, _tensor(same, 16))).key
+    assert twice == Parameterized((other, _tensor(other, 16))).key
+    assert twice != Parameterized((same, _tensor(other, 16))).key
+    assert Parameterized((same, other)).key == Parameterized((_unknown(), _unknown())).key
 
 
 def test_what_is_computed_of_an_unknown_goes_with_it() -> None:
     same, other = _unknown(), _unknown()
-    with_its_own = Lifted((same, same.derive("+", same, 1))).key
-    assert with_its_own == Lifted((other, other.derive("+", other, 1))).key
-    assert with_its_own != Lifted((same, other.derive("+", other, 1))).key
-    assert with_its_own != Lifted((same, same.derive("+", same, 2))).key
+    with_its_own = Parameterized((same, same.derive("+", same, 1))).key
+    assert with_its_own == Parameterized((other, other.derive("+", other, 1))).key
+    assert with_its_own != Parameterized((same, other.derive("+", other, 1))).key
+    assert with_its_own != Parameterized((same, same.derive("+", same, 2))).key
 
 
 def test_what_is_said_of_an_unknown_counts() -> None:
     keys = [
-        Lifted((value,)).key
+        Parameterized((value,)).key
         for value in (_unknown(), _unknown("another"), _unknown(free="batch"), Something("a value"))
     ]
     assert len(set(keys)) == len(keys)
@@ -65,8 +65,8 @@ def test_what_is_said_of_an_unknown_counts() -> None:
 
 def test_a_value_that_nothing_stands_for_is_like_itself_only() -> None:
     value = {"a": [1]}
-    assert Lifted((value,)).key == Lifted((value,)).key
-    assert Lifted((value,)).key != Lifted(({"a": [1]},)).key
+    assert Parameterized((value,)).key == Parameterized((value,)).key
+    assert Parameterized((value,)).key != Parameterized(({"a": [1]},)).key
 
 
 def _decided(value: Unknown, number: int, side: int) -> dict[Hashable, int]:
@@ -75,7 +75,7 @@ def _decided(value: Unknown, number: int, side: int) -> dict[Hashable, int]:
 
 def test_what_is_known_of_an_argument_tells_calls_apart() -> None:
     same, other = _unknown(), _unknown()
-    one, two = Lifted((same,)), Lifted((other,))
+    one, two = Parameterized((same,)), Parameterized((other,))
     sides = one.sides(_decided(same, 1, 0))
     assert sides.known == _decided(same, 1, 0)
     assert sides.key == two.sides(_decided(other, 1, 0)).key
@@ -86,13 +86,13 @@ def test_what_is_known_of_an_argument_tells_calls_apart() -> None:
 
 def test_what_is_known_of_other_values_is_left_out() -> None:
     same, other = _unknown(), _unknown()
-    assert Lifted((same,)).sides(_decided(other, 1, 0)).known == {}
+    assert Parameterized((same,)).sides(_decided(other, 1, 0)).known == {}
     both = {same.derive("<", same, other).key: 0}
-    assert Lifted((same,)).sides(both).known == {}
-    assert Lifted((same, other)).sides(both).known == both
+    assert Parameterized((same,)).sides(both).known == {}
+    assert Parameterized((same, other)).sides(both).known == both
 
 
 def test_the_same_arguments_may_be_unknown_for_other_reasons() -> None:
-    one, two = (Lifted((_unknown(why),), told=False) for why in ("a value", "another"))
+    one, two = (Parameterized((_unknown(why),), told=False) for why in ("a value", "another"))
     assert one.key == two.key
-    assert one.key != Lifted((_unknown(free="batch"),), told=False).key
+    assert one.key != Parameterized((_unknown(free="batch"),), told=False).key
