@@ -15,4 +15,4 @@ def value_of(expr: Expr, inputs: Mapping[str, int]) -> Any:
     if type(expr) is tuple and type(expr[0]) is str and expr[0] in FUNCTIONS:
         right = expr[2] if expr[0] in ("fits", "in") else value_of(expr[2], inputs)
         return FUNCTIONS[expr[0]](value_of(expr[1], inputs), right)
-    return expr
+    return float(expr) if isinstance(expr, float) else expr

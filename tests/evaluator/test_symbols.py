@@ -6,10 +6,11 @@ import operator
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given
 
 from mlaprobe.evaluator.ir import NOWHERE
-from mlaprobe.evaluator.symbolic.formulas import Tree
+from mlaprobe.evaluator.symbolic.formulas import Tree, compile_expr
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, PathCondition, Sym
 from mlaprobe.evaluator.values.arithmetic import LONGEST, WIDEST
 from mlaprobe.evaluator.values.operators import binary
@@ -32,11 +33,22 @@ PYTHON = {
     ">=": operator.ge,
     "&": operator.and_,
 }
-DIVIDES = ("//", "%", "c/", "c%")
-Step = tuple[str, int, bool]
+DIVIDES = ("//", "%", "c/", "c%", "/")
+Step = tuple[str, Any, bool]
 STEPS = st.lists(
     st.tuples(st.sampled_from(sorted(PYTHON)), st.integers(1, 40), st.booleans()), max_size=8
 )
+BROKEN = {name: PYTHON[name] for name in ("+", "-", "*", "//", "<", "<=", "==", ">=")}
+BROKEN["/"] = operator.truediv
+BROKEN_STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(sorted(BROKEN)),
+        st.one_of(st.integers(1, 8), st.integers(1, 16).map(lambda n: n / 2)),
+        st.booleans(),
+    ),
+    max_size=8,
+)
+"""With numbers that equal a whole one and are none."""
 
 
 def _run(steps: list[Step], x: Any, apply: Any) -> Any:
@@ -59,6 +71,18 @@ def _mlaprobe(op: str, left: Any, right: Any) -> Any:
 def test_one_run_answers_for_every_input_that_takes_its_path(
     steps: list[Step], x: int, others: list[int]
 ) -> None:
+    _holds_for_its_path(steps, x, others)
+
+
+@given(BROKEN_STEPS, st.integers(1, 200), st.lists(st.integers(1, 200), max_size=20))
+def test_a_number_of_a_floating_type_stays_one(
+    steps: list[Step], x: int, others: list[int]
+) -> None:
+    """Also where the same formula over whole numbers was asked before: 2.0 equals 2."""
+    _holds_for_its_path(steps, x, others)
+
+
+def _holds_for_its_path(steps: list[Step], x: int, others: list[int]) -> None:
     path_condition = PathCondition()
     answer = _run(steps, Sym(x, "x", path_condition), _mlaprobe)
     tree = Tree(("x",))
@@ -67,9 +91,23 @@ def test_one_run_answers_for_every_input_that_takes_its_path(
     for other in [x, *others]:
         found = tree.find((other,))
         if found is not None:
-            value = found[0]
-            value = value_of(value.expr, {"x": other}) if isinstance(value, Sym) else value
-            assert value == _run(steps, other, lambda op, a, b: PYTHON[op](a, b))
+            expected = _run(steps, other, lambda op, a, b: {**PYTHON, **BROKEN}[op](a, b))
+            for value in _by_both(found[0], other):
+                assert (type(value), value) == (type(expected), expected)
+
+
+def _by_both(answer: Any, x: int) -> tuple[Any, ...]:
+    """An answer for an input: worked out, and by the compiled formula."""
+    if not isinstance(answer, Sym):
+        return (answer,)
+    return value_of(answer.expr, {"x": x}), compile_expr(answer.expr, ("x",))((x,))
+
+
+@pytest.mark.parametrize("number", [2, 2.0, -0.5, float("inf"), float("-inf")])
+def test_formulas_over_equal_numbers_are_not_mixed_up(number: float) -> None:
+    product = binary("*", Sym(4, "x", PathCondition()), number, NOWHERE)
+    value = compile_expr(product.expr, ("x",))((4,))
+    assert (type(value), value) == (type(number), 4 * number)
 
 
 def test_a_formula_stops_growing() -> None:

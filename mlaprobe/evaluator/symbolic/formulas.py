@@ -14,6 +14,19 @@ Expr = Any
 """An input's name, a number, or ``(op, left, right)``."""
 
 
+class Floating(float):
+    """A number of a floating type in a formula: it equals no whole number, whose formula gives
+    another type."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Floating and float(self) == float(other)
+
+    def __hash__(self) -> int:
+        return hash(("floating", float(self)))
+
+
 def c_divide(a: int, b: int) -> int:
     """C++ integer division: towards zero."""
     q = abs(a) // abs(b)
@@ -145,6 +158,8 @@ _HELPERS: dict[str, Any] = {
     "c_remainder": c_remainder,
     "_ceil": math.ceil,
     "_floor": math.floor,
+    "inf": math.inf,
+    "nan": math.nan,
     "__builtins__": {},
 }
 _COMPILED: dict[tuple[Expr, tuple[str, ...]], Formula] = {}
@@ -153,6 +168,8 @@ _COMPILED: dict[tuple[Expr, tuple[str, ...]], Formula] = {}
 def _source(expr: Expr, names: tuple[str, ...]) -> str:
     if type(expr) is str:
         return f"i[{names.index(expr)}]"
+    if type(expr) is Floating:
+        return f"({float(expr)!r})"  # in parentheses: it may be less than nothing, or ``-inf``
     if type(expr) is not tuple:
         return repr(expr)
     op, left = expr[0], _source(expr[1], names)

@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from typing import Any, NoReturn
 
-from mlaprobe.evaluator.symbolic.formulas import FUNCTIONS, Expr
+from mlaprobe.evaluator.symbolic.formulas import FUNCTIONS, Expr, Floating
 
 LARGEST = 100
 """How many names, numbers and operations a formula may have."""
@@ -261,4 +261,6 @@ def _size(value: Any) -> int:
 
 
 def _expr(value: Any) -> Expr:
-    return value.expr if type(value) is Sym else value
+    if type(value) is Sym:
+        return value.expr
+    return Floating(value) if type(value) is float else value
