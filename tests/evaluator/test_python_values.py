@@ -110,11 +110,9 @@ def test_finding_functions() -> None:
     assert f is project.function("pkg.m", "f")
     assert project.function("pkg.m", "f2") is None
     assert project.function("pkg.none", "f") is None
-    found = project.find_function([("pkg.none", "f"), ("pkg.m", "none"), ("pkg.m", "g")])
+    found = project.function("pkg.m", "g")
     assert found is not None
-    assert found[0].dotted == "pkg.m"
-    assert [p.name for p in found[1].params] == ["b"]
-    assert project.find_function([]) is None
+    assert [p.name for p in found.params] == ["b"]
 
 
 # --- classes ---

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.attributes import attribute
-from mlaprobe.evaluator.engine.calls import Braced, result_of_unknown
+from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.displays import compile_items
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.globalnames import global_name
@@ -183,8 +183,3 @@ def compile_launch(unit: Unit, node: ir.Launch, scope: Scope) -> Eval:
         return None
 
     return run
-
-
-def unbrace(value: Any) -> Any:
-    """A braced list without a type is a tuple."""
-    return value.items if isinstance(value, Braced) else value

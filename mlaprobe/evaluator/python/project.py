@@ -264,13 +264,3 @@ class PyProject:
         module = self.module(dotted)
         node = module.functions.get(name) if module is not None else None
         return module.function_ir(node) if module is not None and node is not None else None
-
-    def find_function(
-        self, candidates: Iterable[tuple[str, str]]
-    ) -> tuple[PyModule, ir.Function] | None:
-        """The first function that exists, of (module, name) pairs."""
-        for dotted, name in candidates:
-            function, module = self.function(dotted, name), self.module(dotted)
-            if function is not None and module is not None:
-                return module, function
-        return None

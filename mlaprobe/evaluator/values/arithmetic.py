@@ -11,7 +11,6 @@ from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values.kinds import EnumMember
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of
 
-INT_MAX = 2**31 - 1
 LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""
 WIDEST = 128
