@@ -150,11 +150,11 @@ class LocalSide:
 
     def pad(self, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
         """The head count that the resolver launches a shape with."""
-        from mlaprobe.padding.api import padded_num_heads
+        from mlaprobe.padding.api import bare_plan
 
-        return padded_num_heads(
-            shape.num_heads,
-            capability=self.answers,
+        return bare_plan(
+            self.answers,
+            num_heads=shape.num_heads,
             arch=shape.arch,
             q_dtype=shape.q_dtype,
             kv_dtype=shape.kv_dtype,
@@ -166,7 +166,8 @@ class LocalSide:
             batch=shape.batch,
             persistent=shape.persistent,
             env=shape.env,
-        )
+            planner=shape.planner,
+        ).padded_num_heads
 
     def _first(self, shape: DecodeShape) -> Behaviour | None:
         """The behaviour where one of the first stages, the first in call order, refuses; ``None``
