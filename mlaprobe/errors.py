@@ -34,6 +34,10 @@ class MlaprobeError(Exception):
         self.text = text
         """The source line that the position is in, where it is at hand."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """An error goes from a worker to its parent as it is, whatever its class is made of."""
+        return _same_error, (type(self), self.args, vars(self))
+
     def render(self) -> str:
         """The error as the command line prints it, without a final newline."""
         lines = [f"error: {self.message}"]
@@ -45,6 +49,15 @@ class MlaprobeError(Exception):
         if self.hint is not None:
             lines.append(f"help: {self.hint}")
         return "\n".join(lines)
+
+
+def _same_error(
+    kind: type[MlaprobeError], args: tuple[object, ...], state: dict[str, object]
+) -> MlaprobeError:
+    """An error made anew from what it holds: how it is constructed is its class's own."""
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
 
 
 def _excerpt(text: str, column: int | None) -> list[str]:
