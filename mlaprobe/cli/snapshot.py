@@ -27,7 +27,7 @@ def snapshot(
 ) -> None:
     """Takes a snapshot of an AITER: what ``check`` compares a new one with.
 
-    It takes a minute or so: every stage is asked on the whole grid.
+    It takes one to three minutes: every stage is asked on the whole grid.
     """
     from mlaprobe.cli.support import common, emit
     from mlaprobe.cli.support.progress import Progress
