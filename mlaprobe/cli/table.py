@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mlaprobe.cli.support import options as o
+from mlaprobe.core.enums import StageName
 
 if TYPE_CHECKING:
     from mlaprobe.cli.support.progress import Progress
@@ -89,7 +90,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     from mlaprobe.output import rows
 
-    if stage == "reducer":
+    if stage == StageName.REDUCER:
         for num_heads, head_dim, outcome in answers.reducer_rows(grid.heads):
             yield rows.reducer_row(num_heads, head_dim, outcome)
             progress.step()

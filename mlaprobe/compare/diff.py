@@ -19,7 +19,15 @@ from mlaprobe.core.boxes import Cell
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Answers, SourceInfo
 from mlaprobe.core.reasons import deciding_clause
-from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Evidence,
+    PlannerCall,
+    Route,
+    StageName,
+    Verdict,
+)
 
 
 class Kind(str, Enum):
@@ -247,7 +255,7 @@ def deciding_stage(old: Decision, new: Decision) -> str | None:
     otherwise."""
     for decision in (new, old):
         if decision.verdict is Verdict.INCOHERENT:
-            return "planner"  # found at the dispatcher, and mostly decided here
+            return StageName.PLANNER  # found at the dispatcher, and mostly decided here
         if not decision.verdict.runs:
             return decision.stage
     for stage, outcome in old.stages:
@@ -256,17 +264,17 @@ def deciding_stage(old: Decision, new: Decision) -> str | None:
             *(other.status, other.fold, other.qlen_fold),
         ):
             return stage
-    return "host"
+    return StageName.HOST
 
 
 def clause(decision: Decision, stage: str | None) -> Evidence | None:
     """The clause or table row by which a stage decided; where it has none, what decided at all."""
     # The rows of the kernel table are what the host found; an erratum is about what runs.
-    named = {"kernel table": "host", "errata": "host"}.get(stage or "", stage)
+    named = StageName.HOST if stage in (StageName.TABLE, "errata") else stage
     outcome = decision.outcome(named) if named else None
     if outcome is None or not outcome.evidence:
         return deciding_clause(decision)
-    rows = [each for each in outcome.evidence if each.stage == "kernel table"]
+    rows = [each for each in outcome.evidence if each.stage == StageName.TABLE]
     return rows[0] if rows else outcome.evidence[-1]
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
+from mlaprobe.core.enums import TAKEN, StageName, Status
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Answers
 from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Route, StageOutcome, Verdict
-from mlaprobe.deciding.compose import TAKEN
 
 if TYPE_CHECKING:
     from mlaprobe.deciding.refusals import Refusals
 
-_GOES_ON = (*TAKEN, "accepted", "absent")
+_GOES_ON = frozenset((*TAKEN, Status.ACCEPTED, Status.ABSENT))
 """Statuses of a stage that leave the verdict to the ones after it."""
 
 
@@ -176,7 +176,7 @@ class LocalSide:
             return None
         for stage in _first_stages(shape):
             outcome = self._ask(stage, shape)
-            if outcome.status == "rejected":
+            if outcome.status == Status.REJECTED:
                 return Behaviour(verdict=Verdict.REJECTED, failure=outcome.failure)
             if outcome.status not in _GOES_ON:
                 return None
@@ -191,4 +191,4 @@ def _first_stages(shape: DecodeShape) -> tuple[str, ...]:
     """The stages that come first in the chain, and refuse most of what is refused."""
     if shape.route is not Route.ASM:
         return ()
-    return ("sizing", "planner") if shape.persistent else ("dispatcher",)
+    return (StageName.SIZING, StageName.PLANNER) if shape.persistent else (StageName.DISPATCHER,)

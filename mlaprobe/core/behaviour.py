@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from mlaprobe.core.shape import Decision, Failure, Verdict
+from mlaprobe.core.shape import Decision, Failure, StageName, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ def behaviour_of(decision: Decision) -> Behaviour:
     """What a caller notices of a decision."""
     if not decision.verdict.runs:
         return Behaviour(verdict=decision.verdict, failure=decision.failure)
-    dispatcher = decision.outcome("dispatcher")
+    dispatcher = decision.outcome(StageName.DISPATCHER)
     return Behaviour(
         verdict=decision.verdict,
         fold=decision.fold,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mlaprobe.core.shape import Decision, Evidence, StageOutcome, Verdict
+from mlaprobe.core.shape import Decision, Evidence, StageOutcome, Status, Verdict
 
 _NAMELESS = re.compile(r"\w*(?:Error|Exception|exception)")
 """A message that is no more than the kind of an exception."""
@@ -27,7 +27,7 @@ def reason(decision: Decision, *, place: bool = False) -> str | None:
 def said(outcome: StageOutcome, *, place: bool = False) -> str | None:
     """The same of one stage."""
     message = outcome.message
-    if outcome.status != "rejected" or (message and not _NAMELESS.fullmatch(message)):
+    if outcome.status != Status.REJECTED or (message and not _NAMELESS.fullmatch(message)):
         return message
     if not outcome.evidence:
         return message

@@ -8,60 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from operator import attrgetter
 from typing import Any, TypeVar
 
 from mlaprobe.core.dtypes import Dtype as Dtype
+from mlaprobe.core.enums import Failure as Failure
+from mlaprobe.core.enums import Route as Route
+from mlaprobe.core.enums import StageName as StageName
+from mlaprobe.core.enums import Status as Status
+from mlaprobe.core.enums import Verdict as Verdict
 from mlaprobe.core.inputs import LARGEST, arch_name, flag, shown, variables, whole
 from mlaprobe.errors import UsageError
 
 T = TypeVar("T")
 _put = object.__setattr__
-
-
-class Verdict(str, Enum):
-    """What happens to a shape, all stages composed."""
-
-    NATIVE = "NATIVE"
-    FOLDED = "FOLDED"
-    NO_KERNEL = "NO_KERNEL"
-    NO_REDUCER = "NO_REDUCER"
-    AMBIGUOUS = "AMBIGUOUS"
-    REJECTED = "REJECTED"
-    INCOHERENT = "INCOHERENT"
-    ERRATUM = "ERRATUM"
-    UNKNOWN = "UNKNOWN"
-
-    def __str__(self) -> str:
-        return self.value
-
-    @property
-    def runs(self) -> bool:
-        """Whether the decode runs and its result is the right one."""
-        return self in (Verdict.NATIVE, Verdict.FOLDED)
-
-
-class Failure(str, Enum):
-    """How a failing check ends: a Python exception, or the end of the process."""
-
-    EXCEPTION = "exception"
-    ABORT = "abort"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-class Route(str, Enum):
-    """Which implementation a caller asks for."""
-
-    ASM = "asm"
-    GLUON = "gluon"
-
-    __hash__ = str.__hash__
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class _Same:
@@ -293,8 +253,9 @@ class StageOutcome:
     """What one stage answers, alone."""
 
     stage: str
-    status: str
-    """One of the statuses that the machine interface lists for this stage."""
+    """A ``StageName``."""
+    status: Status
+    """One of those that the machine interface lists for this stage."""
     fold: int = 1
     """By how much the batch grows."""
     qlen_fold: int = 1
@@ -331,7 +292,8 @@ class Decision:
     qlen_fold: int = 1
     failure: Failure | None = None
     stage: str | None = None
-    """The stage that decided a verdict other than NATIVE and FOLDED."""
+    """What decided a verdict other than NATIVE and FOLDED: a ``StageName``, ``errata`` or
+    ``snapshot``."""
     message: str | None = None
     """Why, in the source's own words where it has some."""
     kernels: tuple[Kernel, ...] = ()

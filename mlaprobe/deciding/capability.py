@@ -11,7 +11,15 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from mlaprobe.core.inputs import is_arch
-from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Route,
+    StageName,
+    StageOutcome,
+    Status,
+    Verdict,
+)
 from mlaprobe.deciding.compose import absent
 from mlaprobe.deciding.pipeline import Launch, judge
 from mlaprobe.deciding.refusals import Refusals
@@ -31,6 +39,11 @@ from mlaprobe.stages.reducer import Reducer
 from mlaprobe.stages.sizing import Sizing
 
 T = TypeVar("T")
+_ORDER = (
+    *(StageName.PLANNER, StageName.SIZING, StageName.DISPATCHER, StageName.HOST),
+    *(StageName.TABLE, StageName.REDUCER, StageName.GLUON),
+)
+"""The order in which the stages of a source are listed."""
 
 
 def probe(source: str = "installed") -> Capability:
@@ -52,6 +65,7 @@ class Capability:
         self.session = SourceSession(source)
         self._decisions: dict[DecodeShape, Decision] = {}
         self._missing: dict[str, str] = {}
+        """Why the source has no such stage, by its name."""
         with self.session.exclusive:
             try:
                 self._open_stages()
@@ -71,12 +85,12 @@ class Capability:
     def _open_stages(self) -> None:
         session = self.session
         self.tables = Tables(session)
-        self.planner = self._opened("planner", lambda: Planner(session))
-        self.sizing = self._opened("sizing", lambda: Sizing(session))
-        self.dispatcher = self._opened("dispatcher", lambda: Dispatcher(session))
-        self.host = self._opened("host", lambda: Host(session, self.tables))
-        self.reducer = self._opened("reducer", lambda: Reducer(session))
-        self.gluon = self._opened("gluon", lambda: Gluon(session))
+        self.planner = self._opened(StageName.PLANNER, lambda: Planner(session))
+        self.sizing = self._opened(StageName.SIZING, lambda: Sizing(session))
+        self.dispatcher = self._opened(StageName.DISPATCHER, lambda: Dispatcher(session))
+        self.host = self._opened(StageName.HOST, lambda: Host(session, self.tables))
+        self.reducer = self._opened(StageName.REDUCER, lambda: Reducer(session))
+        self.gluon = self._opened(StageName.GLUON, lambda: Gluon(session))
 
     def _opened(self, name: str, make: Callable[[], T]) -> T | None:
         """A stage, ``None`` where the source has none."""
@@ -89,6 +103,9 @@ class Capability:
     def _stages(self) -> tuple[Stage[Any, Any], ...]:
         stages = (self.planner, self.sizing, self.dispatcher, self.host, self.reducer, self.gluon)
         return tuple(stage for stage in stages if stage is not None)
+
+    def _absent(self, stage: str) -> StageOutcome:
+        return absent(stage, self._missing[stage])
 
     # --- facts -----------------------------------------------------------------------------------
 
@@ -106,12 +123,13 @@ class Capability:
     def stage_status(self) -> tuple[tuple[str, str, str], ...]:
         """(stage, ``present`` or ``absent``, what there is to say)."""
         rows: list[tuple[str, str, str]] = []
-        for name in ("planner", "sizing", "dispatcher", "host", "reducer", "gluon"):
-            there = getattr(self, name) is not None
-            rows.append((name, "present" if there else "absent", self._missing.get(name, "")))
         tables = self.tables.modules
-        text = ", ".join(tables) if tables else "kernels are named in the host code"
-        rows.insert(4, ("kernel table", "present" if tables else "absent", text))
+        table = ", ".join(tables) if tables else "kernels are named in the host code"
+        for name in _ORDER:
+            is_table = name == StageName.TABLE
+            there = bool(tables) if is_table else name not in self._missing
+            text = table if is_table else self._missing.get(name, "")
+            rows.append((name, Status.PRESENT if there else Status.ABSENT, text))
         return tuple(rows)
 
     @property
@@ -219,7 +237,7 @@ class Capability:
 
     def _dispatch(self, shape: DecodeShape) -> Solved[Dispatched]:
         if self.dispatcher is None:
-            return Solved(Dispatched(outcome=absent("dispatcher", self._missing["dispatcher"])))
+            return Solved(Dispatched(outcome=self._absent(StageName.DISPATCHER)))
         return self.dispatcher.solve(shape)
 
     def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
@@ -230,7 +248,7 @@ class Capability:
         """The same, with how it was come to."""
         host, call = self.host, launch.call
         if host is None:
-            return Solved(absent("host", self._missing["host"]))
+            return Solved(self._absent(StageName.HOST))
         assert isinstance(call, Dispatched)
         called = partial(host.called, shape.arch, shape.env, entry=launch.entry)
 
@@ -243,7 +261,7 @@ class Capability:
     def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
         if self.reducer is None:
-            return absent("reducer", self._missing["reducer"])
+            return self._absent(StageName.REDUCER)
         return self.reducer.decide(self.reducer.pair(reduced_heads(shape, launch)))
 
     # --- one stage alone -------------------------------------------------------------------------
@@ -260,25 +278,25 @@ class Capability:
         self, stage: str, shape: DecodeShape, *, head_dim: int | None = None
     ) -> Solved[StageOutcome]:
         """The same, with how the stage came to it."""
-        if stage == "dispatcher":
+        if stage == StageName.DISPATCHER:
             found = self._dispatch(shape)
             return Solved(found.answer.outcome, found.leaf)
-        if stage == "reducer":
+        if stage == StageName.REDUCER:
             if self.reducer is None:
-                return Solved(absent(stage, self._missing[stage]))
+                return Solved(self._absent(stage))
             return self.reducer.solve(self.reducer.pair(shape.num_heads, head_dim))
-        stages = {
-            "planner": self.planner,
-            "sizing": self.sizing,
-            "host": self.host,
-            "gluon": self.gluon,
+        stages: Mapping[str, Stage[Any, StageOutcome] | None] = {
+            StageName.PLANNER: self.planner,
+            StageName.SIZING: self.sizing,
+            StageName.HOST: self.host,
+            StageName.GLUON: self.gluon,
         }
         if stage not in stages:
-            names = ("planner", "sizing", "dispatcher", "host", "gluon", "reducer")
-            raise UsageError(f"unknown stage {stage!r}", hint="use one of " + ", ".join(names))
+            names = ", ".join(name for name in _ORDER if name != StageName.TABLE)
+            raise UsageError(f"unknown stage {str(stage)!r}", hint=f"use one of {names}")
         asked: Any = stages[stage]
         if asked is None:
-            return Solved(absent(stage, self._missing[stage]))
+            return Solved(self._absent(stage))
         return asked.solve(asked.question(shape))  # type: ignore[no-any-return]
 
     def refusals(self, stage: str, setting: DecodeShape) -> Refusals:

@@ -7,16 +7,25 @@ what is unknown could change it.
 
 from __future__ import annotations
 
-from mlaprobe.core.shape import Decision, DecodeShape, Failure, StageOutcome, Verdict, altered
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Failure,
+    StageName,
+    StageOutcome,
+    Status,
+    Verdict,
+    altered,
+)
 
 Stages = tuple[tuple[str, StageOutcome], ...]
-TAKEN = ("native", "fold", "qlen_fold", "passthrough")
-"""Statuses of planner and dispatcher that accept."""
+_NEEDED = (StageName.SIZING, StageName.PLANNER, StageName.HOST, StageName.REDUCER)
+"""Stages without which nothing is known of a call of the assembly entry point."""
 
 
 def absent(stage: str, why: str) -> StageOutcome:
     """The outcome of a stage that the source does not have."""
-    return StageOutcome(stage=stage, status="absent", message=why)
+    return StageOutcome(stage=stage, status=Status.ABSENT, message=why)
 
 
 def compose(
@@ -36,14 +45,14 @@ def compose(
         verdict=Verdict.UNKNOWN,
         stages=stages,
         notes=tuple(dict.fromkeys(everything)),
-        kernels=found["host"].kernels if "host" in found else (),
-        key=found["host"].key if "host" in found else None,
+        kernels=found[StageName.HOST].kernels if StageName.HOST in found else (),
+        key=found[StageName.HOST].key if StageName.HOST in found else None,
     )
     doubt: tuple[str, StageOutcome] | None = None
     for stage, outcome in stages:
-        if stage == "reducer" and fails_after is not None:
+        if stage == StageName.REDUCER and fails_after is not None:
             break
-        if outcome.status == "unknown":
+        if outcome.status == Status.UNKNOWN:
             doubt = doubt or (stage, outcome)
             continue
         failed = _failure(base, stage, outcome, found, missing_entry)
@@ -62,7 +71,7 @@ def _stopped(base: Decision, why: str) -> Decision:
     return altered(
         base,
         verdict=Verdict.REJECTED,
-        stage="dispatcher",
+        stage=StageName.DISPATCHER,
         failure=Failure.EXCEPTION,
         message=f"fails after the launch: {why}",
     )
@@ -71,7 +80,7 @@ def _stopped(base: Decision, why: str) -> Decision:
 def _doubtful(base: Decision, doubt: tuple[str, StageOutcome], failed: Decision) -> Decision:
     """An earlier stage is unknown and a later one fails. The unknown stage may fail itself, with
     another verdict: only where its own failure would be the same verdict does that stand."""
-    if doubt[0] in ("sizing", "planner") and failed.verdict is Verdict.REJECTED:
+    if doubt[0] in (StageName.SIZING, StageName.PLANNER) and failed.verdict is Verdict.REJECTED:
         return failed
     return _unknown(base, *doubt)
 
@@ -90,21 +99,21 @@ def _failure(
     """The verdict where this stage is the one that fails."""
     verdict: Verdict | None = None
     message = outcome.message
-    if outcome.status == "rejected":
+    if outcome.status == Status.REJECTED:
         verdict = Verdict.REJECTED
-    elif outcome.status == "no_kernel":
+    elif outcome.status == Status.NO_KERNEL:
         verdict = Verdict.NO_KERNEL
-    elif outcome.status == "missing":
+    elif outcome.status == Status.MISSING:
         verdict = Verdict.NO_REDUCER
-    elif stage == "dispatcher":
-        clash = _clash(base.shape, found.get("planner"), outcome)
+    elif stage == StageName.DISPATCHER:
+        clash = _clash(base.shape, found.get(StageName.PLANNER), outcome)
         if clash is not None:
             return altered(
                 base, verdict=Verdict.INCOHERENT, stage=stage, message=clash, failure=None
             )
         if missing_entry:
             verdict = Verdict.REJECTED
-    elif stage == "kernel table":
+    elif stage == StageName.TABLE:
         verdict, message = _table_failure(outcome)
     if verdict is None:
         return None
@@ -112,9 +121,9 @@ def _failure(
 
 
 def _table_failure(outcome: StageOutcome) -> tuple[Verdict | None, str | None]:
-    if outcome.status == "ambiguous":
+    if outcome.status == Status.AMBIGUOUS:
         return Verdict.AMBIGUOUS, outcome.message
-    if outcome.status == "no_file":
+    if outcome.status == Status.NO_FILE:
         return Verdict.NO_KERNEL, outcome.message
     return None, None
 
@@ -123,7 +132,7 @@ def _clash(
     shape: DecodeShape, planner: StageOutcome | None, dispatcher: StageOutcome
 ) -> str | None:
     """How planner and dispatcher contradict each other, or ``None``."""
-    if planner is None or planner.status not in TAKEN or dispatcher.status not in TAKEN:
+    if planner is None or not (planner.status.taken and dispatcher.status.taken):
         return None
     planned = (planner.fold, planner.qlen_fold, planner.final_heads)
     launched = (dispatcher.fold, dispatcher.qlen_fold, dispatcher.final_heads)
@@ -144,15 +153,15 @@ def _doing(outcome: StageOutcome) -> str:
 
 
 def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
-    dispatcher = found.get("dispatcher")
-    if dispatcher is None or dispatcher.status not in TAKEN:
+    dispatcher = found.get(StageName.DISPATCHER)
+    if dispatcher is None or not dispatcher.status.taken:
         return altered(
             base,
             verdict=Verdict.UNKNOWN,
-            stage="dispatcher",
+            stage=StageName.DISPATCHER,
             message=dispatcher.message if dispatcher is not None else "it was not asked",
         )
-    silent = [s for s in ("sizing", "planner", "host", "reducer") if _is_absent(found.get(s))]
+    silent = [s for s in _NEEDED if _is_absent(found.get(s))]
     if silent and not _other_entry(dispatcher):
         return altered(
             base,
@@ -167,7 +176,7 @@ def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
 
 
 def _is_absent(outcome: StageOutcome | None) -> bool:
-    return outcome is not None and outcome.status == "absent"
+    return outcome is not None and outcome.status == Status.ABSENT
 
 
 def _other_entry(dispatcher: StageOutcome) -> bool:

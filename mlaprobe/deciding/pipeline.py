@@ -11,10 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome, Verdict, altered
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Route,
+    StageName,
+    StageOutcome,
+    Status,
+    Verdict,
+    altered,
+)
 from mlaprobe.deciding.compose import absent, compose
 
-TABLE = "kernel table"
+TABLE = StageName.TABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +75,13 @@ class Links(Protocol):
 def judge(links: Links, shape: DecodeShape) -> Decision:
     """What a source alone says of a shape, errata apart."""
     if shape.route is Route.GLUON:
-        return _by_gluon(shape, links.ask("gluon", shape))
+        return _by_gluon(shape, links.ask(StageName.GLUON, shape))
     launch = links.launch(shape)
     stages: list[tuple[str, StageOutcome]] = []
     if shape.persistent:
-        stages.append(("sizing", links.ask("sizing", shape)))
-        stages.append(("planner", links.ask("planner", shape)))
-    stages.append(("dispatcher", launch.outcome))
+        stages.append((StageName.SIZING, links.ask(StageName.SIZING, shape)))
+        stages.append((StageName.PLANNER, links.ask(StageName.PLANNER, shape)))
+    stages.append((StageName.DISPATCHER, launch.outcome))
     stages.extend(_downstream(links, shape, launch))
     return compose(
         shape,
@@ -85,18 +94,18 @@ def judge(links: Links, shape: DecodeShape) -> Decision:
 
 def _by_gluon(shape: DecodeShape, outcome: StageOutcome) -> Decision:
     verdicts = {
-        "accepted": Verdict.NATIVE,
-        "rejected": Verdict.REJECTED,
-        "absent": Verdict.REJECTED,
+        Status.ACCEPTED: Verdict.NATIVE,
+        Status.REJECTED: Verdict.REJECTED,
+        Status.ABSENT: Verdict.REJECTED,
     }
     verdict = verdicts.get(outcome.status, Verdict.UNKNOWN)
     return Decision(
         shape=shape,
         verdict=verdict,
         failure=outcome.failure,
-        stage=None if verdict is Verdict.NATIVE else "gluon",
+        stage=None if verdict is Verdict.NATIVE else StageName.GLUON,
         message=outcome.message,
-        stages=(("gluon", outcome),),
+        stages=((StageName.GLUON, outcome),),
         notes=outcome.notes,
     )
 
@@ -108,38 +117,38 @@ def _downstream(
     outcome = launch.outcome
     if outcome.entry not in (None, "asm"):
         why = f"entry {outcome.entry}: its own checks are not evaluated"
-        yield "host", absent("host", why)
+        yield StageName.HOST, absent(StageName.HOST, why)
         yield TABLE, absent(TABLE, why)
     else:
         # Where nothing is launched, what would happen beyond is asked for the shape itself.
         launched = outcome.entry == "asm"
-        host = links.called(shape, launch) if launched else links.ask("host", shape)
-        yield "host", host
+        host = links.called(shape, launch) if launched else links.ask(StageName.HOST, shape)
+        yield StageName.HOST, host
         yield TABLE, table_outcome(host, has_tables=links.has_tables)
     if shape.persistent and (outcome.persistent or outcome.persistent is None):
-        yield "reducer", links.reduced(shape, launch)
+        yield StageName.REDUCER, links.reduced(shape, launch)
 
 
 def table_outcome(host: StageOutcome, *, has_tables: bool) -> StageOutcome:
     """Whether exactly one kernel with the host's key ships."""
     if not has_tables and host.key is None:
         outcome = absent(TABLE, "kernels are named in the host code")
-    elif host.status == "unknown":
-        return StageOutcome(stage=TABLE, status="unknown", message=host.message)
-    elif host.status != "kernel":
-        return StageOutcome(stage=TABLE, status="not reached", key=host.key)
+    elif host.status == Status.UNKNOWN:
+        return StageOutcome(stage=TABLE, status=Status.UNKNOWN, message=host.message)
+    elif host.status != Status.KERNEL:
+        return StageOutcome(stage=TABLE, status=Status.NOT_REACHED, key=host.key)
     else:
-        outcome = StageOutcome(stage=TABLE, status="kernel", key=host.key)
+        outcome = StageOutcome(stage=TABLE, status=Status.KERNEL, key=host.key)
     if len(host.kernels) > 1:
         symbols = ", ".join(k.symbol for k in host.kernels)
         message = f"{len(host.kernels)} rows have this key: {symbols}"
-        return altered(outcome, status="ambiguous", kernels=host.kernels, message=message)
+        return altered(outcome, status=Status.AMBIGUOUS, kernels=host.kernels, message=message)
     for kernel in host.kernels:
         if kernel.co_present is False:
-            return altered(outcome, status="no_file", message=f"{kernel.co} is not shipped")
+            return altered(outcome, status=Status.NO_FILE, message=f"{kernel.co} is not shipped")
         if kernel.has_symbol is False:
             message = f"{kernel.co} does not define {kernel.symbol}"
-            return altered(outcome, status="no_file", message=message)
+            return altered(outcome, status=Status.NO_FILE, message=message)
     return altered(outcome, kernels=host.kernels)
 
 

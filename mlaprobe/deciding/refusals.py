@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mlaprobe.core.shape import DecodeShape, StageOutcome
+from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
 
 if TYPE_CHECKING:
     from mlaprobe.stages.environment.session import Leaf, Solved
     from mlaprobe.stages.instantiate import PathSummary
 
-STAGES = ("sizing", "planner", "dispatcher")
+STAGES = (StageName.SIZING, StageName.PLANNER, StageName.DISPATCHER)
 """The stages that refuse a shape by its numbers, by a check that is read off the path."""
 
 
@@ -64,6 +64,6 @@ class Refusals:
 
 
 def _refusal(outcome: StageOutcome) -> StageOutcome | None:
-    if outcome.status != "rejected":
+    if outcome.status != Status.REJECTED:
         return None
     return StageOutcome(stage=outcome.stage, status=outcome.status, failure=outcome.failure)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mlaprobe.core.shape import Decision, DecodeShape, Failure, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Failure, StageName, Verdict
 
 TILE = 16
 """AITER folds to so many heads."""
@@ -39,6 +39,6 @@ class Pretended:
             shape=shape,
             verdict=Verdict.REJECTED,
             failure=Failure.EXCEPTION,
-            stage="planner",
+            stage=StageName.PLANNER,
             message=f"{shape.num_heads} is no multiple of {TILE}",
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.core.shape import Decision, DecodeShape, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, StageName, Status, Verdict
 from mlaprobe.decode.backends.aiter_calls import Functions
 from mlaprobe.decode.tensors import torch_dtype
 from mlaprobe.padding.resolver import Decider
@@ -98,16 +98,16 @@ def _facts(decision: Decision) -> Iterator[tuple[str, Any]]:
     """What the source says, by the names of the query's fields."""
     verdict = decision.verdict
     # It does not answer for sizing, nor for what only reports know.
-    if verdict not in (Verdict.UNKNOWN, Verdict.ERRATUM) and decision.stage != "sizing":
+    if verdict not in (Verdict.UNKNOWN, Verdict.ERRATUM) and decision.stage != StageName.SIZING:
         yield "supported", verdict.runs
-    planner = decision.outcome("planner")
-    if planner is not None and planner.status != "unknown":
-        yield "planner_accepts", planner.status != "rejected"
-        if planner.status != "rejected":
+    planner = decision.outcome(StageName.PLANNER)
+    if planner is not None and planner.status != Status.UNKNOWN:
+        yield "planner_accepts", planner.status != Status.REJECTED
+        if planner.status != Status.REJECTED:
             yield "fold_factor", planner.fold
             yield "seqlen_fold", planner.qlen_fold
             yield "kernel_num_heads", planner.final_heads
-            yield "natively_supported", planner.status == "native"
-    reducer = decision.outcome("reducer")
-    if reducer is not None and reducer.status != "unknown":
-        yield "reduce_supported", reducer.status == "instantiated"
+            yield "natively_supported", planner.status == Status.NATIVE
+    reducer = decision.outcome(StageName.REDUCER)
+    if reducer is not None and reducer.status != Status.UNKNOWN:
+        yield "reduce_supported", reducer.status == Status.INSTANTIATED

@@ -123,7 +123,7 @@ def _allowed(value: Any, allowed: Iterable[Any]) -> bool:
     for each in allowed:
         if each == "*" and value is not None:
             return True
-        if type(each) is type(value) and each == value:
+        if each == value and isinstance(each, bool) == isinstance(value, bool):
             return True
         if isinstance(each, str) and type(value) is int and _NUMBER_RANGE.fullmatch(each):
             return value in Numbers.of((each,))

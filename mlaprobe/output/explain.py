@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlaprobe.core.reasons import reason, said
-from mlaprobe.core.shape import Decision, DecodeShape, Kernel, StageOutcome, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Kernel,
+    StageName,
+    StageOutcome,
+    Status,
+    Verdict,
+)
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
@@ -18,7 +26,7 @@ from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
 _EMPTY: Line = ()
 _MOST_EXCERPTS = 4
 """Clauses that are shown of one stage; the rest are named."""
-_BAD = frozenset({"rejected", "missing", "no_kernel", "unknown"})
+_BAD = frozenset((Status.REJECTED, Status.MISSING, Status.NO_KERNEL, Status.UNKNOWN))
 
 
 def explain(found: Explanation, *, width: int, spec: str, can_resolve: bool = False) -> list[Line]:
@@ -29,7 +37,7 @@ def explain(found: Explanation, *, width: int, spec: str, can_resolve: bool = Fa
     for number, (stage, outcome) in enumerate(found.decision.stages, 1):
         excerpts = dict(found.excerpts).get(stage, ())
         lines += [_EMPTY, *_stage(number, outcome, excerpts, width)]
-        if stage == "reducer" and found.reducer_heads is not None:
+        if stage == StageName.REDUCER and found.reducer_heads is not None:
             text = f"it is instantiated for {ranges(found.reducer_heads)} heads at head_dim 512"
             lines += paragraph(text, width, first="     ")
     lines += _kernels(found.decision, width)
@@ -70,7 +78,7 @@ def _stage(
     number: int, outcome: StageOutcome, excerpts: Sequence[Excerpt], width: int
 ) -> list[Line]:
     style = "fail" if outcome.status in _BAD else ""
-    style = "unknown" if outcome.status == "unknown" else style
+    style = "unknown" if outcome.status == Status.UNKNOWN else style
     title = Span(f"{number:>2} {printable(outcome.stage)}: ", "title")
     lines = broken(line(title, Span(printable(_status(outcome)), style)), width, rest="     ")
     told = said(outcome)
@@ -89,7 +97,7 @@ def _status(outcome: StageOutcome) -> str:
     """A stage's answer with what belongs to it."""
     text = outcome.status.replace("_", " ")
     if outcome.fold > 1:
-        text += f" {outcome.fold}" if outcome.status == "fold" else f", batch x {outcome.fold}"
+        text += f" {outcome.fold}" if outcome.status == Status.FOLD else f", batch x {outcome.fold}"
     if outcome.qlen_fold > 1:
         text += f", query length x {outcome.qlen_fold}"
     if outcome.final_heads is not None:

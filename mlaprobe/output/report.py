@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.reasons import deciding_clause, reason
-from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
+from mlaprobe.core.shape import DecodeShape, Dtype, Status, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, Cell, cell
 from mlaprobe.output.escape import printable
@@ -94,11 +94,11 @@ def header(survey: Survey, width: int) -> list[Line]:
     lines += paragraph(printable(str(location)), width, first="  at      ")
     if source.commit:
         lines.append(line(f"  commit  {printable(source.commit)}"))
-    present = [stage for stage, status, _ in survey.stage_status if status == "present"]
+    present = [stage for stage, status, _ in survey.stage_status if status == Status.PRESENT]
     if present:
         lines += paragraph(", ".join(map(printable, present)), width, first="  stages  ")
     for stage, status, text in survey.stage_status:
-        if status != "present":
+        if status != Status.PRESENT:
             said = printable(f"{stage}: {text}" if text else stage)
             lines += paragraph(said, width, first="  absent  ")
     lines += paragraph(_asked(survey), width, first="  asked   ")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.reasons import reason
-from mlaprobe.core.shape import Verdict
+from mlaprobe.core.shape import Status, Verdict
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, cell
 from mlaprobe.output.escape import markdown, markdown_code
@@ -78,7 +78,7 @@ def markdown_report(survey: Survey) -> Iterator[str]:
         yield f", commit {markdown_code(survey.source.commit)}"
     yield "\n"
     for stage, status, text in survey.stage_status:
-        if status != "present":
+        if status != Status.PRESENT:
             yield f"\nThe stage {markdown(stage)} is absent: {markdown(text)}\n"
     for block in survey.blocks:
         yield from _markdown_block(survey, block)

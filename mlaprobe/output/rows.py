@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Kernel, PlannerCall, StageOutcome
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Evidence,
+    Kernel,
+    PlannerCall,
+    StageName,
+    StageOutcome,
+)
 
 Row = dict[str, Any]
 
@@ -139,14 +147,17 @@ def _gluon(shape: DecodeShape, outcome: StageOutcome) -> Row:
     return {**_asked(shape), "status": outcome.status, "message": outcome.message}
 
 
-_STAGE_ROWS = {
-    "planner": _folds,
-    "sizing": _sizing,
-    "dispatcher": _dispatcher,
-    "host": _host,
-    "gluon": _gluon,
+_STAGE_ROWS: dict[str, Callable[[DecodeShape, StageOutcome], Row]] = {
+    StageName.PLANNER: _folds,
+    StageName.SIZING: _sizing,
+    StageName.DISPATCHER: _dispatcher,
+    StageName.HOST: _host,
+    StageName.GLUON: _gluon,
 }
-STAGES = (*("planner", "sizing", "dispatcher", "host"), "reducer", "gluon")
+STAGES = (
+    *(StageName.PLANNER, StageName.SIZING, StageName.DISPATCHER),
+    *(StageName.HOST, StageName.REDUCER, StageName.GLUON),
+)
 """The stages that ``table --stage`` prints alone."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.enums import StageName
 from mlaprobe.core.releases import is_release
 from mlaprobe.errors import SourceError
 from mlaprobe.rulefiles.arguments import parameters_at
@@ -104,7 +105,7 @@ def _parameters(capability: object, release: str | None) -> Mapping[str, frozens
 def _signatures(capability: Any) -> Mapping[str, frozenset[str]]:
     found = {}
     with capability.session.exclusive:
-        for stage in ("sizing", "planner", "dispatcher"):
+        for stage in (StageName.SIZING, StageName.PLANNER, StageName.DISPATCHER):
             for module, name in layouts().python_places(stage):
                 function = capability.session.python.function(module, name)
                 # One that passes everything on takes what another does: that is not looked into.

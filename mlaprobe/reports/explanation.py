@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from mlaprobe.core.protocols import LiveAnswers, NearestRow, SourceInfo
-from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Evidence,
+    PlannerCall,
+    Route,
+    StageName,
+    Status,
+    Verdict,
+)
 from mlaprobe.reports.survey import DECODE_HEAD_DIM, MOST_HEADS, TRIED_PAGE_SIZE
 from mlaprobe.snapshot import OUTSIDE
 
@@ -95,20 +104,20 @@ def _excerpt(answers: LiveAnswers, evidence: Evidence) -> Excerpt:
 
 
 def _nearest(answers: LiveAnswers, decision: Decision) -> tuple[NearestRow, ...]:
-    host = decision.outcome("host")
-    if decision.key is None or host is None or host.status != "no_kernel":
+    host = decision.outcome(StageName.HOST)
+    if decision.key is None or host is None or host.status != Status.NO_KERNEL:
         return ()
     return tuple(answers.nearest_rows(decision.shape.arch, decision.key, NEAREST))
 
 
 def _reducer_heads(answers: LiveAnswers, decision: Decision) -> tuple[int, ...] | None:
-    outcome = decision.outcome("reducer")
-    if outcome is None or outcome.status != "missing":
+    outcome = decision.outcome(StageName.REDUCER)
+    if outcome is None or outcome.status != Status.MISSING:
         return None
     return tuple(
         heads
         for heads, head_dim, found in answers.reducer_rows(range(1, MOST_HEADS + 1))
-        if head_dim == DECODE_HEAD_DIM and found.status == "instantiated"
+        if head_dim == DECODE_HEAD_DIM and found.status == Status.INSTANTIATED
     )
 
 

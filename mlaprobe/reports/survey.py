@@ -14,7 +14,17 @@ from itertools import product
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Answers, SourceInfo
 from mlaprobe.core.reasons import deciding_clause
-from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, Failure, Route, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Dtype,
+    Evidence,
+    Failure,
+    Route,
+    StageName,
+    Status,
+    Verdict,
+)
 
 USUAL_HEADS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128)
 """The counts that models have per rank, and those that AITER's tiles and folds are made of."""
@@ -179,14 +189,14 @@ def head_counts(answers: Answers, grid: Grid) -> tuple[tuple[int, ...], Others]:
     without it no stage lists the counts.
     """
     ask = getattr(answers, "reducer_rows", None)
-    present = any(row[:2] == ("reducer", "present") for row in answers.stage_status)
+    present = any(row[:2] == (StageName.REDUCER, Status.PRESENT) for row in answers.stage_status)
     reduces = grid.route is Route.ASM and all(grid.persistent) and not grid.env
     if ask is None or not present or not reduces:
         return USUAL_HEADS, Others.NOT_ASKED
     possible = {
         heads
         for heads, head_dim, outcome in ask(range(1, MOST_HEADS + 1))
-        if head_dim == DECODE_HEAD_DIM and outcome.status != "missing"
+        if head_dim == DECODE_HEAD_DIM and outcome.status != Status.MISSING
     }
     return tuple(sorted(possible.union(USUAL_HEADS))), Others.NOT_NATIVE
 

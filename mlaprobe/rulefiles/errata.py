@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.releases import is_release, release_key
-from mlaprobe.core.shape import Decision, Failure, Verdict
+from mlaprobe.core.shape import Decision, Failure, StageName, Verdict
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
 from mlaprobe.rulefiles.pattern import PATTERN, Pattern
@@ -69,7 +69,7 @@ class Erratum:
             return False
         if self.entry is None:
             return True
-        dispatcher = decision.outcome("dispatcher")
+        dispatcher = decision.outcome(StageName.DISPATCHER)
         return dispatcher is not None and dispatcher.entry == self.entry
 
     def covers(self, release: str) -> bool:

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import behaviour_of
-from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Route, StageOutcome, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    PlannerCall,
+    Route,
+    StageName,
+    StageOutcome,
+    Status,
+    Verdict,
+)
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
@@ -68,6 +77,10 @@ class Snapshot:
             location=contents.name,
             same_content=tuple(releases),
         )
+        self.stage_status: tuple[tuple[str, str, str], ...] = tuple(
+            (StageName(stage), Status(status), text) for stage, status, text in data["stages"]
+        )
+        """Stage, ``present`` or ``absent``, and what there is to say about it."""
         self.scope = contents.scope
         self.archs = contents.scope.archs
         self.erratum_release: str | None = release or data["same_files_as"]
@@ -82,19 +95,14 @@ class Snapshot:
         return {name: self._contents.data[name] for name in names}
 
     @property
-    def stage_status(self) -> tuple[tuple[str, str, str], ...]:
-        """(stage, ``present`` or ``absent``, what there is to say)."""
-        return tuple((row[0], row[1], row[2]) for row in self._contents.data["stages"])
-
-    @property
     def knobs(self) -> tuple[str, ...]:
         """Environment variables that the deciding code asks for."""
         return tuple(sorted(self._knobs))
 
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""
-        stage = "gluon" if route is Route.GLUON else "dispatcher"
-        return any(row[:2] == (stage, "present") for row in self.stage_status)
+        stage = StageName.GLUON if route is Route.GLUON else StageName.DISPATCHER
+        return any(row[:2] == (stage, Status.PRESENT) for row in self.stage_status)
 
     def source_text(self, file: str) -> str | None:
         """A snapshot holds no source."""
@@ -200,11 +208,12 @@ class Snapshot:
             UsageError: there is no stage of that name.
             SnapshotError: the snapshot is damaged.
         """
-        if stage == "reducer":
+        if stage == StageName.REDUCER:
             return self._stages.reducer(shape.num_heads, head_dim)
         if stage not in STAGES:
             raise UsageError(
-                f"unknown stage {stage!r}", hint="use one of " + ", ".join((*STAGES, "reducer"))
+                f"unknown stage {stage!r}",
+                hint="use one of " + ", ".join((*STAGES, StageName.REDUCER)),
             )
         why = self.scope.outside(_asked_alone(stage, shape), self._knobs)
         if why is None:
@@ -214,7 +223,7 @@ class Snapshot:
                 why = f"batch {shape.batch}"
             except MISFITS:
                 raise damaged(self._contents.name) from None
-        return StageOutcome(stage=stage, status="unknown", message=OUTSIDE_TEXT + why)
+        return StageOutcome(stage=stage, status=Status.UNKNOWN, message=OUTSIDE_TEXT + why)
 
     @property
     def head_dims(self) -> tuple[int, ...]:
@@ -223,7 +232,7 @@ class Snapshot:
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for head counts and every head_dim that its router names."""
-        if ("reducer", "present") not in [row[:2] for row in self.stage_status]:
+        if (StageName.REDUCER, Status.PRESENT) not in [row[:2] for row in self.stage_status]:
             return
         for count in heads:
             for dim in sorted(self.head_dims):
@@ -232,7 +241,7 @@ class Snapshot:
 
 def _asked_alone(stage: str, shape: DecodeShape) -> DecodeShape:
     """What of a shape concerns one stage: how the planner is told, or that it is not asked."""
-    if stage in ("planner", "sizing"):
+    if stage in (StageName.PLANNER, StageName.SIZING):
         return replace(shape, persistent=True)
-    intra = stage == "dispatcher" and shape.planner.intra_batch_mode
+    intra = stage == StageName.DISPATCHER and shape.planner.intra_batch_mode
     return replace(shape, planner=PlannerCall(intra_batch_mode=intra))

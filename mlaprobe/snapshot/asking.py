@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mlaprobe.core.shape import DecodeShape, PlannerCall, StageOutcome, left_open
+from mlaprobe.core.shape import DecodeShape, PlannerCall, StageName, StageOutcome, Status, left_open
 from mlaprobe.deciding.capability import Capability, reduced_heads
 from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.batches import MOST_BATCH, Rule, numbers_in, rules_of
@@ -58,7 +58,7 @@ class Asker:
     def launches(self, shape: DecodeShape) -> tuple[Answer, Leaf | None]:
         """Asks the dispatcher, and the host with what it passes."""
         capability = self.capability
-        dispatched = capability.solve("dispatcher", shape)
+        dispatched = capability.solve(StageName.DISPATCHER, shape)
         launch = capability.launch(shape)
         reduces = None
         if launch.outcome.persistent is not False and shape.persistent:
@@ -73,7 +73,7 @@ class Asker:
         """Asks the reducer."""
         q_dtype, kv_dtype = scope.dtypes[0]
         shape = DecodeShape(arch="gfx0", q_dtype=q_dtype, kv_dtype=kv_dtype, num_heads=heads)
-        solved = self.capability.solve("reducer", shape, head_dim=head_dim)
+        solved = self.capability.solve(StageName.REDUCER, shape, head_dim=head_dim)
         return self._fields(solved, shape)
 
     def _fields(
@@ -137,7 +137,7 @@ def speaks_of_batch(answer: Answer) -> bool:
     """Whether an answer says that it depends on the batch size, or may."""
     return any(
         fields is not None
-        and (fields[0] == "unknown" or any(" batch " in note for note in fields[_NOTES]))
+        and (fields[0] == Status.UNKNOWN or any(" batch " in note for note in fields[_NOTES]))
         for fields in answer
     )
 

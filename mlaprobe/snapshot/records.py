@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mlaprobe.core.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome
+from mlaprobe.core.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome, Status
 from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.phrases import (
     Fields,
@@ -180,7 +180,7 @@ class Reader:
         )
         return StageOutcome(
             stage=self._stage,
-            status=record["status"],
+            status=Status(record["status"]),
             fold=get("fold", 1),
             qlen_fold=get("qlen_fold", 1),
             final_heads=None if final is None else number_of(final, values),

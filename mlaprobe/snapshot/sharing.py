@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from mlaprobe.core.shape import DecodeShape
+from mlaprobe.core.shape import DecodeShape, StageName, Status
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.snapshot.phrases import unmarked
 from mlaprobe.snapshot.records import FIELDS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _STATUS, _MESSAGE, _KEY, _REDUCES = (
     FIELDS.index(name) for name in ("status", "message", "key", "reduces")
 )
-_REFUSED = ("rejected", "no_kernel")
+_REFUSED = (Status.REJECTED, Status.NO_KERNEL)
 Ending = tuple[str | None, tuple[tuple[str, object], ...] | None]
 """The message and the looked-up key of a path."""
 
@@ -67,12 +67,12 @@ class Shared:
             return False  # what is launched is asked for itself
         refused = fields[_STATUS] in _REFUSED
         if leaf.run.constant:
-            return refused or self._stage != "dispatcher"
-        picked = self._stage == "host" and fields[_STATUS] == "kernel"
+            return refused or self._stage != StageName.DISPATCHER
+        picked = self._stage == StageName.HOST and fields[_STATUS] == Status.KERNEL
         return leaf.run.paths == 1 and self._stage in _ENDINGS and (refused or picked)
 
     def _refilled(self, found: Answer, leaf: Leaf, heads: int) -> Answer:
-        if leaf.run.constant and self._stage != "dispatcher":
+        if leaf.run.constant and self._stage != StageName.DISPATCHER:
             return found
         assert found[0] is not None
         fields = list(found[0])
@@ -89,7 +89,7 @@ class Shared:
 def by_number(stage: str, heads: int, qlen: int) -> Hashable:
     """What the proof of an answer depends on besides the path: some are looked for by the head
     count, which may happen to be another number as well."""
-    if stage not in ("dispatcher", "host"):
+    if stage not in (StageName.DISPATCHER, StageName.HOST):
         return None
     return (heads == qlen, heads if heads & (heads - 1) == 0 else 0)
 
@@ -112,8 +112,8 @@ def _picked(outcome: Outcome) -> Ending:
 
 
 _ENDINGS: dict[str, Callable[[Outcome], Ending]] = {
-    "planner": _planned,
-    "sizing": _sized,
-    "dispatcher": _dispatched,
-    "host": _picked,
+    StageName.PLANNER: _planned,
+    StageName.SIZING: _sized,
+    StageName.DISPATCHER: _dispatched,
+    StageName.HOST: _picked,
 }

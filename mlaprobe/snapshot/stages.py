@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from mlaprobe.core.shape import DecodeShape, StageOutcome
+from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
 from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.file import Contents
 from mlaprobe.snapshot.lookup import StageTable
 from mlaprobe.snapshot.records import Record, Values
 from mlaprobe.snapshot.scope import OMITTED, told
 
-STAGES = ("planner", "sizing", "dispatcher", "host", "gluon")
+STAGES = (
+    *(StageName.PLANNER, StageName.SIZING, StageName.DISPATCHER),
+    *(StageName.HOST, StageName.GLUON),
+)
 """Those that are asked for a shape."""
 
 
@@ -48,11 +51,11 @@ class Stages:
         Raises:
             UnknownBatchError: the shape has a batch size for which that is not known.
         """
-        if stage == "dispatcher":
+        if stage == StageName.DISPATCHER:
             return self.launch(shape).outcome
         table = self.table(stage)
         heads, qlen = shape.num_heads, shape.qlen
-        if stage in ("planner", "sizing"):
+        if stage in (StageName.PLANNER, StageName.SIZING):
             _, heads, qlen = told(shape)
         words = words_of(stage, shape)
         record = self._record(table, words, heads, qlen, shape.batch)
@@ -80,7 +83,7 @@ class Stages:
         dim = self.head_dims[0] if head_dim is None else head_dim
         if heads not in table.head_at or dim not in self.head_dims:
             message = f"outside the snapshot: a reducer of {heads} heads and head_dim {dim}"
-            return StageOutcome(stage="reducer", status="unknown", message=message)
+            return StageOutcome(stage=StageName.REDUCER, status=Status.UNKNOWN, message=message)
         record = table.record({"head_dim": str(dim)}, heads, 0, None)
         assert record is not None
         return table.reader.outcome(record, {"heads": heads})
@@ -107,11 +110,11 @@ class Stages:
 def words_of(stage: str, shape: DecodeShape) -> dict[str, str]:
     """The values of all axes as words, as a stage is told them."""
     words = _words(shape)
-    if stage in ("planner", "sizing"):
+    if stage in (StageName.PLANNER, StageName.SIZING):
         dtypes = told(shape)[0]
         if dtypes != OMITTED:
             words["dtypes"] = "/".join(map(str, dtypes))
-        elif stage == "planner":
+        elif stage == StageName.PLANNER:
             words["dtypes"] = "omitted"
     return words
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
+from mlaprobe.core.enums import StageName
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.snapshot.asking import (
@@ -162,7 +163,7 @@ class _Filler:
         self._scope = scope
         self._tables = tables
         self._stage = stage
-        self._ask: Ask = asker.launches if stage == "dispatcher" else asker.stage(stage)
+        self._ask: Ask = asker.launches if stage == StageName.DISPATCHER else asker.stage(stage)
         self._batches = batches
         self._changing: set[tuple[Any, ...]] = set()
         """Cells whose answer was seen to depend on the batch size."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
-from mlaprobe.core.shape import SAME, Evidence, Failure, StageOutcome, altered
+from mlaprobe.core.shape import SAME, Evidence, Failure, StageOutcome, Status, altered
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome
@@ -46,7 +46,7 @@ def faulted(stage: str, error: Exception) -> Faulted:
         message = "the code is nested too deeply to be followed from here"
     else:
         message = f"the evaluator failed: {type(error).__name__}: {error}"
-    return Faulted(stage=stage, status="unknown", message=message)
+    return Faulted(stage=stage, status=Status.UNKNOWN, message=message)
 
 
 class Stage(ABC, Generic[Question, Answer]):
@@ -140,7 +140,7 @@ class CppStage(OutcomeStage[Question]):
     def _unreadable(self, problem: Unreadable) -> StageOutcome:
         return StageOutcome(
             stage=self.name,
-            status="unknown",
+            status=Status.UNKNOWN,
             message=str(problem),
             evidence=place_evidence(self.session, self.name, ir.Span(problem.file, 1, 1, 1, 2)),
         )
@@ -239,7 +239,7 @@ def unknown(
     """The outcome of a stage of which the paths do not say what it answers; ``read`` is what was
     read off them, if that says why."""
     reason, span = why_unknown(outcomes)
-    told = read or StageOutcome(stage=stage, status="unknown")
+    told = read or StageOutcome(stage=stage, status=Status.UNKNOWN)
     return altered(
         told,
         message=told.message or reason,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.core.shape import StageOutcome, altered
+from mlaprobe.core.shape import StageOutcome, Status, altered
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -74,10 +74,12 @@ class Calls:
             found = [ask(call.given.beside(question), call.decided) for call in self._all]
         if _one(found):
             return found[0]
-        unknown = next((each for each in found if each.answer.status == "unknown"), None)
+        unknown = next((each for each in found if each.answer.status == Status.UNKNOWN), None)
         message = _depends(self._all)
         return unknown or Solved(
-            altered(found[0].answer, status="unknown", kernels=(), failure=None, message=message)
+            altered(
+                found[0].answer, status=Status.UNKNOWN, kernels=(), failure=None, message=message
+            )
         )
 
 
@@ -96,7 +98,7 @@ def _same_formula(one: Any, other: Any) -> bool:
 
 def _one(found: list[Solved[StageOutcome]]) -> bool:
     first = _what(found[0].answer)
-    return first[0] != "unknown" and all(_what(each.answer) == first for each in found)
+    return first[0] != Status.UNKNOWN and all(_what(each.answer) == first for each in found)
 
 
 def _what(answer: StageOutcome) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlaprobe.core.shape import DecodeShape, Failure, StageOutcome, altered
+from mlaprobe.core.shape import DecodeShape, Failure, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Event, Outcome
 from mlaprobe.evaluator.engine.signals import Failed
@@ -22,9 +22,9 @@ from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Deferred
-from mlaprobe.stages.numbers import calculate, is_whole, multiple
+from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
-STAGE = "dispatcher"
+STAGE = StageName.DISPATCHER
 REQUESTS = 2
 """Requests in the asked batch, where the question leaves them open."""
 
@@ -87,7 +87,9 @@ class Reader:
         if picked is None:
             reason, span = _why(outcomes, answers)
             places = place_evidence(self._session, STAGE, span)
-            outcome = StageOutcome(stage=STAGE, status="unknown", message=reason, evidence=places)
+            outcome = StageOutcome(
+                stage=STAGE, status=Status.UNKNOWN, message=reason, evidence=places
+            )
             return Dispatched(outcome=outcome)
         answer, path = answers[picked], outcomes[picked]
         outcome = altered(
@@ -112,7 +114,7 @@ class Reader:
     ) -> tuple[int | None, tuple[str, ...]]:
         """The path whose answer all agree on; paths that only the batch size tells apart are
         gates on it, which are told and not applied."""
-        unknown = [a.outcome.status == "unknown" for a in answers]
+        unknown = [a.outcome.status == Status.UNKNOWN for a in answers]
         if all(same(a, answers[0]) for a in answers):
             return (None if unknown[0] else 0), ()
         if self._shape.batch is not None or any(unknown):
@@ -141,7 +143,7 @@ class Reader:
                 return Dispatched(
                     outcome=StageOutcome(
                         stage=STAGE,
-                        status="rejected",
+                        status=Status.REJECTED,
                         failure=how_failed(outcome),
                         message=refusal(outcome.failure),
                         persistent=self._shape.persistent,
@@ -164,8 +166,7 @@ class Reader:
         fold, qlen_fold = _folds(asked, heads, qlen)
         if fold is None or not self._fits(rows, heads, asked):
             return _unknown(_no_fold(entry.name, asked, heads, qlen), entry.span)
-        folds = (("fold", fold), ("qlen_fold", qlen_fold))
-        status = next((name for name, times in folds if not same(times, 1)), "native")
+        status = folded(fold, qlen_fold) or Status.NATIVE
         reduce = next((e for e in outcome.events if self._merges(e)), None)
         failed = outcome.failure if outcome.kind == "failed" else None
         missing = entry.kind == "missing"
@@ -268,7 +269,7 @@ def refusal(failure: Failed) -> Any:
 
 
 def _unknown(reason: Any, span: ir.Span = ir.NOWHERE) -> Dispatched:
-    outcome = StageOutcome(stage=STAGE, status="unknown", message=reason)
+    outcome = StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=reason)
     return Dispatched(outcome=outcome, obstacle=span)
 
 
@@ -285,7 +286,7 @@ def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str,
     followed = all(o.kind != "unknown" for o in outcomes)
     if followed and all(u.free is not None for o in outcomes for u, _ in o.decisions):
         for answer in answers:
-            if answer.outcome.status == "unknown" and answer.outcome.message:
+            if answer.outcome.status == Status.UNKNOWN and answer.outcome.message:
                 return answer.outcome.message, answer.obstacle
     return why_unknown(outcomes)
 

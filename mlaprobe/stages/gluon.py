@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.python.project import EntryPoint
@@ -19,7 +19,7 @@ from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.pyfunction import PythonFunction
 
-STAGE = "gluon"
+STAGE = StageName.GLUON
 KV_LENGTH = 4096
 
 
@@ -117,7 +117,7 @@ class Gluon(OutcomeStage[GluonQuestion]):
             if not failed or notes:
                 return StageOutcome(
                     stage=STAGE,
-                    status="accepted",
+                    status=Status.ACCEPTED,
                     notes=notes,
                     evidence=Proof(STAGE, self.session.text, _passed),
                 )
@@ -127,7 +127,7 @@ class Gluon(OutcomeStage[GluonQuestion]):
             named = first.how != "AssertionError" and first.message
             return StageOutcome(
                 stage=STAGE,
-                status="rejected",
+                status=Status.REJECTED,
                 failure=how_failed(failed[0]),
                 message=joined([first.how, ": ", first.message])
                 if named

@@ -10,7 +10,15 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mlaprobe.core.shape import DecodeShape, Evidence, Kernel, StageOutcome, altered
+from mlaprobe.core.shape import (
+    DecodeShape,
+    Evidence,
+    Kernel,
+    StageName,
+    StageOutcome,
+    Status,
+    altered,
+)
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.loops import LOOKUP
 from mlaprobe.evaluator.engine.runs import Outcome, Run
@@ -104,7 +112,7 @@ class Host(CppStage[HostQuestion]):
             function = self.session.cpp_function(entry, self.session.names.places(STAGE))
             if function is None:
                 message = f"no definition of {entry} that can be read was found in the source"
-                return Solved(StageOutcome(stage=STAGE, status="unknown", message=message))
+                return Solved(StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message))
         if function is None:
             assert self.problem is not None
             return Solved(self._unreadable(self.problem))
@@ -158,13 +166,13 @@ class Host(CppStage[HostQuestion]):
         places = Proof(STAGE, self.session.text, _places, first=lambda: self._rows(arch, symbols))
         if kernels:
             return altered(first, kernels=kernels, notes=notes, evidence=places)
-        if first.status != "unknown" and all(same(a, first) for a in answers):
+        if first.status != Status.UNKNOWN and all(same(a, first) for a in answers):
             return altered(first, notes=notes, evidence=places)
         reason, span = why_unknown(outcomes)
         return StageOutcome(
             stage=STAGE,
-            status="unknown",
-            message=first.message if first.status == "unknown" and first.message else reason,
+            status=Status.UNKNOWN,
+            message=first.message if first.status == Status.UNKNOWN and first.message else reason,
             key=first.key,
             evidence=place_evidence(self.session, STAGE, span),
         )
@@ -184,7 +192,7 @@ class Host(CppStage[HostQuestion]):
                 row = variable.row_of(arch, symbol)
                 if row is not None:
                     span = ir.Span(row.file, row.line, 1, row.line, len(row.text) + 1)
-                    place = evidence("kernel table", span, self.session.text)
+                    place = evidence(StageName.TABLE, span, self.session.text)
                     if place is not None:
                         found.append(place)
         return tuple(found)
@@ -192,15 +200,15 @@ class Host(CppStage[HostQuestion]):
     def _read(self, arch: str, outcome: Outcome) -> StageOutcome:
         key = key_of(outcome)
         if outcome.kind == "unknown":
-            return StageOutcome(stage=STAGE, status="unknown", message=outcome.reason, key=key)
+            return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=outcome.reason, key=key)
         outcome = handed_on(outcome)
         if outcome.kind == "failed" and outcome.failure is not None:
             problem = self._table_problem(arch)
             if _missed(outcome) and problem is not None:
-                return StageOutcome(stage=STAGE, status="unknown", message=problem, key=key)
+                return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=problem, key=key)
             return StageOutcome(
                 stage=STAGE,
-                status="no_kernel" if _missed(outcome) else "rejected",
+                status=Status.NO_KERNEL if _missed(outcome) else Status.REJECTED,
                 failure=how_failed(outcome),
                 message=outcome.failure.message,
                 key=key,
@@ -215,12 +223,12 @@ class Host(CppStage[HostQuestion]):
         if len(launched) != 1 or not _named(launched[0]):
             return StageOutcome(
                 stage=STAGE,
-                status="unknown",
+                status=Status.UNKNOWN,
                 message="which kernel is launched is not known",
                 key=key,
             )
         kernel = self.tables.kernel(arch, launched[0].symbol, launched[0].co)
-        return StageOutcome(stage=STAGE, status="kernel", kernels=(kernel,), key=key)
+        return StageOutcome(stage=STAGE, status=Status.KERNEL, kernels=(kernel,), key=key)
 
     def _table_problem(self, arch: str) -> str | None:
         for table in self.tables.modules.values():
@@ -286,7 +294,7 @@ def _agreed(outcomes: tuple[Outcome, ...], answers: list[StageOutcome]) -> tuple
     are, and only the order of a hash map chooses among them."""
     groups: dict[Hashable, dict[Kernel, None]] = {}
     for outcome, answer in zip(outcomes, answers, strict=True):
-        if answer.status != "kernel":
+        if answer.status != Status.KERNEL:
             return ()
         groups.setdefault(_other_choices(outcome), {}).update(dict.fromkeys(answer.kernels))
     first, *rest = groups.values()

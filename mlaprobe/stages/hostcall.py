@@ -6,12 +6,12 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.core.shape import Dtype
+from mlaprobe.core.shape import Dtype, StageName
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 
-STAGE = "host"
+STAGE = StageName.HOST
 BATCH, SPLITS = 2, 2
 
 

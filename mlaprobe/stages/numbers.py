@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlaprobe.core.shape import Status
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.symbols import Sym, same
 from mlaprobe.evaluator.values.operators import binary
@@ -32,3 +33,10 @@ def multiple(value: Any, unit: Any) -> Any:
         return None
     times = calculate("//", value, unit)
     return times if calculate(">=", times, 1) else None
+
+
+def folded(fold: Any, qlen_fold: Any) -> Status | None:
+    """How a query is folded, by the two factors; ``None`` where it is not."""
+    if not same(fold, 1):
+        return Status.FOLD
+    return None if same(qlen_fold, 1) else Status.QLEN_FOLD

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome, altered
+from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.symbolic.symbols import same
@@ -25,9 +25,9 @@ from mlaprobe.stages.environment.options import options
 from mlaprobe.stages.environment.session import Solved, SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
-from mlaprobe.stages.numbers import calculate, is_whole, multiple
+from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
-STAGE = "planner"
+STAGE = StageName.PLANNER
 BATCH = 7
 """Requests in the asked batch: a prime, so that a fold shows as an exact multiple."""
 
@@ -144,7 +144,7 @@ class Planner(CppStage[PlannerQuestion]):
         if not all(same(first, other) for other in others):
             # a path on which only the device decides is not what the planner says of the shape
             return unknown(self.session, STAGE, outcomes)
-        if first.status == "unknown":
+        if first.status == Status.UNKNOWN:
             if isinstance(first.evidence, Proof):  # found when it is asked for
                 return first
             return unknown(self.session, STAGE, outcomes, first)
@@ -152,19 +152,21 @@ class Planner(CppStage[PlannerQuestion]):
 
     def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> StageOutcome:
         if outcome.kind == "unknown":
-            return StageOutcome(stage=STAGE, status="unknown", message=outcome.reason)
+            return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=outcome.reason)
         if outcome.kind == "failed":
             failure = outcome.failure
             return StageOutcome(
                 stage=STAGE,
-                status="rejected",
+                status=Status.REJECTED,
                 failure=how_failed(outcome),
                 message=failure.message if failure is not None else None,
             )
         params = self._params(outcome)
         if params is None:
             return StageOutcome(
-                stage=STAGE, status="unknown", message="what the planner launches was not found"
+                stage=STAGE,
+                status=Status.UNKNOWN,
+                message="what the planner launches was not found",
             )
         return self._accepted(params, outcome, asked)
 
@@ -189,7 +191,7 @@ class Planner(CppStage[PlannerQuestion]):
                 found = value if isinstance(value, Unknown) else Unknown("its parameters")
                 return StageOutcome(
                     stage=STAGE,
-                    status="unknown",
+                    status=Status.UNKNOWN,
                     message=found.reason,
                     evidence=place_evidence(self.session, STAGE, found.span),
                 )
@@ -197,16 +199,16 @@ class Planner(CppStage[PlannerQuestion]):
         qlen_fold = multiple(uniform, asked.get("uniform", asked["qlen"]))
         if fold is None or qlen_fold is None:
             return self._no_fold(fold, uniform, asked)
-        folds = (("fold", fold), ("qlen_fold", qlen_fold))
-        status = next((name for name, times in folds if not same(times, 1)), "")
+        status = folded(fold, qlen_fold)
         final = heads
         if status and same(heads, asked["heads"]):
             final = calculate("//", heads, calculate("*", fold, qlen_fold))
         if not status:
             native = self._native(outcome)
             if isinstance(native, Unknown):
-                return StageOutcome(stage=STAGE, status="unknown", message=native.reason)
-            status = "native" if native and same(final, asked["heads"]) else "passthrough"
+                return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=native.reason)
+            is_native = native and same(final, asked["heads"])
+            status = Status.NATIVE if is_native else Status.PASSTHROUGH
         return StageOutcome(
             stage=STAGE, status=status, fold=fold, qlen_fold=qlen_fold, final_heads=final
         )
@@ -217,10 +219,10 @@ class Planner(CppStage[PlannerQuestion]):
         told = asked.get("uniform", asked["qlen"])
         if fold is None or not same(calculate("*", uniform, fold), told):
             message = "the fold is no whole number"
-            return StageOutcome(stage=STAGE, status="unknown", message=message)
+            return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message)
         return StageOutcome(
             stage=STAGE,
-            status="unknown",
+            status=Status.UNKNOWN,
             message="a request is planned as several of fewer query tokens: what each may see is "
             "up to the planner's device code",
             evidence=Proof(STAGE, self.session.text, _last_taken),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlaprobe.core.shape import StageOutcome
+from mlaprobe.core.shape import StageOutcome, Status
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
@@ -73,7 +73,7 @@ class PythonFunction:
         """The outcome where the function is there and cannot be read."""
         return StageOutcome(
             stage=self.stage,
-            status="unknown",
+            status=Status.UNKNOWN,
             message=self.problem,
             evidence=place_evidence(self.session, self.stage, ir.Span(self.file, 1, 1, 1, 2)),
         )

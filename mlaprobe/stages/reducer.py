@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlaprobe.core.shape import StageOutcome
+from mlaprobe.core.shape import StageName, StageOutcome, Status
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -20,7 +20,7 @@ from mlaprobe.stages.environment.session import Solved, SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from mlaprobe.stages.evidence import Proof, Trace, line_of
 
-STAGE = "reducer"
+STAGE = StageName.REDUCER
 PATHS = 400
 """The router forks over the number of work groups and a few flags."""
 ABSURD = 1_000_033
@@ -79,18 +79,21 @@ class Reducer(CppStage[tuple[int, int]]):
         reaching = [o for o in outcomes if _merges(o)]
         places = Proof(STAGE, self.session.text, self._case, asked["heads"], path=_preferred)
         if any(o.certain for o in reaching):
-            return StageOutcome(stage=STAGE, status="instantiated", evidence=places)
+            return StageOutcome(stage=STAGE, status=Status.INSTANTIATED, evidence=places)
         if reaching or any(o.kind == "unknown" or not o.certain for o in outcomes):
             return unknown(self.session, STAGE, outcomes)
         failed = next((o for o in outcomes if o.kind == "failed"), None)
         if failed is None:
             place = place_evidence(self.session, STAGE, self._function.function.span)
             return StageOutcome(
-                stage=STAGE, status="unknown", message="the router does nothing", evidence=place
+                stage=STAGE,
+                status=Status.UNKNOWN,
+                message="the router does nothing",
+                evidence=place,
             )
         return StageOutcome(
             stage=STAGE,
-            status="missing",
+            status=Status.MISSING,
             failure=how_failed(failed),
             message=failed.failure.message if failed.failure is not None else None,
             evidence=places,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome
+from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
@@ -19,7 +19,7 @@ from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole
 from mlaprobe.stages.pyfunction import PythonFunction
 
-STAGE = "sizing"
+STAGE = StageName.SIZING
 BUFFERS = (
     "work_metadata_ptrs",
     "work_indptr",
@@ -108,7 +108,7 @@ class Sizing(OutcomeStage[SizingQuestion]):
         if kinds == {"returned"}:
             return StageOutcome(
                 stage=STAGE,
-                status="accepted",
+                status=Status.ACCEPTED,
                 sizes=_sizes(outcomes),
                 evidence=Proof(STAGE, self.session.text, _passed),
             )
@@ -117,7 +117,7 @@ class Sizing(OutcomeStage[SizingQuestion]):
             assert failure is not None
             return StageOutcome(
                 stage=STAGE,
-                status="rejected",
+                status=Status.REJECTED,
                 failure=how_failed(outcomes[0]),
                 message=refusal(failure),
                 evidence=Proof(STAGE, self.session.text, _failed),

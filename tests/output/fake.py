@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mlaprobe.core.enums import Status
 from mlaprobe.core.protocols import NearestRow
 from mlaprobe.core.shape import (
     Decision,
@@ -150,13 +151,13 @@ def _sizing(shape: DecodeShape) -> StageOutcome:
     if shape.num_heads % 8 or shape.num_heads < 16:
         return StageOutcome(
             stage="sizing",
-            status="rejected",
+            status=Status.REJECTED,
             failure=Failure.EXCEPTION,
             message=f"no room for {shape.num_heads} heads",
             evidence=(SIZED,),
         )
     sizes = tuple((f"buffer_{at}", at * shape.num_heads) for at in range(6))
-    return StageOutcome(stage="sizing", status="accepted", sizes=sizes, evidence=(SIZED,))
+    return StageOutcome(stage="sizing", status=Status.ACCEPTED, sizes=sizes, evidence=(SIZED,))
 
 
 def _is_native(shape: DecodeShape) -> bool:
@@ -170,13 +171,17 @@ def _is_native(shape: DecodeShape) -> bool:
 def _planner(shape: DecodeShape, is_native: Callable[[DecodeShape], bool]) -> StageOutcome:
     if shape.arch == "gfx942" and shape.num_heads == 112:
         message = "cannot follow the call of lookup()"
-        return StageOutcome(stage="planner", status="unknown", message=message, evidence=(FOLD,))
+        return StageOutcome(
+            stage="planner", status=Status.UNKNOWN, message=message, evidence=(FOLD,)
+        )
     if is_native(shape):
         return StageOutcome(
-            stage="planner", status="native", final_heads=shape.num_heads, evidence=(NATIVE,)
+            stage="planner", status=Status.NATIVE, final_heads=shape.num_heads, evidence=(NATIVE,)
         )
     fold = max(1, shape.num_heads // 16)
-    return StageOutcome(stage="planner", status="fold", fold=fold, final_heads=16, evidence=(FOLD,))
+    return StageOutcome(
+        stage="planner", status=Status.FOLD, fold=fold, final_heads=16, evidence=(FOLD,)
+    )
 
 
 def _dispatcher(shape: DecodeShape, planner: StageOutcome) -> StageOutcome:
@@ -204,7 +209,7 @@ def _host(shape: DecodeShape, planner: StageOutcome) -> StageOutcome:
         message = "only page size 64 is supported"
         return StageOutcome(
             stage="host",
-            status="rejected",
+            status=Status.REJECTED,
             failure=Failure.ABORT,
             message=message,
             evidence=(LOOKED_UP,),
@@ -213,7 +218,7 @@ def _host(shape: DecodeShape, planner: StageOutcome) -> StageOutcome:
     if missing:
         return StageOutcome(
             stage="host",
-            status="no_kernel",
+            status=Status.NO_KERNEL,
             failure=Failure.ABORT,
             message="no kernel for this key",
             key=_key(shape, planner),
@@ -225,7 +230,7 @@ def _host(shape: DecodeShape, planner: StageOutcome) -> StageOutcome:
     )
     return StageOutcome(
         stage="host",
-        status="kernel",
+        status=Status.KERNEL,
         key=_key(shape, planner),
         kernels=(kernel,),
         evidence=(LOOKED_UP,),
@@ -233,15 +238,17 @@ def _host(shape: DecodeShape, planner: StageOutcome) -> StageOutcome:
 
 
 def _gluon(shape: DecodeShape) -> StageOutcome:
-    return StageOutcome(stage="gluon", status="absent", message="this release has no such file")
+    return StageOutcome(
+        stage="gluon", status=Status.ABSENT, message="this release has no such file"
+    )
 
 
 def _reducer(heads: int) -> StageOutcome:
     if heads in REDUCERS:
-        return StageOutcome(stage="reducer", status="instantiated", evidence=(MERGED,))
+        return StageOutcome(stage="reducer", status=Status.INSTANTIATED, evidence=(MERGED,))
     return StageOutcome(
         stage="reducer",
-        status="missing",
+        status=Status.MISSING,
         failure=Failure.ABORT,
         message=f"no merge for {heads} heads",
         evidence=(MERGED,),

@@ -9,7 +9,7 @@ import pytest
 
 from mlaprobe import plan, probe
 from mlaprobe.core.reasons import reason, said
-from mlaprobe.core.shape import DecodeShape, Dtype, Evidence, Route, StageOutcome, Verdict
+from mlaprobe.core.shape import DecodeShape, Dtype, Evidence, Route, StageOutcome, Status, Verdict
 from tests.cli.conftest import Run, run
 
 __all__ = ["run"]
@@ -20,7 +20,7 @@ def refused(message: str | None, *clauses: str) -> StageOutcome:
     places = tuple(
         Evidence(stage="x", file="a.py", line=at, text=text) for at, text in enumerate(clauses, 7)
     )
-    return StageOutcome(stage="x", status="rejected", message=message, evidence=places)
+    return StageOutcome(stage="x", status=Status.REJECTED, message=message, evidence=places)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def refused(message: str | None, *clauses: str) -> StageOutcome:
         (refused("ValueError", "n % 8"), "ValueError: n % 8 (a.py:7)"),
         (refused(None, "n == 16"), "fails the check n == 16 (a.py:7)"),
         (refused("AssertionError"), "AssertionError"),
-        (StageOutcome(stage="x", status="unknown", message="Error"), "Error"),
+        (StageOutcome(stage="x", status=Status.UNKNOWN, message="Error"), "Error"),
     ],
 )
 def test_one_outcome(outcome: StageOutcome, told: str) -> None:

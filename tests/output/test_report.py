@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, StageOutcome, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Dtype,
+    Evidence,
+    StageOutcome,
+    Status,
+    Verdict,
+)
 from mlaprobe.output.report import report
 from mlaprobe.output.report_data import report_text
 from mlaprobe.output.style import plain
@@ -138,7 +146,7 @@ class Obscure(Fake):
         clause = Evidence(stage="planner", file="p.cuh", line=3 if known else 77, text="x")
         outcome = StageOutcome(
             stage="planner",
-            status="rejected" if known else "unknown",
+            status=Status.REJECTED if known else Status.UNKNOWN,
             message="no such count" if known else "a loop without an end",
             evidence=(clause,),
         )

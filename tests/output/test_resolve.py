@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.core.shape import Decision, DecodeShape, Evidence, StageOutcome
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, StageOutcome, Status
 from mlaprobe.output.resolve_text import resolve as lines_of
 from mlaprobe.output.style import plain
 from mlaprobe.padding.api import plan
@@ -25,7 +25,7 @@ class Lost(Fake):
 
     def decide(self, shape: DecodeShape) -> Decision:
         found = super().decide(shape)
-        outcome = StageOutcome(stage="planner", status="unknown", evidence=(PLACE,))
+        outcome = StageOutcome(stage="planner", status=Status.UNKNOWN, evidence=(PLACE,))
         return replace(found, stages=(("planner", outcome),)) if self.unknown(shape) else found
 
 

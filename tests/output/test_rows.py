@@ -9,7 +9,15 @@ import json
 import pytest
 
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, StageOutcome, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Dtype,
+    Evidence,
+    StageOutcome,
+    Status,
+    Verdict,
+)
 from mlaprobe.output.rows import decision_row, reducer_row, stage_row, to_json
 from mlaprobe.output.tabular import csv_lines, json_array, jsonl, markdown_table, table_text
 from tests.output.fake import Fake
@@ -103,7 +111,9 @@ HOSTILE = 'a"b,|`<x>\x1b[31m\r\n\u202e=1+1'
 
 def hostile() -> Decision:
     evidence = Evidence(stage="host", file=HOSTILE, line=1, text=HOSTILE)
-    outcome = StageOutcome(stage="host", status="rejected", evidence=(evidence,), message=HOSTILE)
+    outcome = StageOutcome(
+        stage="host", status=Status.REJECTED, evidence=(evidence,), message=HOSTILE
+    )
     return Decision(
         shape=SHAPE,
         verdict=Verdict.REJECTED,

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from mlaprobe.core.shape import Decision, DecodeShape, Failure, Kernel, Route, StageOutcome, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Failure,
+    Kernel,
+    Route,
+    StageOutcome,
+    Status,
+    Verdict,
+)
 from mlaprobe.rulefiles import errata
 
 Rule = Callable[[DecodeShape], bool]
@@ -80,7 +89,7 @@ class Fake:
             )
         kernel = Kernel(symbol="k", co="hsa/k.co", co_present=not self.missing(shape))
         entry = self.entries.get(shape.num_heads, "asm")
-        outcome = StageOutcome(stage="dispatcher", status="native", entry=entry)
+        outcome = StageOutcome(stage="dispatcher", status=Status.NATIVE, entry=entry)
         return Decision(
             shape=shape,
             verdict=Verdict.NATIVE if native else Verdict.FOLDED,

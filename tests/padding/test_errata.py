@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.blobs import blob_hash
-from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Failure, StageOutcome, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Failure, StageOutcome, Status, Verdict
 from mlaprobe.padding.api import plan
 from mlaprobe.rulefiles import errata
 from mlaprobe.rulefiles import loader as rulebook
@@ -36,7 +36,7 @@ def decision(
         qlen=qlen,
         **more,
     )
-    outcome = StageOutcome(stage="dispatcher", status="native", entry=entry)
+    outcome = StageOutcome(stage="dispatcher", status=Status.NATIVE, entry=entry)
     return Decision(shape=shape, verdict=verdict, stages=(("dispatcher", outcome),))
 
 

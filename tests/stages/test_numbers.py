@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlaprobe.core.shape import StageOutcome
+from mlaprobe.core.shape import StageOutcome, Status
 from mlaprobe.evaluator.symbolic.formulas import FUNCTIONS
 from mlaprobe.evaluator.symbolic.symbols import PathCondition, Sym, joined, same
 from mlaprobe.stages.numbers import calculate, is_whole, multiple
@@ -71,7 +71,7 @@ def test_equality_holds_wherever_its_conditions_do(
     left, right = (
         StageOutcome(
             stage="planner",
-            status="fold",
+            status=Status.FOLD,
             fold=made(term, known),
             message=joined(["to ", made(term, known), " heads"]),
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 
-from mlaprobe.core.shape import DecodeShape, Dtype
+from mlaprobe.core.shape import DecodeShape, Dtype, Status
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.kernels.table import TableRow
 from mlaprobe.stages.host import Host
@@ -99,12 +99,12 @@ class Reach:
 
     def _launch(self, shape: DecodeShape) -> Symbols:
         launch = self._capability.launch(shape)
-        if launch.outcome.status == "unknown":
+        if launch.outcome.status == Status.UNKNOWN:
             return None
         if launch.outcome.entry != "asm":
             return ()
         found = self._capability.called(shape, launch)
-        return None if found.status == "unknown" else tuple(k.symbol for k in found.kernels)
+        return None if found.status == Status.UNKNOWN else tuple(k.symbol for k in found.kernels)
 
 
 class HostReach:
@@ -173,7 +173,7 @@ class HostReach:
 
     def _launched(self, question: HostQuestion) -> Symbols:
         outcome = self._host.decide(question)
-        unknown = outcome.status == "unknown"
+        unknown = outcome.status == Status.UNKNOWN
         symbols = None if unknown else tuple(kernel.symbol for kernel in outcome.kernels)
         run = self._host.covering(question)(question.num_heads, question.qlen)
         if run is not None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from mlaprobe.core.shape import Evidence
+from mlaprobe.core.shape import Evidence, StageName
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.facts.reach import Reach
 from mlaprobe.kernels.table import TableRow
 
-STAGE = "kernel table"
+STAGE = StageName.TABLE
 
 
 def place(row: TableRow) -> Evidence:

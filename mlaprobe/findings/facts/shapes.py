@@ -17,8 +17,16 @@ from mlaprobe.core.axes import OMITTED, cell_of
 from mlaprobe.core.grid import DEFAULT_DTYPES, DtypePair
 from mlaprobe.core.protocols import LiveAnswers
 from mlaprobe.core.reasons import deciding_clause, said
-from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, StageOutcome, Verdict
-from mlaprobe.deciding.compose import TAKEN
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Evidence,
+    PlannerCall,
+    StageName,
+    StageOutcome,
+    Status,
+    Verdict,
+)
 from mlaprobe.findings.facts import Fact
 from mlaprobe.reports.survey import TRIED_PAGE_SIZE
 
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
     from mlaprobe.deciding.refusals import Refusals
 
 KNOB_VALUE = "1"
-CHAIN = ("sizing", "planner", "dispatcher")
+CHAIN = (StageName.SIZING, StageName.PLANNER, StageName.DISPATCHER)
 Refused = tuple[StageOutcome | None, ...]
 """How stages refuse a shape."""
 
@@ -60,22 +68,21 @@ class Chain:
     @property
     def runs(self) -> bool:
         """Whether none of the three refuses it."""
-        return all(outcome.status != "rejected" for outcome in self.outcomes.values())
+        return all(outcome.status != Status.REJECTED for outcome in self.outcomes.values())
 
     @property
     def taken(self) -> bool:
         """Whether planner or dispatcher take it, or may."""
         return any(
-            self.outcomes[stage].status in (*TAKEN, "unknown")
-            for stage in ("planner", "dispatcher")
+            _may_take(self.outcomes[stage]) for stage in (StageName.PLANNER, StageName.DISPATCHER)
         )
 
     @property
     def clash(self) -> str | None:
         """How planner and dispatcher contradict each other, in words."""
-        planner, dispatcher = self.outcomes["planner"], self.outcomes["dispatcher"]
-        takes = planner.status in TAKEN, dispatcher.status in TAKEN
-        refuses = planner.status == "rejected", dispatcher.status == "rejected"
+        planner, dispatcher = self.outcomes[StageName.PLANNER], self.outcomes[StageName.DISPATCHER]
+        takes = planner.status.taken, dispatcher.status.taken
+        refuses = planner.status == Status.REJECTED, dispatcher.status == Status.REJECTED
         if takes[0] and refuses[1]:
             return "the planner takes it, the dispatcher refuses it"
         if refuses[0] and takes[1]:
@@ -88,10 +95,10 @@ class Chain:
     @property
     def values(self) -> dict[str, Any]:
         """The fields of its fact."""
-        planner, dispatcher = self.outcomes["planner"], self.outcomes["dispatcher"]
-        sizing = self.outcomes["sizing"]
-        accepted = [stage.status in TAKEN for stage in (planner, dispatcher)]
-        disagrees = all(accepted) and sizing.status == "rejected"
+        planner, dispatcher = self.outcomes[StageName.PLANNER], self.outcomes[StageName.DISPATCHER]
+        sizing = self.outcomes[StageName.SIZING]
+        accepted = [stage.status.taken for stage in (planner, dispatcher)]
+        disagrees = all(accepted) and sizing.status == Status.REJECTED
         why = (said(sizing) if disagrees else None) or "without a reason"
         kinds = {(True, True): "fold", (True, False): "accepts", (False, True): "refuses"}
         return {
@@ -106,14 +113,19 @@ class Chain:
 
     def fact(self) -> Fact:
         """As a fact."""
-        stages = ("planner", "dispatcher", "sizing")
-        if self.outcomes["sizing"].status == "rejected" and self.clash is None:
-            stages = ("sizing", "planner", "dispatcher")
+        stages = (StageName.PLANNER, StageName.DISPATCHER, StageName.SIZING)
+        if self.outcomes[StageName.SIZING].status == Status.REJECTED and self.clash is None:
+            stages = CHAIN
 
         def proof() -> tuple[Evidence, ...]:
             return tuple(e for stage in stages for e in self.outcomes[stage].evidence)
 
         return Fact(about="chain", values=self.values, cell=cell_of(self.shape), proof=proof)
+
+
+def _may_take(outcome: StageOutcome) -> bool:
+    """Whether planner or dispatcher accept, as far as that is known."""
+    return outcome.status.taken or outcome.status == Status.UNKNOWN
 
 
 def _fold(outcome: StageOutcome) -> str:
@@ -142,8 +154,8 @@ def shape_values(shape: DecodeShape) -> dict[str, Any]:
 def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
     """A composed decision as a fact. ``given`` is the verdict of the same shape where the planner
     is told the dtypes."""
-    dispatcher = decision.outcome("dispatcher")
-    undefined = dispatcher is not None and dispatcher.status in TAKEN and dispatcher.failure
+    dispatcher = decision.outcome(StageName.DISPATCHER)
+    undefined = dispatcher is not None and dispatcher.status.taken and dispatcher.failure
     values = {
         **shape_values(decision.shape),
         **{stage.replace(" ", "_"): outcome.status for stage, outcome in decision.stages},
@@ -175,7 +187,7 @@ _LACKS = {
 
 def decision_folds(decision: Decision) -> bool:
     """Whether the dispatcher folds, whatever comes of it."""
-    dispatcher = decision.outcome("dispatcher")
+    dispatcher = decision.outcome(StageName.DISPATCHER)
     return dispatcher is not None and (dispatcher.fold > 1 or dispatcher.qlen_fold > 1)
 
 
@@ -284,7 +296,8 @@ class Asker:
     def _omitting_matters(self, shape: DecodeShape) -> bool:
         """Whether the planner says something else where it is not told the dtypes."""
         told, omitted = (
-            self.answers.ask("planner", each) for each in (shape, replace(shape, planner=OMITTED))
+            self.answers.ask(StageName.PLANNER, each)
+            for each in (shape, replace(shape, planner=OMITTED))
         )
         return (told.status, told.fold, told.qlen_fold, told.final_heads) != (
             *(omitted.status, omitted.fold, omitted.qlen_fold, omitted.final_heads),
@@ -293,9 +306,9 @@ class Asker:
     def _without_metadata(self) -> Iterator[Fact]:
         for shape in self._shapes(self.scope.plain_heads, persistent=False):
             self.step()
-            if self._refused(shape, ("dispatcher",)) is not None:
+            if self._refused(shape, (StageName.DISPATCHER,)) is not None:
                 continue
-            if self.answers.ask("dispatcher", shape).status in (*TAKEN, "unknown"):
+            if _may_take(self.answers.ask(StageName.DISPATCHER, shape)):
                 yield decision_fact(self.answers.decide(shape))
 
     def _knobs(self) -> Iterator[Fact]:
@@ -314,7 +327,7 @@ class Asker:
                 if _differ(before, after):
                     yield after.fact()
                     if after.taken:
-                        if after.outcomes["dispatcher"].entry not in (None, "asm"):
+                        if after.outcomes[StageName.DISPATCHER].entry not in (None, "asm"):
                             self.other_entries.append(after.shape)
                         yield decision_fact(self.answers.decide(after.shape))
 
@@ -347,7 +360,7 @@ def usual_page(answers: LiveAnswers, arch: str, scope: Scope) -> int:
             page_size=page,
             persistent=persistent,
         )
-        if answers.ask("host", shape).status == "kernel":
+        if answers.ask(StageName.HOST, shape).status == Status.KERNEL:
             return page
     return 1
 

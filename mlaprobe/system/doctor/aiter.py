@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
+from mlaprobe.core.enums import StageName, Status
 from mlaprobe.core.protocols import Answers
 from mlaprobe.errors import SourceError
 from mlaprobe.opening import bundled
@@ -17,7 +18,7 @@ from mlaprobe.sources.installed import DISTRIBUTION, META_VARIABLE
 from mlaprobe.system.doctor.words import Check, Standing
 
 AITER, STRANGER = "AITER", "package aiter"
-_NEEDED = ("planner", "dispatcher", "host", "reducer")
+_NEEDED = (*(StageName.PLANNER, StageName.DISPATCHER), *(StageName.HOST, StageName.REDUCER))
 _CONSEQUENCE = "what needs {} is UNKNOWN or not looked at: name a complete AITER, csrc and hsa too"
 
 
@@ -49,7 +50,9 @@ def aiter_check(answers: Answers, environ: Mapping[str, str]) -> Check:
     if source.kind == INSTALLED and environ.get(META_VARIABLE):
         more.append(f"C++ sources in {environ[META_VARIABLE]}, by {META_VARIABLE}")
     more += [_stage(answers, *row) for row in answers.stage_status]
-    lacking = [row[0] for row in answers.stage_status if row[1] == "absent" and row[0] in _NEEDED]
+    lacking = [
+        row[0] for row in answers.stage_status if row[1] == Status.ABSENT and row[0] in _NEEDED
+    ]
     return Check(
         topic=AITER,
         standing=Standing.WARNING if lacking else Standing.OK,
@@ -71,9 +74,9 @@ def aiter_check(answers: Answers, environ: Mapping[str, str]) -> Check:
 def _stage(answers: Answers, stage: str, status: str, text: str) -> str:
     """A stage in one line, with the file that it starts from, where that is at hand."""
     exists: Callable[[str], bool] | None = getattr(answers.source, "exists", None)
-    if status != "present":
+    if status != Status.PRESENT:
         said = text
-    elif stage == "kernel table":
+    elif stage == StageName.TABLE:
         said = f"hsa/<arch>/{text}"
     elif exists is None:
         said = ""

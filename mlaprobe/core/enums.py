@@ -1,0 +1,104 @@
+"""The closed sets of names in questions and answers."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class TextEnum(str, Enum):
+    """A set of names whose members equal, hash and print as their text, in every version of
+    Python, also as keys and in JSON."""
+
+    # Without a call into Python: members are hashed with every shape.
+    __hash__ = str.__hash__
+
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+
+class Verdict(TextEnum):
+    """What happens to a shape, all stages composed."""
+
+    NATIVE = "NATIVE"
+    FOLDED = "FOLDED"
+    NO_KERNEL = "NO_KERNEL"
+    NO_REDUCER = "NO_REDUCER"
+    AMBIGUOUS = "AMBIGUOUS"
+    REJECTED = "REJECTED"
+    INCOHERENT = "INCOHERENT"
+    ERRATUM = "ERRATUM"
+    UNKNOWN = "UNKNOWN"
+
+    @property
+    def runs(self) -> bool:
+        """Whether the decode runs and its result is the right one."""
+        return self in (Verdict.NATIVE, Verdict.FOLDED)
+
+
+class Failure(TextEnum):
+    """How a failing check ends: a Python exception, or the end of the process."""
+
+    EXCEPTION = "exception"
+    ABORT = "abort"
+
+
+class Route(TextEnum):
+    """Which implementation a caller asks for."""
+
+    ASM = "asm"
+    GLUON = "gluon"
+
+
+class StageName(TextEnum):
+    """The stages of AITER's MLA decode that decide."""
+
+    SIZING = "sizing"
+    PLANNER = "planner"
+    DISPATCHER = "dispatcher"
+    HOST = "host"
+    TABLE = "kernel table"
+    REDUCER = "reducer"
+    GLUON = "gluon"
+
+
+class Status(TextEnum):
+    """What a stage says of a question, or of a source."""
+
+    UNKNOWN = "unknown"
+    ABSENT = "absent"
+    """The source has no such stage."""
+    PRESENT = "present"
+    """The source has the stage."""
+    REJECTED = "rejected"
+    NATIVE = "native"
+    """Of planner and dispatcher: a kernel for that many heads."""
+    FOLD = "fold"
+    """Of planner and dispatcher: more batches of fewer heads."""
+    QLEN_FOLD = "qlen_fold"
+    """Of planner and dispatcher: a longer query of fewer heads."""
+    PASSTHROUGH = "passthrough"
+    """Of the planner: accepted though neither native nor folded."""
+    ACCEPTED = "accepted"
+    """Of sizing and gluon."""
+    KERNEL = "kernel"
+    """Of host and kernel table: at least one kernel matches."""
+    NO_KERNEL = "no_kernel"
+    NOT_REACHED = "not reached"
+    """Of the kernel table: the host refuses."""
+    AMBIGUOUS = "ambiguous"
+    """Of the kernel table: several rows have the key."""
+    NO_FILE = "no_file"
+    """Of the kernel table: the code object is not there, or lacks the kernel."""
+    INSTANTIATED = "instantiated"
+    """Of the reducer."""
+    MISSING = "missing"
+    """Of the reducer."""
+
+    @property
+    def taken(self) -> bool:
+        """Whether planner or dispatcher accept."""
+        return self in TAKEN
+
+
+TAKEN = frozenset((Status.NATIVE, Status.FOLD, Status.QLEN_FOLD, Status.PASSTHROUGH))
+"""Statuses of planner and dispatcher that accept."""
