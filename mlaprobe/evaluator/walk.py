@@ -136,9 +136,9 @@ def assigned_names(body: Iterable[Node]) -> list[str]:
     for node in walk(body, into_functions=False):
         if isinstance(node, ir.Assign):
             for target in node.targets:
-                names.update(dict.fromkeys(_bound(target)))
+                names.update(dict.fromkeys(bound_names(target)))
         elif isinstance(node, (ir.AssignExpr, ir.ForEach)):
-            names.update(dict.fromkeys(_bound(node.target)))
+            names.update(dict.fromkeys(bound_names(node.target)))
         elif isinstance(node, ir.Define):
             names[node.function.name] = None
         elif isinstance(node, ir.LocalClass):
@@ -152,14 +152,15 @@ def assigned_names(body: Iterable[Node]) -> list[str]:
     return list(names)
 
 
-def _bound(target: Node) -> Iterator[str]:
+def bound_names(target: Node) -> Iterator[str]:
+    """The variables that an assignment target binds."""
     if isinstance(target, ir.Name):
         yield target.id
     elif isinstance(target, ir.Star):
-        yield from _bound(target.value)
+        yield from bound_names(target.value)
     elif isinstance(target, ir.Sequence):
         for item in target.items:
-            yield from _bound(item)
+            yield from bound_names(item)
 
 
 def declared_names(body: Iterable[Node]) -> set[str]:

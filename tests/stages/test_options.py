@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from mlaprobe.deciding.capability import Capability
+from mlaprobe.evaluator.engine.machine import Machine
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -77,7 +79,7 @@ def method(name: str, *args: object) -> object:
     """What a method of a map of two options gives."""
     found = Options({"qlen": 4, "topk": -1}).get(name, NOWHERE)
     assert isinstance(found, Builtin), found
-    return found.call(None, args, {}, NOWHERE)
+    return found.call(Run(Machine()), args, {}, NOWHERE)
 
 
 def test_what_a_map_of_options_tells() -> None:

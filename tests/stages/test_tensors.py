@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.evaluator.engine.machine import Machine
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -113,7 +115,7 @@ def test_a_dtype_answers_as_an_optional_of_cpp() -> None:
     results = {}
     for name, method in methods.items():
         assert isinstance(method, Builtin)
-        results[name] = method.call(None, (), {}, NOWHERE)
+        results[name] = method.call(Run(Machine()), (), {}, NOWHERE)
     assert results == {"value": token, "has_value": True, "itemsize": 2}
 
 

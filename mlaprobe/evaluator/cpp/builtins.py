@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
@@ -17,21 +17,25 @@ from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
 from mlaprobe.evaluator.values.optionals import engaged
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.runs import Run
 
 _LEADING_INTEGER = re.compile(r"\s*([+-]?\d+)")
 
 
-def _first_unknown(name: str, args: tuple[Any, ...], span: Span) -> Unknown:
+def _first_unknown(name: str, args: Args, span: Span) -> Unknown:
     for value in args:
         if isinstance(value, Unknown):
             return value.derive(name, *args)
     return Unknown(f"{name} of these values", span)
 
 
-def _plain(name: str, function: Callable[..., Any]) -> Builtin:
+def _plain(name: str, function: Callable[..., Value]) -> Builtin:
     """A function of known values; of anything else its result is unknown."""
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if all(isinstance(a, (int, float, str)) for a in args):
             try:
                 return function(*args)
@@ -50,7 +54,7 @@ def _atoi(text: str) -> int:
     return value
 
 
-def _stoi(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _stoi(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """``std::stoi``, which throws where ``atoi`` shrugs."""
     if len(args) != 1 or not isinstance(args[0], str):
         return _first_unknown("stoi", args, span)
@@ -63,7 +67,7 @@ def _stoi(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -
 
 
 def _extreme(name: str, op: str) -> Builtin:
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if not args:
             return Unknown(f"{name} of nothing", span)
         best = args[0]
@@ -77,32 +81,32 @@ def _extreme(name: str, op: str) -> Builtin:
     return Builtin(name, call)
 
 
-def _getenv(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _getenv(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if len(args) == 1 and isinstance(args[0], str):
         return run.getenv(args[0])
     return Unknown("an environment variable whose name is not known", span)
 
 
-def _identity(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _identity(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return args[0] if args else Unknown("nothing", span)
 
 
-def _engaged(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _engaged(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return engaged(args[0]) if len(args) == 1 else Unknown("an optional that is made", span)
 
 
-def _abort(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _abort(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     raise Failed("abort", "abort", "", span)
 
 
-def _nothing(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _nothing(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return Unknown("the result of writing text", span)
 
 
 def _check(how: str, kind: str) -> Builtin:
     """A check that fails where its first argument is false; the others are its message."""
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         known = truth(args[0]) if args else True
         if isinstance(known, Unknown):
             known = run.decide(known)
@@ -113,7 +117,7 @@ def _check(how: str, kind: str) -> Builtin:
     return Builtin(how, call)
 
 
-def message_of(args: tuple[Any, ...]) -> Any:
+def message_of(args: Args) -> Value:
     """The text that a check writes, as far as it is known."""
     parts = [
         a.name if isinstance(a, EnumMember) else a
@@ -128,11 +132,11 @@ def message_of(args: tuple[Any, ...]) -> Any:
     return text.strip() if isinstance(text, str) else text
 
 
-def _tuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _tuple(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return args
 
 
-def _size(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _size(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if len(args) == 1 and isinstance(args[0], (tuple, list, str)) and rest_of(args[0]) is None:
         return len(args[0])
     return Unknown("how many elements there are is not followed", span)
@@ -159,9 +163,9 @@ def _set(value: int) -> int:
     return _bits(value)
 
 
-def builtins() -> dict[str, Any]:
+def builtins() -> dict[str, Value]:
     """Names and values of what the language and its library provide."""
-    plain: dict[str, Callable[..., Any]] = {
+    plain: dict[str, Callable[..., Value]] = {
         "atoi": _atoi,
         "strcmp": lambda a, b: (a > b) - (a < b),
         "abs": abs,
@@ -175,7 +179,7 @@ def builtins() -> dict[str, Any]:
         "__builtin_clz": _clz,
         "__builtin_popcount": lambda v: _bits(v).bit_count(),
     }
-    values: dict[str, Any] = {}
+    values: dict[str, Value] = {}
     for name, function in plain.items():
         values[name] = values["std::" + name] = _plain(name, function)
     for name, op in (("min", "<"), ("max", ">")):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.chunks import Chunk, index_of
@@ -20,26 +20,31 @@ from mlaprobe.evaluator.cpp.translate import Translator
 from mlaprobe.evaluator.cpp.tree import Tree, without_idle_parentheses
 from mlaprobe.evaluator.cpp.types import parse_type, zero_of
 from mlaprobe.evaluator.cpp.writes import may_write
+from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values.containers import CONTAINERS, Container
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, StructType
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 from mlaprobe.evaluator.walk import walk
 
-Foreign = Callable[[str], Any]
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.runs import Run
+
+Foreign = Callable[[str], Value]
 MAX_CHUNK = 200_000
 
 
-class CppModule:
+class CppModule(Module):
     """The names of a translation unit."""
 
     def __init__(
         self,
         unit: TranslationUnit,
         *,
-        externals: Mapping[str, Any],
+        externals: Mapping[str, Value],
         foreign: Foreign = lambda name: None,
-        generated: Mapping[str, Any] | None = None,
+        generated: Mapping[str, Value] | None = None,
     ) -> None:
         self.unit = unit
         self._externals = externals
@@ -59,7 +64,7 @@ class CppModule:
 
     # --- looking up ------------------------------------------------------------------------------
 
-    def lookup(self, run: Any, name: str, span: Span) -> Any:
+    def lookup(self, run: Run, name: str, span: Span) -> Value:
         """The value of a name, unknown where the source does not define it."""
         name = name.removeprefix("::")
         if name in self._externals:
@@ -92,7 +97,7 @@ class CppModule:
         wanted = head.split("::")[-1]
         return [d for d in found if d.namespace.split("::")[-1] == wanted and d.kind != "member"]
 
-    def _member(self, run: Any, head: str, last: str, span: Span) -> Any:
+    def _member(self, run: Run, head: str, last: str, span: Span) -> Value:
         kind = self.lookup(run, head.split("<", 1)[0], span)
         if isinstance(kind, EnumType):
             member = kind.member(last)
@@ -101,7 +106,7 @@ class CppModule:
             return self.static(run, kind, last, span)
         return None
 
-    def static(self, run: Any, struct: StructType, name: str, span: Span) -> Any:
+    def static(self, run: Run, struct: StructType, name: str, span: Span) -> Value:
         """A static constant of a struct; one that depends on a template parameter is unknown."""
         init = dict(struct.statics).get(name)
         if init is None:
@@ -114,7 +119,7 @@ class CppModule:
             return Unknown(f"{struct.name}::{name} depends on other constants", span)
         return run.machine.evaluate(run, init, self)
 
-    def _value(self, run: Any, found: list[Definition], span: Span) -> Any:
+    def _value(self, run: Run, found: list[Definition], span: Span) -> Value:
         functions = [d for d in found if d.kind == "function"]
         if functions:
             return self._overloaded(functions)
@@ -149,11 +154,11 @@ class CppModule:
             known = self._changed[name] = may_write(name, pieces)
         return known
 
-    def _overloaded(self, functions: list[Definition]) -> Any:
+    def _overloaded(self, functions: list[Definition]) -> Value:
         if len(functions) == 1:
             return Closure(functions[0].value, self)
 
-        def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
             fitting = [d for d in functions if _fits(d.value, len(args))]
             if len(fitting) != 1:
                 return run.machine.call(

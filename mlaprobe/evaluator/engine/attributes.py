@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.methods import method
 from mlaprobe.evaluator.engine.runs import Run
@@ -14,11 +14,15 @@ from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, Model, Pointer
 from mlaprobe.evaluator.values.optionals import METHODS
 from mlaprobe.evaluator.values.optionals import method as optional_method
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+from mlaprobe.evaluator.values.value import Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.modules import Module
 
 
 def attribute(
-    run: Run, module: Any, obj: Any, name: str, span: Span, *, python: bool = False
-) -> Any:
+    run: Run, module: Module | None, obj: Value, name: str, span: Span, *, python: bool = False
+) -> Value:
     """``obj.name``."""
     if name in METHODS and not python and not isinstance(obj, (Unknown, Model, Record, Pointer)):
         return optional_method(obj, name)
@@ -30,13 +34,10 @@ def attribute(
     if isinstance(obj, Unknown):
         return obj.derive("." + name)
     if isinstance(obj, Model):
-        inside = getattr(obj, "get_in", None)
-        if inside is not None:
-            return inside(run, name, span)
-        return obj.get(name, span)
+        return obj.get_in(run, name, span)
     if isinstance(obj, Pointer):
         return attribute(run, module, obj.load(), name, span)
-    if isinstance(obj, StructType):
+    if isinstance(obj, StructType) and module is not None:
         return module.static(run, obj, name, span)
     if isinstance(obj, EnumType):
         found = obj.member(name)
@@ -48,7 +49,7 @@ def attribute(
     return method(obj, name, span, python=python)
 
 
-def _member_attribute(member: EnumMember, name: str, span: Span) -> Any:
+def _member_attribute(member: EnumMember, name: str, span: Span) -> Value:
     if name == "value":
         return member.value if member.value is not None else Unknown("an enum's value", span)
     if name == "name":
@@ -56,7 +57,7 @@ def _member_attribute(member: EnumMember, name: str, span: Span) -> Any:
     return Unknown(f"attribute {name} of an enum member", span)
 
 
-def subscript(obj: Any, key: Any, span: Span, *, python: bool) -> Any:
+def subscript(obj: Value, key: Value, span: Span, *, python: bool) -> Value:
     """``obj[key]``.
 
     Raises:
@@ -87,7 +88,7 @@ def subscript(obj: Any, key: Any, span: Span, *, python: bool) -> Any:
     return Unknown(f"subscript of a {type(obj).__name__}", span)
 
 
-def _at_unknown(obj: Any, key: Unknown) -> Any:
+def _at_unknown(obj: Value, key: Unknown) -> Value:
     """An element at an unknown place: known only if all elements are the same."""
     values = list(obj.values()) if isinstance(obj, dict) else None
     if values is None and isinstance(obj, (tuple, list)):
@@ -99,7 +100,7 @@ def _at_unknown(obj: Any, key: Unknown) -> Any:
     return key.derive("[]", key)
 
 
-def _in_dict(obj: dict[Any, Any], key: Any, span: Span, *, python: bool) -> Any:
+def _in_dict(obj: dict[Value, Value], key: Value, span: Span, *, python: bool) -> Value:
     found, value = entry_of(obj, key, span)
     if found is True:
         return value

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
@@ -26,8 +25,9 @@ from mlaprobe.evaluator.values.kinds import Builtin, Closure
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Value
 
-Term = Callable[[Any], Any]
+Term = Callable[[Value], Value]
 """An operand without being asked: ``True``, ``False``, a ``Condition``, or ``None`` for one that
 has to be evaluated in its turn."""
 _TOTAL = frozenset((*COMPARE, "+", "-", "*", "&", "|", "^"))
@@ -67,8 +67,8 @@ def compile_test(unit: Unit, node: Node, scope: Scope) -> Eval:
 def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[Eval, ...]) -> Eval:
     stop, coerce, machine = node.op == "or", node.coerce, unit.machine
 
-    def run(e: Frame) -> Any:
-        value: Any = not stop
+    def run(e: Frame) -> Value:
+        value: Value = not stop
         for at, part in enumerate(parts):
             value = part(e)
             known = value if value is True or value is False else truth(value)
@@ -85,9 +85,9 @@ def _with_terms(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
     stop, coerce, machine, op = node.op == "or", node.coerce, unit.machine, node.op
     everything = tuple(p.evaluate for p in parts)
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         so_far: Condition | None = None  # of the operands before, where it is not settled
-        value: Any = not stop
+        value: Value = not stop
         for at, part in enumerate(parts):
             value = part.term(e) if part.term is not None else None
             if value is None or type(value) is Condition:
@@ -143,7 +143,7 @@ def _known_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     callee = unit.compile(node.func, scope)
     compiler, span = unit.compiler, node.span
 
-    def ask(e: Frame) -> Any:
+    def ask(e: Frame) -> Value:
         function = callee(e)
         if isinstance(function, Builtin) and function.constant:
             return function.call(e[RUN], (), {}, span)
@@ -172,7 +172,7 @@ def _comparison(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
         return None
     op, span, compare = node.op, node.span, COMPARE.get(node.op)
 
-    def ask(e: Frame) -> Any:
+    def ask(e: Frame) -> Value:
         try:
             a, b = left(e), right(e)
             if compare is not None:
@@ -196,7 +196,7 @@ def _membership(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
     container = unit.compile(node.right, scope)
     span = node.span
 
-    def ask(e: Frame) -> Any:
+    def ask(e: Frame) -> Value:
         try:
             one, many = item(e), container(e)
             if type(one) is Sym:
@@ -212,7 +212,7 @@ def _membership(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
 def _truth_of(operand: Eval, coerce: bool) -> Term:
     """Whether something holds; without ``coerce`` only where it is a truth value itself."""
 
-    def ask(e: Frame) -> Any:
+    def ask(e: Frame) -> Value:
         try:
             value = operand(e)
         except (Failed, Unsupported):
@@ -231,7 +231,7 @@ def _denied(term: Term | None) -> Term | None:
     if term is None:
         return None
 
-    def ask(e: Frame) -> Any:
+    def ask(e: Frame) -> Value:
         value = term(e)
         if type(value) is Condition:
             return value.denied()
@@ -244,10 +244,10 @@ def _nested(unit: Unit, node: ir.Bool, scope: Scope, coerce: bool) -> Term | Non
     found = tuple(_term(unit, part, scope, coerce) for part in node.parts)
     if any(term is None for term in found):
         return None
-    terms: tuple[Any, ...] = found
+    terms: Args = found
     stop, op = node.op == "or", node.op
 
-    def ask(e: Frame) -> Any:
+    def ask(e: Frame) -> Value:
         so_far: Condition | None = None
         for term in terms:
             value = term(e)

@@ -2,45 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.attributes import attribute
 from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.displays import compile_items
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.globalnames import global_name
-from mlaprobe.evaluator.engine.references import compile_place
+from mlaprobe.evaluator.engine.lvalues import Lvalue, compile_lvalue
 from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+from mlaprobe.evaluator.values.value import Kwargs, Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.compiler import Compiler
 
 
 def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
-    """A call: the callee decides whether variables are passed as places."""
-    func = node.func
+    """A call."""
+    func, cpp = node.func, unit.lang == "cpp"
     args = compile_items(unit, node.args, scope)
     kwargs = _compile_kwargs(unit, node, scope)
-    pointers = [compile_place(unit, a, scope) for a in node.args] if unit.lang == "cpp" else []
-    name = callee_name(func)
-    callee: Eval
-    if isinstance(func, ir.Attr):
-        owner, attr, where = unit.compile(func.obj, scope), func.name, func.span
-        module, python = unit.module, unit.lang == "py"
-
-        def method(e: Frame) -> Any:
-            return attribute(e[RUN], module, owner(e), attr, where, python=python)
-
-        callee = method
-    elif isinstance(func, ir.Name) and scope.find(func.id) is None:
+    lvalues = tuple(compile_lvalue(unit, a, scope) for a in node.args) if cpp else ()
+    variables = tuple(
+        at if isinstance(a, ir.Name) and scope.find(a.id) is not None else None
+        for at, a in zip(lvalues, node.args, strict=False)
+    )
+    if isinstance(func, ir.Name) and scope.find(func.id) is None:
         callee = global_name(unit, func.id, func.span)
     else:
         callee = unit.compile(func, scope)
-    return _caller(unit, node, scope, callee, args, kwargs, pointers, name)
+    return _CallSite(
+        compiler=unit.compiler,
+        node=node,
+        callee=callee,
+        args=args,
+        kwargs=kwargs,
+        template=tuple(unit.compile(t, scope) for t in node.template),
+        lvalues=lvalues if any(at is not None for at in lvalues) else (),
+        variables=variables,
+        name=callee_name(func),
+        braced=any(isinstance(a, ir.Sequence) and a.kind == "braced" for a in node.args),
+    ).run
 
 
 def callee_name(func: ir.Node) -> str:
@@ -56,14 +65,16 @@ def callee_name(func: ir.Node) -> str:
     return "a value"
 
 
-def _compile_kwargs(unit: Unit, node: ir.Call, scope: Scope) -> Callable[[Frame], Any] | None:
+def _compile_kwargs(
+    unit: Unit, node: ir.Call, scope: Scope
+) -> Callable[[Frame], Kwargs | Unknown] | None:
     if not node.kwargs:
         return None
     pairs = [(k, unit.compile(v, scope)) for k, v in node.kwargs]
     span = node.span
 
-    def run(e: Frame) -> Any:
-        result: dict[str, Any] = {}
+    def run(e: Frame) -> Kwargs | Unknown:
+        result: Kwargs = {}
         for key, value in pairs:
             v = value(e)
             if key is not None:
@@ -77,98 +88,103 @@ def _compile_kwargs(unit: Unit, node: ir.Call, scope: Scope) -> Callable[[Frame]
     return run
 
 
-def _caller(
-    unit: Unit,
-    node: ir.Call,
-    scope: Scope,
-    callee: Eval,
-    args: Callable[[Frame], Any],
-    kwargs: Callable[[Frame], Any] | None,
-    pointers: list[Any],
-    name: str,
-) -> Eval:
-    machine, compiler, span = unit.machine, unit.compiler, node.span
-    template = tuple(unit.compile(t, scope) for t in node.template)
-    writable = any(p is not None for p in pointers)
-    locals_ = [
-        p if isinstance(a, ir.Name) and scope.find(a.id) is not None else None
-        for p, a in zip(pointers, node.args, strict=False)
-    ]
-    braced = any(isinstance(a, ir.Sequence) and a.kind == "braced" for a in node.args)
+@dataclass(frozen=True, slots=True, eq=False)
+class _CallSite:
+    """A compiled call."""
 
-    def missing(e: Frame, failure: Failed) -> None:
-        """A method that certainly does not exist: the program gets no further, but what it was
-        about to call with is worth knowing. Arguments are named as the caller names them."""
-        values = args(e)
-        if isinstance(node.func, ir.Attr) and not isinstance(values, Unknown):
-            named = {
-                a.id: v for a, v in zip(node.args, values, strict=False) if isinstance(a, ir.Name)
-            }
-            e[RUN].emit("missing", node.func.name, values, named, span)
-        raise failure
+    compiler: Compiler
+    node: ir.Call
+    callee: Eval
+    args: Callable[[Frame], list[Value] | Unknown]
+    kwargs: Callable[[Frame], Kwargs | Unknown] | None
+    template: tuple[Eval, ...]
+    lvalues: tuple[Lvalue | None, ...]
+    """For each argument of a C++ call, where it is stored; ``None`` for a temporary."""
+    variables: tuple[Lvalue | None, ...]
+    """The same for local variables alone."""
+    name: str
+    """The callee as messages name it."""
+    braced: bool
+    """Whether a braced list is among the arguments."""
 
-    def run(e: Frame) -> Any:
+    def run(self, e: Frame) -> Value:
+        """The call's result; the callee decides whether variables are passed as lvalues."""
         try:
-            function = callee(e)
+            function = self.callee(e)
         except Failed as failure:
-            if failure.how != "AttributeError":
-                raise
-            missing(e, failure)
-        values = args(e)
-        named = kwargs(e) if kwargs is not None else {}
-        if isinstance(values, Unknown) or isinstance(named, Unknown):
-            reason: Any = values if isinstance(values, Unknown) else named
-            return result_of_unknown(e[RUN], reason, name, (), {}, span)
+            if failure.how == "AttributeError":
+                self._note_missing(e)
+            raise
+        run, span = e[RUN], self.node.span
+        values = self.args(e)
+        named = self.kwargs(e) if self.kwargs is not None else {}
+        if isinstance(values, Unknown):
+            return result_of_unknown(run, values, self.name, (), {}, span)
+        if isinstance(named, Unknown):
+            return result_of_unknown(run, named, self.name, (), {}, span)
         if isinstance(function, Closure):
-            if braced:
-                values = compiler.unbraced(e[RUN], function, values, span)
-            if writable:
-                values = _with_places(compiler, function, e, values, pointers)
-            if not template:
-                return compiler.call_closure(e[RUN], function, tuple(values), named, span)
-            types = tuple(t(e) for t in template)
-            e[RUN].emit("template", name, values, {"<>": types}, span)
-            if e[RUN].facts.get("templates_return"):
-                return Unknown(f"the result of {name}", span, foreign=True)
-            return compiler.call_closure(e[RUN], function, tuple(values), named, span, types)
+            return self._closure(e, function, values, named)
         if isinstance(function, Builtin):
-            if function.takes_template:
-                named = {"<>": tuple(t(e) for t in template)}
-            if not function.symbolic:
-                values = [plain(v) for v in values]
-                named = {k: plain(v) for k, v in named.items()}
-            return function.call(e[RUN], tuple(values), named, span)
+            return self._builtin(e, function, values, named)
         if isinstance(function, Unknown):
-            returns = machine.assume_returns(name)
-            if writable and not (returns and "::" not in name):
-                values = [
-                    p(e) if p is not None and not isinstance(v, Record) else v
-                    for p, v in zip(locals_, values, strict=False)
-                ]
-            return result_of_unknown(
-                e[RUN], function, name, tuple(values), named, span, returns=returns
-            )
-        if isinstance(function, Model) and function.by_reference and writable:
-            values = [v if p is None else p(e) for p, v in zip(locals_, values, strict=False)]
-        return compiler.call(e[RUN], function, tuple(values), named, span)
+            return self._unknown(e, function, values, named)
+        if isinstance(function, Model) and function.by_reference and self.lvalues:
+            values = [v if at is None else at(e) for at, v in self._paired(values)]
+        return self.compiler.call(run, function, tuple(values), named, span)
 
-    return run
+    def _paired(self, values: list[Value]) -> Iterator[tuple[Lvalue | None, Value]]:
+        return zip(self.variables, values, strict=False)
 
+    def _note_missing(self, e: Frame) -> None:
+        """Records a call of a method that certainly does not exist: the program gets no further,
+        but the arguments are worth knowing. They are named as the caller names them."""
+        func, values = self.node.func, self.args(e)
+        if isinstance(func, ir.Attr) and not isinstance(values, Unknown):
+            pairs = zip(self.node.args, values, strict=False)
+            named = {a.id: v for a, v in pairs if isinstance(a, ir.Name)}
+            e[RUN].emit("missing", func.name, values, named, self.node.span)
 
-def _with_places(
-    compiler: Any, function: Closure, e: Frame, values: list[Any], pointers: list[Any]
-) -> list[Any]:
-    """Arguments of non-const reference parameters as pointers to the caller's variables."""
-    refs = compiler.code(e[RUN], function).refs
-    if not refs:
+    def _closure(self, e: Frame, function: Closure, values: list[Value], named: Kwargs) -> Value:
+        run, span, compiler = e[RUN], self.node.span, self.compiler
+        if self.braced:
+            values = compiler.unbraced(run, function, values, span)
+        if self.lvalues:
+            values = self._with_lvalues(e, function, values)
+        types = tuple(t(e) for t in self.template)
+        if types:
+            run.emit("template", self.name, values, {"<>": types}, span)
+            if run.facts.get("templates_return"):
+                return Unknown(f"the result of {self.name}", span, foreign=True)
+        return compiler.call_closure(run, function, tuple(values), named, span, types)
+
+    def _with_lvalues(self, e: Frame, function: Closure, values: list[Value]) -> list[Value]:
+        """The arguments, those of reference parameters as references to the caller's variables."""
+        values = list(values)
+        for position in self.compiler.code(e[RUN], function).refs:
+            lvalue = self.lvalues[position] if position < len(values) else None
+            bound = lvalue(e) if lvalue is not None else None
+            if bound is not None:
+                values[position] = bound
         return values
-    values = list(values)
-    for position in refs:
-        if position < len(values) and pointers[position] is not None:
-            place = pointers[position](e)
-            if place is not None:
-                values[position] = place
-    return values
+
+    def _builtin(self, e: Frame, function: Builtin, values: list[Value], named: Kwargs) -> Value:
+        if function.takes_template:
+            named = {"<>": tuple(t(e) for t in self.template)}
+        if not function.symbolic:
+            values = [plain(v) for v in values]
+            named = {k: plain(v) for k, v in named.items()}
+        return function.call(e[RUN], tuple(values), named, self.node.span)
+
+    def _unknown(self, e: Frame, function: Unknown, values: list[Value], named: Kwargs) -> Value:
+        returns = self.compiler.machine.assume_returns(self.name)
+        if self.lvalues and not (returns and "::" not in self.name):
+            values = [
+                at(e) if at is not None and not isinstance(v, Record) else v
+                for at, v in self._paired(values)
+            ]
+        return result_of_unknown(
+            e[RUN], function, self.name, tuple(values), named, self.node.span, returns=returns
+        )
 
 
 def compile_launch(unit: Unit, node: ir.Launch, scope: Scope) -> Eval:
@@ -176,7 +192,7 @@ def compile_launch(unit: Unit, node: ir.Launch, scope: Scope) -> Eval:
     args = compile_items(unit, node.args, scope)
     name, span = node.name, node.span
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         values = args(e)
         known = () if isinstance(values, Unknown) else values
         e[RUN].emit("launch", name, known, {}, span)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
@@ -11,6 +9,7 @@ from mlaprobe.evaluator.ir import Function, Param, Span
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import Closure, Pointer, Record, Ref
 from mlaprobe.evaluator.values.unknown import Rest, Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 from mlaprobe.evaluator.walk import written_names
 
 
@@ -19,7 +18,7 @@ class Braced:
 
     __slots__ = ("items",)
 
-    def __init__(self, items: tuple[Any, ...]) -> None:
+    def __init__(self, items: Args) -> None:
         self.items = items
 
 
@@ -27,8 +26,8 @@ def bind(
     params: tuple[tuple[Param, str, Eval | None], ...],
     function: Function,
     frame: Frame,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    args: Args,
+    kwargs: Kwargs,
     span: Span,
 ) -> None:
     """Put arguments into a new frame.
@@ -36,31 +35,25 @@ def bind(
     Raises:
         Failed: the call does not fit the parameters; ``TypeError`` as Python raises it.
     """
-    left = dict(kwargs) if kwargs else None
+    left = dict(kwargs)
     position, count = 0, len(args)
     for param, slot, default in params:
-        kind = param.kind
-        if kind == "normal":
-            if position < count:
-                frame[slot] = _receive(args[position], param, span)
-                position += 1
-                if left and param.name in left:
-                    raise _type_error(f"{function.name}() got {param.name} twice", span)
-                continue
-        elif kind == "*":
+        if param.kind == "*":
             frame[slot] = args[position:]
             position = count
-            continue
-        elif kind == "**":
-            frame[slot] = left if left is not None else {}
-            left = None
-            continue
-        if left and param.name in left:
+        elif param.kind == "**":
+            frame[slot], left = left, {}
+        elif param.kind == "normal" and position < count:
+            if param.name in left:
+                raise _type_error(f"{function.name}() got {param.name} twice", span)
+            frame[slot] = _receive(args[position], param, span)
+            position += 1
+        elif param.name in left:
             frame[slot] = _receive(left.pop(param.name), param, span)
         elif default is not None:
             value = default(frame)
-            if function.lang == "py":  # made once, for all calls
-                value = frame[RUN].own(value)
+            # Python makes it once, for all calls
+            value = frame[RUN].own(value) if function.lang == "py" else value
             frame[slot] = _receive(value, param, span)
         else:
             raise _type_error(f"{function.name}() is missing the argument {param.name}", span)
@@ -73,7 +66,7 @@ def _type_error(message: str, span: Span) -> Failed:
     return Failed("exception", "TypeError", message, span)
 
 
-def _receive(value: Any, param: Param, span: Span) -> Any:
+def _receive(value: Value, param: Param, span: Span) -> Value:
     ctype = param.type
     if ctype is None:
         return value
@@ -90,8 +83,8 @@ def result_of_unknown(
     run: Run,
     callee: Unknown,
     name: str,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    args: Args,
+    kwargs: Kwargs,
     span: Span,
     *,
     returns: bool = False,
@@ -116,8 +109,8 @@ def result_of_unknown(
     )
 
 
-def havoc(value: Any, reason: str, span: Span) -> None:
-    """Make unknown what someone else may have written through ``value``."""
+def havoc(value: Value, reason: str, span: Span) -> None:
+    """Havocs what someone else may have written through a value."""
     if isinstance(value, Pointer):
         before = value.load()
         if not (isinstance(before, Unknown) and before.foreign):
@@ -131,12 +124,7 @@ def havoc(value: Any, reason: str, span: Span) -> None:
         value.clear()
         value[Rest(reason, span)] = Unknown(reason, span)
     elif isinstance(value, Closure) and value.frame is not None:
-        frame = value.frame
-        for slot in list(frame):
-            if slot in _written_by(value):
-                frame[slot] = Unknown(reason, span)
-
-
-def _written_by(closure: Closure) -> frozenset[str]:
-    function = closure.function
-    return frozenset(written_names(function.body, references=function.lang == "cpp"))
+        function = value.function
+        written = written_names(function.body, references=function.lang == "cpp")
+        for slot in written & value.frame.keys():
+            value.frame[slot] = Unknown(reason, span)

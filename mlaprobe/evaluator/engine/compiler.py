@@ -7,7 +7,7 @@ frame around it. Compiling happens once per function, running many times.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.cpp.builtins import message_of
 from mlaprobe.evaluator.cpp.types import zero_of
@@ -23,7 +23,12 @@ from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kept import changeable
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Model, Record, StructType
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 from mlaprobe.evaluator.walk import assigned_names
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.machine import Machine
+    from mlaprobe.evaluator.engine.modules import Module
 
 
 class Code:
@@ -48,13 +53,13 @@ class Code:
 class Compiler:
     """Compiles and calls; holds what is compiled."""
 
-    def __init__(self, machine: Any) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._codes: dict[tuple[int, bool], tuple[Function, Code]] = {}
 
     # --- compiling -------------------------------------------------------------------------------
 
-    def expression(self, node: Node, module: Any) -> Eval:
+    def expression(self, node: Node, module: Module) -> Eval:
         """An expression of a module's own scope."""
         unit = Unit(self.machine, self, module, "py", traced=False)
         return unit.compile(node, Scope(FunctionScope(None)))
@@ -108,9 +113,7 @@ class Compiler:
 
     # --- calling ---------------------------------------------------------------------------------
 
-    def call(
-        self, run: Run, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
-    ) -> Any:
+    def call(self, run: Run, value: Value, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """Call a value."""
         if isinstance(value, Closure):
             return self.call_closure(run, value, args, kwargs, span)
@@ -131,11 +134,11 @@ class Compiler:
         self,
         run: Run,
         closure: Closure,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: Args,
+        kwargs: Kwargs,
         span: Span,
-        types: tuple[Any, ...] = (),
-    ) -> Any:
+        types: Args = (),
+    ) -> Value:
         """Call a function of the source; a pure call with plain arguments is remembered.
         ``types`` are the template arguments."""
         code = self.code(run, closure)
@@ -162,7 +165,7 @@ class Compiler:
             run.cache[key] = (False, result, tuple(run.observations[seen:]))
         return result
 
-    def remembered(self, run: Run, closure: Closure) -> tuple[Any] | None:
+    def remembered(self, run: Run, closure: Closure) -> tuple[Value] | None:
         """The result of a call without arguments that is known already, and of which nothing was
         noted."""
         if closure.frame is not None or run.globals or run.disturbed or run.trace is not None:
@@ -175,11 +178,11 @@ class Compiler:
         run: Run,
         code: Code,
         closure: Closure,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: Args,
+        kwargs: Kwargs,
         span: Span,
-        types: tuple[Any, ...],
-    ) -> Any:
+        types: Args,
+    ) -> Value:
         if run.depth >= MAX_DEPTH:
             raise Unsupported("calls are nested too deeply", span)
         frame: Frame = {OUTER: closure.frame, RUN: run}
@@ -201,10 +204,10 @@ class Compiler:
             run.depth -= 1
         value = signal.value if isinstance(signal, Returned) else None
         if code.result is not None and isinstance(signal, Returned):
-            value = self._as_result(run, value, code.result, closure, span)
+            value = self._typed(run, value, code.result, closure.module, span)
         return value
 
-    def unbraced(self, run: Run, closure: Closure, args: list[Any], span: Span) -> list[Any]:
+    def unbraced(self, run: Run, closure: Closure, args: list[Value], span: Span) -> list[Value]:
         """Arguments of which a braced list takes the type of its parameter."""
         params = closure.function.params
         return [
@@ -216,18 +219,12 @@ class Compiler:
             for at, a in enumerate(args)
         ]
 
-    def _as_result(self, run: Run, value: Any, ctype: CType, closure: Closure, span: Span) -> Any:
-        """A braced list returned from a function takes the function's return type."""
-        if isinstance(value, calls.Braced):
-            return self.construct_named(run, ctype, value.items, closure.module, span)
-        return convert(value, ctype, span)
-
     def construct_named(
-        self, run: Run, ctype: CType, items: tuple[Any, ...], module: Any, span: Span
-    ) -> Any:
+        self, run: Run, ctype: CType, items: Args, module: Module, span: Span
+    ) -> Value:
         """``Type{items}``."""
         if ctype.kind in ("int", "unsigned", "bool", "float", "string") and not ctype.pointer:
-            empty: Any = {"string": "", "float": 0.0, "bool": False}.get(ctype.kind, 0)
+            empty: Value = {"string": "", "float": 0.0, "bool": False}.get(ctype.kind, 0)
             if len(items) > 1:
                 return Unknown(f"how a {ctype.name} is made is not followed", span)
             return convert(items[0] if items else empty, ctype, span)
@@ -246,30 +243,35 @@ class Compiler:
         return Unknown(f"type {ctype.name} is not known", span)
 
     def construct(
-        self, run: Run, struct: StructType, items: tuple[Any, ...], span: Span, module: Any
-    ) -> Any:
+        self, run: Run, struct: StructType, items: Args, span: Span, module: Module | None
+    ) -> Value:
         """An aggregate from its members in declaration order."""
         if len(items) > len(struct.members) or (items and not struct.plain):
             return Unknown(f"how a {struct.name} is made is not followed", span)
-        fields: dict[str, Any] = {}
+        fields: dict[str, Value] = {}
         for position, (name, ctype, default) in enumerate(struct.members):
             if position < len(items):
-                value = items[position]
-                if isinstance(value, calls.Braced):
-                    value = self.construct_named(run, ctype, value.items, module, span)
-                fields[name] = convert(value, ctype, span)
+                fields[name] = self._typed(run, items[position], ctype, module, span)
             elif default is not None and module is not None:
                 value = self.machine.evaluate(run, default, module)
-                if isinstance(value, calls.Braced):
-                    value = self.construct_named(run, ctype, value.items, module, span)
-                fields[name] = convert(value, ctype, span)
-            elif struct.plain and ctype.kind == "other" and module is not None:
-                fields[name] = self.construct_named(run, ctype, (), module, span)
-            elif struct.plain:
-                fields[name] = zero_of(ctype, span)
-            else:
+                fields[name] = self._typed(run, value, ctype, module, span)
+            elif not struct.plain:
                 fields[name] = Unknown(f"what {struct.name} starts with is not followed", span)
+            elif ctype.kind == "other" and module is not None:
+                fields[name] = self.construct_named(run, ctype, (), module, span)
+            else:
+                fields[name] = zero_of(ctype, span)
         return Record(struct.name, fields)
+
+    def _typed(
+        self, run: Run, value: Value, ctype: CType, module: Module | None, span: Span
+    ) -> Value:
+        """A value as a place of a type receives it: a braced list takes that type."""
+        if not isinstance(value, calls.Braced):
+            return convert(value, ctype, span)
+        if module is None:
+            return Unknown(f"how a {ctype.name} is made is not followed", span)
+        return self.construct_named(run, ctype, value.items, module, span)
 
 
 def _reports(function: Function) -> bool:

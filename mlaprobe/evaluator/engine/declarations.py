@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
 from mlaprobe.evaluator.engine.calls import Braced
-from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
-from mlaprobe.evaluator.engine.references import compile_hidden, compile_place
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, storing
+from mlaprobe.evaluator.engine.lvalues import Binding, Lvalue, compile_lvalue, compile_untracked
 from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.stores import adapter, compile_store
 from mlaprobe.evaluator.engine.unit import Unit
@@ -17,41 +16,44 @@ from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, SettingsBase
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 
 
 def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     """A variable, with or without a value."""
-    ctype, span = node.type, node.span
-    place = None
-    if ctype.ref and node.init is not None and unit.lang == "cpp":
-        place = compile_place(unit, node.init, scope)
+    ctype = node.type
+    reference = ctype.ref and unit.lang == "cpp"
+    lvalue = None
+    if reference and node.init is not None:
+        lvalue = compile_lvalue(unit, node.init, scope)
     init = unit.compile(node.init, scope) if node.init is not None else None
     slot = scope.declare(node.name, ctype)
-    array = ctype.pointer and ctype.kind in SCALARS and isinstance(node.init, ir.Sequence)
-    adapt = adapter(unit, replace(ctype, pointer=False) if array else ctype, span)
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
     if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
-        return _keeping(node, slot)
+        return setting(slot, lambda e: KeptMap(filled=node.static))
     if node.static and not ctype.const and node.name in changed:
-        return _kept(node, slot)
+        kept = Unknown(f"{node.name} keeps its value between calls", node.span)
+        return setting(slot, lambda e: kept)
     if init is None:
         return _default_init(unit, node, slot)
+    store = _initialiser(unit, node, slot)
+    if reference:
+        return _reference(
+            unit, node, slot, lvalue, compile_untracked(unit, node, scope), init, store
+        )
     if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
         init = _by_value(node.init, init, scope)
-    traced = unit.traced
-    compiler, module = unit.compiler, unit.module
-    hidden = compile_hidden(unit, node, scope) if ctype.ref and unit.lang == "cpp" else None
+    return storing(store, init)
 
-    def run(e: Frame) -> Any:
-        bound = place(e) if place is not None else None
-        if bound is None:
-            value = init(e)
-            bound = hidden(e, value) if hidden is not None else None
-        if bound is not None:
-            e[slot] = bound
-            if traced:
-                e[RUN].trace.append((node, bound.load()))
-            return None
+
+def _initialiser(unit: Unit, node: ir.Decl, slot: str) -> Store:
+    """Gives a new variable its value."""
+    ctype, span = node.type, node.span
+    array = ctype.pointer and ctype.kind in SCALARS and isinstance(node.init, ir.Sequence)
+    adapt = adapter(unit, replace(ctype, pointer=False) if array else ctype, span)
+    compiler, module, traced = unit.compiler, unit.module, unit.traced
+
+    def store(e: Frame, value: Value) -> None:
         if isinstance(value, Braced):
             if not value.items and ctype.kind != "other":
                 value = zero_of(ctype, span)
@@ -60,27 +62,33 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         e[slot] = value if adapt is None else adapt(e, value)
         if traced:
             e[RUN].trace.append((node, e[slot]))
-        return None
 
-    return run
-
-
-def _kept(node: ir.Decl, slot: str) -> Eval:
-    """A static variable that is written: what earlier calls have left in it is not known."""
-    unknown = Unknown(f"{node.name} keeps its value between calls", node.span)
-
-    def run(e: Frame) -> Any:
-        e[slot] = unknown
-        return None
-
-    return run
+    return store
 
 
-def _keeping(node: ir.Decl, slot: str) -> Eval:
-    """A map of objects by name."""
+def _reference(
+    unit: Unit,
+    node: ir.Decl,
+    slot: str,
+    lvalue: Lvalue | None,
+    untracked: Binding | None,
+    init: Eval,
+    store: Store,
+) -> Eval:
+    """A C++ reference: bound to an lvalue, or a variable of its own where there is none."""
+    traced = unit.traced
 
-    def run(e: Frame) -> Any:
-        e[slot] = KeptMap(filled=node.static)
+    def run(e: Frame) -> Value:
+        bound = lvalue(e) if lvalue is not None else None
+        if bound is None:
+            value = init(e)
+            bound = untracked(e, value) if untracked is not None else None
+            if bound is None:
+                store(e, value)
+                return None
+        e[slot] = bound
+        if traced:
+            e[RUN].trace.append((node, bound.load()))
         return None
 
     return run
@@ -96,7 +104,7 @@ def _by_value(node: Node | None, init: Eval, scope: Scope) -> Eval:
     if not copies:
         return init
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         value = init(e)
         return value.copy() if isinstance(value, Record) else value
 
@@ -105,22 +113,12 @@ def _by_value(node: Node | None, init: Eval, scope: Scope) -> Eval:
 
 def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
     ctype, span, module, compiler = node.type, node.span, unit.module, unit.compiler
-    if ctype.kind != "other" or ctype.pointer:
-        empty: Any = "" if ctype.kind == "string" else Unknown(f"{node.name} has no value", span)
-        if node.static and ctype.kind != "string":
-            empty = zero_of(ctype, span)
-
-        def plain(e: Frame) -> Any:
-            e[slot] = empty
-            return None
-
-        return plain
-
-    def run(e: Frame) -> Any:
-        e[slot] = compiler.construct_named(e[RUN], ctype, (), module, span)
-        return None
-
-    return run
+    if ctype.kind == "other" and not ctype.pointer:
+        return setting(slot, lambda e: compiler.construct_named(e[RUN], ctype, (), module, span))
+    empty: Value = "" if ctype.kind == "string" else Unknown(f"{node.name} has no value", span)
+    if node.static and ctype.kind != "string":
+        empty = zero_of(ctype, span)
+    return setting(slot, lambda e: empty)
 
 
 def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
@@ -131,25 +129,18 @@ def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
     names = tuple(ir.Name(node.span, n) for n in node.names)
     store = compile_store(unit, ir.Sequence(node.span, "tuple", names), scope)
 
-    def run(e: Frame) -> Any:
+    def parts(e: Frame) -> Value:
         value = init(e)
-        store(e, value.items if isinstance(value, Braced) else value)
-        return None
+        return value.items if isinstance(value, Braced) else value
 
-    return run
+    return storing(store, parts)
 
 
 def define(unit: Unit, node: ir.Define, scope: Scope) -> Eval:
     """A function inside another."""
-    name = ir.Name(node.span, node.function.name)
-    store = compile_store(unit, name, scope)
+    store = compile_store(unit, ir.Name(node.span, node.function.name), scope)
     function, module = node.function, unit.module
-
-    def run(e: Frame) -> Any:
-        store(e, Closure(function, module, e, scope))
-        return None
-
-    return run
+    return storing(store, lambda e: Closure(function, module, e, scope))
 
 
 def local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Eval:
@@ -159,15 +150,13 @@ def local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Eval:
     attributes = tuple((n, unit.compile(v, scope)) for n, v in node.attributes)
     name, span = node.name, node.span
 
-    def run(e: Frame) -> Any:
-        if all(isinstance(base(e), SettingsBase) for base in bases):
-            fields = {n: value(e) for n, value in attributes}
-            store(e, Builtin(name, lambda run, args, kwargs, span: Record(name, dict(fields))))
-        else:
-            store(e, Unknown(f"the class {name} is not followed", span))
-        return None
+    def made(e: Frame) -> Value:
+        if not all(isinstance(base(e), SettingsBase) for base in bases):
+            return Unknown(f"the class {name} is not followed", span)
+        fields = {n: value(e) for n, value in attributes}
+        return Builtin(name, lambda run, args, kwargs, span: Record(name, dict(fields)))
 
-    return run
+    return storing(store, made)
 
 
 def imported(unit: Unit, node: ir.Import, scope: Scope) -> Eval:
@@ -175,9 +164,8 @@ def imported(unit: Unit, node: ir.Import, scope: Scope) -> Eval:
     store = compile_store(unit, ir.Name(node.span, node.alias), scope)
     module = unit.module
 
-    def run(e: Frame) -> Any:
+    def value(e: Frame) -> Value:
         run = e[RUN]
-        store(e, run.own(module.import_name(run, node.module, node.name, node.span)))
-        return None
+        return run.own(module.import_name(run, node.module, node.name, node.span))
 
-    return run
+    return storing(store, value)

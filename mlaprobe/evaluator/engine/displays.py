@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.frames import Eval, Frame
+from mlaprobe.evaluator.engine.frames import Eval, Frame, Store
 from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.engine.stores import compile_store
@@ -16,11 +16,13 @@ from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import SomeText, Unknown, rest_of, unknown_in
+from mlaprobe.evaluator.values.value import Value
+from mlaprobe.evaluator.walk import bound_names
 
 MAX_ELEMENTS = 20_000
 
 
-def elements(value: Any, span: ir.Span) -> list[Any] | Unknown:
+def elements(value: Value, span: ir.Span) -> list[Value] | Unknown:
     """The elements of an iterable, or why they are not known."""
     if isinstance(value, Unknown):
         return value
@@ -38,15 +40,15 @@ def elements(value: Any, span: ir.Span) -> list[Any] | Unknown:
 
 def compile_items(
     unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope
-) -> Callable[[Frame], list[Any] | Unknown]:
+) -> Callable[[Frame], list[Value] | Unknown]:
     """The values of a display's items, ``*`` expanded."""
     parts = [(isinstance(n, ir.Star), unit.compile(_inner(n), scope), n.span) for n in nodes]
     if not any(star for star, _, _ in parts):
         plain = tuple(p for _, p, _ in parts)
         return lambda e: [p(e) for p in plain]
 
-    def run(e: Frame) -> list[Any] | Unknown:
-        values: list[Any] = []
+    def run(e: Frame) -> list[Value] | Unknown:
+        values: list[Value] = []
         for star, part, span in parts:
             value = part(e)
             if not star:
@@ -71,13 +73,13 @@ def compile_sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     kind = node.kind
     if kind == "tuple":
 
-        def make_tuple(e: Frame) -> Any:
+        def make_tuple(e: Frame) -> Value:
             values = items(e)
             return values if isinstance(values, Unknown) else tuple(values)
 
         return make_tuple
 
-    def make(e: Frame) -> Any:
+    def make(e: Frame) -> Value:
         values = items(e)
         if isinstance(values, Unknown) or kind == "list":
             return values
@@ -86,11 +88,11 @@ def compile_sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     return make
 
 
-def as_set(values: list[Any], span: ir.Span) -> Any:
+def as_set(values: list[Value], span: ir.Span) -> Value:
     """A set; of what cannot be hashed, a tuple without repetitions."""
     if all(isinstance(v, (int, str, float, EnumMember, type(None))) for v in values):
         return frozenset(values)
-    kept: list[Any] = []
+    kept: list[Value] = []
     for value in values:
         same = [equals(value, other, span) for other in kept]
         if any(isinstance(s, Unknown) for s in same):
@@ -111,8 +113,8 @@ def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
     ]
     span = node.span
 
-    def run(e: Frame) -> Any:
-        result: dict[Any, Any] = {}
+    def run(e: Frame) -> Value:
+        result: dict[Value, Value] = {}
         for key, value in pairs:
             v = value(e)
             if key is None:
@@ -133,42 +135,26 @@ def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
     return run
 
 
+class _Clause(NamedTuple):
+    """A compiled ``for target in source if tests`` of a comprehension."""
+
+    source: Eval
+    store: Store
+    tests: tuple[Eval, ...]
+    span: ir.Span
+
+
 def compile_comprehension(unit: Unit, node: ir.Comprehension, scope: Scope) -> Eval:
     """A comprehension; generators are evaluated at once."""
     inner = Scope(scope.function, scope)
-    clauses = []
-    for target, iterable, conditions in node.clauses:
-        source = unit.compile(iterable, inner)
-        for name in _target_names(target):
-            inner.declare(name)
-        store = compile_store(unit, target, inner)
-        tests = [unit.compile(c, inner) for c in conditions]
-        clauses.append((source, store, tests, iterable.span))
+    clauses = [_clause(unit, clause, inner) for clause in node.clauses]
     element = unit.compile(node.element, inner)
     kind, span = node.kind, node.span
 
-    def walk(e: Frame, at: int, out: list[Any]) -> Unknown | None:
-        if at == len(clauses):
-            out.append(element(e))
-            return None
-        source, store, tests, where = clauses[at]
-        values = elements(source(e), where)
-        if isinstance(values, Unknown):
-            return values
-        for value in values:
-            store(e, value)
-            keep = _all_true(tests, e)
-            if isinstance(keep, Unknown):
-                return keep
-            stop = walk(e, at + 1, out) if keep else None
-            if stop is not None:
-                return stop
-        return None
-
-    def run(e: Frame) -> Any:
-        out: list[Any] = []
+    def run(e: Frame) -> Value:
+        out: list[Value] = []
         try:
-            stop = walk(e, 0, out)
+            stop = _fill(out, clauses, element, e)
         except Failed:
             if kind != "tuple" or not out:
                 raise
@@ -182,7 +168,38 @@ def compile_comprehension(unit: Unit, node: ir.Comprehension, scope: Scope) -> E
     return run
 
 
-def _all_true(tests: list[Eval], e: Frame) -> Any:
+def _clause(
+    unit: Unit, clause: tuple[ir.Node, ir.Node, tuple[ir.Node, ...]], scope: Scope
+) -> _Clause:
+    target, iterable, conditions = clause
+    source = unit.compile(iterable, scope)
+    for name in bound_names(target):
+        scope.declare(name)
+    store = compile_store(unit, target, scope)
+    return _Clause(source, store, tuple(unit.compile(c, scope) for c in conditions), iterable.span)
+
+
+def _fill(out: list[Value], clauses: Sequence[_Clause], element: Eval, e: Frame) -> Unknown | None:
+    """Appends the elements that clauses make; what was not known, where that stopped it."""
+    if not clauses:
+        out.append(element(e))
+        return None
+    first, inner = clauses[0], clauses[1:]
+    values = elements(first.source(e), first.span)
+    if isinstance(values, Unknown):
+        return values
+    for value in values:
+        first.store(e, value)
+        keep = _all_true(first.tests, e)
+        if isinstance(keep, Unknown):
+            return keep
+        stop = _fill(out, inner, element, e) if keep else None
+        if stop is not None:
+            return stop
+    return None
+
+
+def _all_true(tests: tuple[Eval, ...], e: Frame) -> Value:
     for test in tests:
         known = truth(test(e))
         if known is not True:
@@ -190,7 +207,7 @@ def _all_true(tests: list[Eval], e: Frame) -> Any:
     return True
 
 
-def _collect(kind: str, values: list[Any], span: ir.Span) -> Any:
+def _collect(kind: str, values: list[Value], span: ir.Span) -> Value:
     if kind == "list":
         return values
     if kind == "tuple":
@@ -200,9 +217,9 @@ def _collect(kind: str, values: list[Any], span: ir.Span) -> Any:
     return as_mapping(values, span)
 
 
-def as_mapping(pairs: list[Any], span: ir.Span) -> Any:
+def as_mapping(pairs: list[Value], span: ir.Span) -> Value:
     """A dict of pairs."""
-    result: dict[Any, Any] = {}
+    result: dict[Value, Value] = {}
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or rest_of(pair) is not None:
             return Unknown("a mapping is not known", span)
@@ -215,22 +232,12 @@ def as_mapping(pairs: list[Any], span: ir.Span) -> Any:
     return result
 
 
-def _target_names(target: ir.Node) -> list[str]:
-    if isinstance(target, ir.Name):
-        return [target.id]
-    if isinstance(target, ir.Star):
-        return _target_names(target.value)
-    if isinstance(target, ir.Sequence):
-        return [n for item in target.items for n in _target_names(item)]
-    return []
-
-
 def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
     """A formatted string; what has no known text is shown as its expression."""
     parts = tuple(unit.compile(p, scope) for p in node.parts)
     labels, span = node.labels, node.span
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         values = [part(e) for part in parts]
         shown = joined([text_of(v, label) for v, label in zip(values, labels, strict=True)])
         for value, label in zip(values, labels, strict=True):
@@ -243,14 +250,14 @@ def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
     return run
 
 
-def _has_text(value: Any) -> bool:
+def _has_text(value: Value) -> bool:
     """Whether the text that Python makes of a value is known."""
     if isinstance(value, (tuple, list)):
         return all(isinstance(v, (str, int, float, bool)) for v in value)
     return isinstance(value, (str, int, float, bool, Sym, SymText)) or value is None
 
 
-def text_of(value: Any, label: str) -> Any:
+def text_of(value: Value, label: str) -> Value:
     """A value as text for people, or its expression in angle brackets; a symbol stays one."""
     if type(value) in (Sym, SymText):
         return value

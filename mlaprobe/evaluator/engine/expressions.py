@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine import boolean, callables, displays, references
-from mlaprobe.evaluator.engine import stores as places
+from mlaprobe.evaluator.engine import boolean, callables, displays
 from mlaprobe.evaluator.engine.attributes import attribute, subscript
 from mlaprobe.evaluator.engine.calls import Braced
-from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
+from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.engine.globalnames import global_name
+from mlaprobe.evaluator.engine.lvalues import compile_lvalue
 from mlaprobe.evaluator.engine.scope import Scope
+from mlaprobe.evaluator.engine.stores import compile_store
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
 from mlaprobe.evaluator.values.comparing import negate
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.kinds import Closure, EnumType, Model, Pointer, Record, Ref
+from mlaprobe.evaluator.values.kinds import (
+    Closure,
+    EnumMember,
+    EnumType,
+    Model,
+    Pointer,
+    Record,
+    Ref,
+)
 from mlaprobe.evaluator.values.operators import binary, unary
 from mlaprobe.evaluator.values.optionals import Engaged, held
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -38,7 +47,7 @@ def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
 
 def _traced(unit: Unit, node: Node, compiled: Eval) -> Eval:
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         value = compiled(e)
         e[RUN].trace.append((node, value))
         return value
@@ -52,9 +61,6 @@ def _const(unit: Unit, node: ir.Const, scope: Scope) -> Eval:
 
 
 def _name(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
-    alias = scope.alias(node.id)
-    if alias is not None:
-        return unit.compile(alias[0], alias[1])  # type: ignore[index]
     found = scope.find(node.id)
     if found is not None:
         local = _local(found[0], found[1], node.id, node.span)
@@ -68,7 +74,7 @@ def _name(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
 def _referred(local: Eval) -> Eval:
     """A reference stands for what it is bound to."""
 
-    def load(e: Frame) -> Any:
+    def load(e: Frame) -> Value:
         v = local(e)
         return v.load(Unknown("a reference to nothing")) if type(v) is Ref else v
 
@@ -78,7 +84,7 @@ def _referred(local: Eval) -> Eval:
 def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
     if depth == 0:
 
-        def here(e: Frame) -> Any:
+        def here(e: Frame) -> Value:
             try:
                 return e[slot]
             except KeyError:
@@ -86,12 +92,8 @@ def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
 
         return here
 
-    def above(e: Frame) -> Any:
-        frame = e
-        for _ in range(depth):
-            frame = frame[OUTER]
-            if frame is None:
-                return Unknown(f"{name} is out of reach", span)
+    def above(e: Frame) -> Value:
+        frame = around(e, depth)
         value = frame.get(slot, Unknown(f"{name} has no value yet", span))
         return value if frame[RUN] is e[RUN] else e[RUN].own(value)
 
@@ -102,7 +104,7 @@ def _unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
     value, op, span = unit.compile(node.value, scope), node.op, node.span
     if op == "not":
 
-        def invert(e: Frame) -> Any:
+        def invert(e: Frame) -> Value:
             v = value(e)
             return (not v) if v is True or v is False else negate(v)
 
@@ -118,7 +120,7 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
         compare = COMPARE[op]
         equality = op in ("==", "!=")
 
-        def comparing(e: Frame) -> Any:
+        def comparing(e: Frame) -> Value:
             a, b = left(e), right(e)
             kind = type(a)
             if kind is type(b) and (kind is int or (equality and (kind is str or kind is bool))):
@@ -129,7 +131,7 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
     if op in ("+", "-", "*") and not unsigned:
         compute = ARITHMETIC[op]
 
-        def computing(e: Frame) -> Any:
+        def computing(e: Frame) -> Value:
             a, b = left(e), right(e)
             if type(a) is int and type(b) is int:
                 return compute(a, b)
@@ -144,7 +146,7 @@ def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
     then = unit.compile(node.then, scope)
     orelse = unit.compile(node.orelse, scope)
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         known = truth(test(e))
         if isinstance(known, Unknown):
             known = e[RUN].decide(known)
@@ -157,7 +159,7 @@ def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
     obj, name, span = unit.compile(node.obj, scope), node.name, node.span
     module, python = unit.module, unit.lang == "py"
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         return attribute(e[RUN], module, obj(e), name, span, python=python)
 
     return run
@@ -176,7 +178,7 @@ def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
         for p in (node.lower, node.upper, node.step)
     ]
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         values = [p(e) for p in parts]
         unknown = next((v for v in values if isinstance(v, Unknown)), None)
         return unknown if unknown is not None else slice(*values)
@@ -188,14 +190,14 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
     value, ctype, span = unit.compile(node.value, scope), node.type, node.span
     module = unit.module
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         v = value(e)
         if ctype.kind == "other" and not ctype.pointer and type(v) is int:
             kind = module.lookup(e[RUN], ctype.name, span)
             if isinstance(kind, EnumType):
                 found = kind.of_value(v)
                 return found if found is not None else Unknown(f"{v} in {ctype.name}", span)
-        if ctype.kind in ("int", "unsigned") and getattr(v, "scoped", False):
+        if ctype.kind in ("int", "unsigned") and isinstance(v, EnumMember) and v.scoped:
             v = v.value if v.value is not None else Unknown(f"value of {v!r}", span)
         return convert(v, ctype, span)
 
@@ -212,17 +214,17 @@ def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
 
 def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
     value = unit.compile(node.value, scope)
-    place = references.compile_place(unit, node.value, scope)
-    if place is None:
+    lvalue = compile_lvalue(unit, node.value, scope)
+    if lvalue is None:
         return value
     found = scope.find(node.value.id) if isinstance(node.value, ir.Name) else None
     is_pointer = found is not None and found[2] is not None and found[2].pointer
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         current = value(e)
         if isinstance(current, _OBJECTS) and not is_pointer and type(current) is not Engaged:
             return current
-        target = place(e)
+        target = lvalue(e)
         return current if target is None else Pointer(target.frame, target.slot)
 
     return run
@@ -235,7 +237,7 @@ _OBJECTS = (Record, Model, Closure, list, dict)
 def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
     value, span = unit.compile(node.value, scope), node.span
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         v = value(e)
         if isinstance(v, Pointer):
             return v.load(Unknown("a pointer to nothing", span))
@@ -247,11 +249,11 @@ def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
 
 
 def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
-    store = places.compile_store(unit, node.target, scope)
+    store = compile_store(unit, node.target, scope)
     value = unit.compile(node.value, scope)
     if node.op is None:
 
-        def assign(e: Frame) -> Any:
+        def assign(e: Frame) -> Value:
             v = value(e)
             store(e, v)
             return v
@@ -260,7 +262,7 @@ def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
     old = unit.compile(node.target, scope)
     op, span, postfix = node.op, node.span, node.postfix
 
-    def update(e: Frame) -> Any:
+    def update(e: Frame) -> Value:
         operand = value(e)  # C++17 evaluates the right side first
         before = old(e)
         after = binary(op, before, operand, span)
@@ -285,7 +287,7 @@ def _copied(e: Frame) -> Frame:
     }
 
 
-def _copy(value: Any) -> Any:
+def _copy(value: Value) -> Value:
     if isinstance(value, Record):
         return value.copy()
     return list(value) if isinstance(value, list) else value
@@ -293,10 +295,10 @@ def _copy(value: Any) -> Any:
 
 def _opaque(unit: Unit, node: ir.Opaque, scope: Scope) -> Eval:
     reason, span = node.reason, node.span
-    stores = [places.compile_store(unit, ir.Name(span, n), scope) for n in node.writes]
+    stores = [compile_store(unit, ir.Name(span, n), scope) for n in node.writes]
     stores = [s for s, n in zip(stores, node.writes, strict=True) if scope.find(n) is not None]
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         unknown = Unknown(reason, span)
         for store in stores:
             store(e, unknown)
@@ -312,7 +314,7 @@ def _sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     return displays.compile_sequence(unit, node, scope)
 
 
-_HANDLERS: dict[type, Callable[[Unit, Any, Scope], Eval]] = {
+_HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Const: _const,
     ir.Name: _name,
     ir.Unary: _unary,

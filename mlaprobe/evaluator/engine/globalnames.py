@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values.value import Value
 
 
 def global_name(unit: Unit, name: str, span: Span) -> Eval:
@@ -14,7 +13,7 @@ def global_name(unit: Unit, name: str, span: Span) -> Eval:
     module = unit.module
     key, written = (id(module), name), (id(module), name.rpartition("::")[2])
 
-    def load(e: Frame) -> Any:
+    def load(e: Frame) -> Value:
         run = e[RUN]
         if run.globals and written in run.globals:
             return run.globals[written]

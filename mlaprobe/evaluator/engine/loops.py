@@ -9,13 +9,12 @@ is unknown unless they write nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.displays import elements
-from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
@@ -24,7 +23,8 @@ from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.walk import written_names
+from mlaprobe.evaluator.values.value import Args, Value
+from mlaprobe.evaluator.walk import bound_names, written_names
 
 LOOKUP = "a look-up in a hash map"
 """What a traced run calls the start of a loop over a hash map."""
@@ -36,7 +36,7 @@ def _havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str)
     span = nodes[0].span if nodes else ir.NOWHERE
     havocs = [compile_havoc(unit, (name,), scope, span) for name in names]
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         for havoc_all in havocs:
             havoc_all(e, Unknown(reason, span))
         return None
@@ -57,7 +57,7 @@ def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tupl
     return found
 
 
-def _some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, e: Frame) -> Any:
+def _some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, e: Frame) -> Value:
     """An arbitrary round of a loop whose rounds are not known; the signal that leaves the
     function, if this path takes one. What breaks out of the loop misses its ``else``."""
     run = e[RUN]
@@ -75,7 +75,7 @@ def _some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown,
 def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
     """``while``, ``do`` and C++ ``for`` (whose variable is declared in a block around it)."""
     test = unit.compile(node.test, scope)
-    inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
+    inner = unit.inner(scope)
     body = unit.block(node.body, inner)
     step = unit.compile(node.step, scope) if node.step is not None else None
     orelse = unit.block(node.orelse, scope)
@@ -83,7 +83,7 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
     havoc = _havoc_of(unit, everything, scope, "written in a loop that cannot be followed")
     span, first = node.span, node.first
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         again = first
         while True:
             if not again:
@@ -110,9 +110,9 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
 def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
     """A loop over elements."""
     source = unit.compile(node.iterable, scope)
-    inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
+    inner = unit.inner(scope)
     if unit.lang == "cpp":
-        for name in _names(node.target):
+        for name in bound_names(node.target):
             inner.declare(name)
     store = compile_store(unit, node.target, inner)
     body = unit.block(node.body, inner)
@@ -122,7 +122,7 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
     span = node.span
     any_order = _AnyOrder(unit, span, store, body, orelse, written)
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         container = source(e)
         values = elements(container, span)
         if isinstance(values, Unknown):
@@ -149,7 +149,7 @@ class _AnyOrder:
         self,
         unit: Unit,
         span: ir.Span,
-        store: Callable[[Frame, Any], None],
+        store: Store,
         body: Eval,
         orelse: Eval,
         written: _Written,
@@ -161,7 +161,7 @@ class _AnyOrder:
         self.orelse = orelse
         self.written = written
 
-    def run(self, e: Frame, container: Unordered, values: list[Any]) -> Any:
+    def run(self, e: Frame, container: Unordered, values: list[Value]) -> Value:
         """The signal of the loop."""
         self._watch(e, container)
         written, run = self.written, e[RUN]
@@ -200,11 +200,11 @@ class _AnyOrder:
             self.written.restore(e, before)
 
     def _rounds(
-        self, e: Frame, values: list[Any], start: Any
-    ) -> tuple[list[tuple[Any, Any]], bool]:
+        self, e: Frame, values: list[Value], start: Value
+    ) -> tuple[list[tuple[Value, Value]], bool]:
         """The elements that leave the loop, each tried as the first of its rounds, and whether
         all others leave the variables as they are: then any order has the same outcome."""
-        leaving: list[tuple[Any, Any]] = []
+        leaving: list[tuple[Value, Value]] = []
         steady = True
         for value in values:
             self.written.restore(e, start)
@@ -229,18 +229,15 @@ class _Written:
 
     def _frames(self, e: Frame) -> Iterator[tuple[Frame, str]]:
         for _, depth, slot in self.names:
-            frame = e
-            for _ in range(depth):
-                frame = frame[OUTER]
-            yield frame, slot
+            yield around(e, depth), slot
 
-    def save(self, e: Frame) -> tuple[Any, ...] | None:
+    def save(self, e: Frame) -> Args | None:
         """The values; ``None`` where one can be changed in place."""
         values = tuple(frame.get(slot, self) for frame, slot in self._frames(e))
         kept = (*IMMUTABLE, Unknown, _Written)
         return values if all(isinstance(v, kept) for v in values) else None
 
-    def restore(self, e: Frame, saved: tuple[Any, ...] | None) -> None:
+    def restore(self, e: Frame, saved: Args | None) -> None:
         """Put saved values back; without any, the variables are unknown."""
         if saved is None:
             self._spoil(e)
@@ -251,7 +248,7 @@ class _Written:
             else:
                 frame[slot] = value
 
-    def unchanged(self, e: Frame, saved: tuple[Any, ...] | None) -> bool:
+    def unchanged(self, e: Frame, saved: Args | None) -> bool:
         """Whether the variables have their saved values."""
         if saved is None:
             return not self.names
@@ -259,11 +256,3 @@ class _Written:
             frame.get(slot, self) is value
             for (frame, slot), value in zip(self._frames(e), saved, strict=True)
         )
-
-
-def _names(target: ir.Node) -> list[str]:
-    if isinstance(target, ir.Name):
-        return [target.id]
-    if isinstance(target, ir.Sequence):
-        return [n for item in target.items for n in _names(item)]
-    return []

@@ -10,7 +10,7 @@ that exceeds a bound is abandoned, which makes the answer unknown.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.compiler import Compiler
 from mlaprobe.evaluator.engine.frames import OUTER, RUN
@@ -19,6 +19,10 @@ from mlaprobe.evaluator.engine.signals import Failed, Restart, Unsupported
 from mlaprobe.evaluator.ir import Function, Node, Span
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.modules import Module
 
 MAX_PATHS = 64
 MAX_STEPS_OF_PATHS = 2_000
@@ -38,23 +42,21 @@ class Machine:
         """Operands of ``and`` and ``or`` that do more than give a value."""
         self._compiler = Compiler(self)
 
-    def call(
-        self, run: Run, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
-    ) -> Any:
+    def call(self, run: Run, value: Value, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """Call a value of the program within the current path."""
         return self._compiler.call(run, value, args, kwargs, span)
 
-    def evaluate(self, run: Run, node: Node, module: Any) -> Any:
+    def evaluate(self, run: Run, node: Node, module: Module) -> Value:
         """The value of an expression in a module's scope."""
         return self._compiler.expression(node, module)({OUTER: None, RUN: run})
 
-    def function(self, function: Function, module: Any) -> Closure:
+    def function(self, function: Function, module: Module) -> Closure:
         """A function of a module as a value."""
         return Closure(function, module)
 
     def explore(
         self,
-        start: Callable[[Run], Any],
+        start: Callable[[Run], Value],
         make_run: Callable[[tuple[int, ...]], Run],
         *,
         limit: int = MAX_PATHS,
@@ -92,7 +94,7 @@ class Machine:
 
     def _attempt(
         self,
-        start: Callable[[Run], Any],
+        start: Callable[[Run], Value],
         make_run: Callable[[tuple[int, ...]], Run],
         script: tuple[int, ...],
     ) -> tuple[Run, Outcome]:
@@ -104,7 +106,7 @@ class Machine:
             except Restart:
                 continue
 
-    def _path(self, start: Callable[[Run], Any], run: Run) -> Outcome:
+    def _path(self, start: Callable[[Run], Value], run: Run) -> Outcome:
         """One path to its end. What the evaluator itself raises is no answer, and goes through
         everything that would remember one."""
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
@@ -11,6 +11,10 @@ from mlaprobe.evaluator.values.comparing import entry_of, negate
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of, unknown_in
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.runs import Run
 
 NPOS = 2**64 - 1
 """``std::string::npos``."""
@@ -41,7 +45,7 @@ def _compare(text: str, other: str) -> int:
     return (text > other) - (text < other)
 
 
-_TEXT: dict[str, Callable[..., Any]] = {
+_TEXT: dict[str, Callable[..., Value]] = {
     # C++
     "empty": lambda s: not s,
     "size": len,
@@ -74,7 +78,7 @@ _TEXT: dict[str, Callable[..., Any]] = {
 }
 
 
-def method(obj: Any, name: str, span: Span, *, python: bool) -> Any:
+def method(obj: Value, name: str, span: Span, *, python: bool) -> Value:
     """A method of a plain value, as something that can be called."""
     if isinstance(obj, str):
         if name == "find" and python:
@@ -96,23 +100,23 @@ def method(obj: Any, name: str, span: Span, *, python: bool) -> Any:
     return _missing(obj, name, span)
 
 
-def _text_find(text: str, args: tuple[Any, ...], span: Span) -> Any:
+def _text_find(text: str, args: Args, span: Span) -> Value:
     if not args or not all(isinstance(a, (str, int)) for a in args):
         return _first_unknown(args, "find", span)
     return _find(text, *args)
 
 
-def _missing(obj: Any, name: str, span: Span) -> Unknown:
+def _missing(obj: Value, name: str, span: Span) -> Unknown:
     return Unknown(f"{type(obj).__name__}.{name} is not modelled", span)
 
 
-def _first_unknown(args: tuple[Any, ...], name: str, span: Span) -> Unknown:
+def _first_unknown(args: Args, name: str, span: Span) -> Unknown:
     found = next((a for a in args if isinstance(a, Unknown)), None)
     return found if found is not None else Unknown(f"{name} of these values", span)
 
 
-def _safe(name: str, obj: Any, function: Callable[..., Any], span: Span) -> Builtin:
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+def _safe(name: str, obj: Value, function: Callable[..., Value], span: Span) -> Builtin:
+    def call(run: Run, args: Args, kwargs: Kwargs, where: Span) -> Value:
         unknown = unknown_in((obj, args))
         if unknown is not None or kwargs:
             found = _first_unknown((unknown, *args), name, where)
@@ -129,10 +133,10 @@ def _safe(name: str, obj: Any, function: Callable[..., Any], span: Span) -> Buil
     return Builtin(name, call)
 
 
-def _dict_method(obj: dict[Any, Any], name: str, span: Span) -> Any:
+def _dict_method(obj: dict[Value, Value], name: str, span: Span) -> Value:
     if name == "get":
 
-        def get(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+        def get(run: Run, args: Args, kwargs: Kwargs, where: Span) -> Value:
             if not args or isinstance(args[0], Unknown):
                 return _first_unknown(args, "get", where)
             found, value = entry_of(obj, args[0], where)
@@ -156,8 +160,8 @@ _STORES = frozenset(("pop", "setdefault", "update"))
 
 
 def _stored(
-    run: Any, obj: dict[Any, Any], name: str, args: tuple[Any, ...], kwargs: Any, span: Span
-) -> Any:
+    run: Run, obj: dict[Value, Value], name: str, args: Args, kwargs: Value, span: Span
+) -> Value:
     """A method that changes a dict in a way that is known, where its arguments are."""
     if name == "update":
         other = args[0] if len(args) == 1 else {}
@@ -177,7 +181,7 @@ def _stored(
     return obj.pop(*args)
 
 
-def _sequence_method(obj: Any, name: str, span: Span) -> Any:
+def _sequence_method(obj: Value, name: str, span: Span) -> Value:
     rest = rest_of(obj)
     if name in ("size", "length"):
         return Builtin(name, lambda run, a, k, s: len(obj) if rest is None else rest.another())
@@ -187,7 +191,7 @@ def _sequence_method(obj: Any, name: str, span: Span) -> Any:
         return Builtin(name, lambda run, a, k, s: _element(run, obj, a, s))
     if name in ("append", "push_back", "emplace_back") and isinstance(obj, list):
 
-        def append(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+        def append(run: Run, args: Args, kwargs: Kwargs, where: Span) -> Value:
             run.changes(obj, where)
             obj.append(args[0] if args else None)
             return None
@@ -198,7 +202,7 @@ def _sequence_method(obj: Any, name: str, span: Span) -> Any:
     return _mutation(obj, name, span)
 
 
-def _element(run: Any, obj: Any, args: tuple[Any, ...], span: Span) -> Any:
+def _element(run: Run, obj: Value, args: Args, span: Span) -> Value:
     """``at`` of an array."""
     at = args[0] if len(args) == 1 else None
     if type(at) is int and 0 <= at < len(obj):
@@ -217,10 +221,10 @@ _ASKS |= {"difference", "symmetric_difference", "issuperset", "isdisjoint", "cop
 """Methods that do not change what cannot be made unknown in place: a tuple or a set."""
 
 
-def _mutation(obj: Any, name: str, span: Span) -> Any:
+def _mutation(obj: Value, name: str, span: Span) -> Value:
     """A method that is not modelled may change the container: its contents become unknown."""
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, where: Span) -> Value:
         from mlaprobe.evaluator.engine.calls import havoc
 
         run.effects += 1

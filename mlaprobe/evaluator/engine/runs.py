@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.values.kept import Copies
 from mlaprobe.evaluator.values.kinds import identity
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.machine import Machine
@@ -29,8 +30,8 @@ class Event:
 
     kind: str
     name: str
-    args: tuple[Any, ...]
-    kwargs: tuple[tuple[str, Any], ...]
+    args: Args
+    kwargs: tuple[tuple[str, Value], ...]
     span: Span
 
 
@@ -42,17 +43,17 @@ class Outcome:
     """
 
     kind: str
-    value: Any = None
+    value: Value = None
     failure: Failed | None = None
     reason: str = ""
     span: Span = NOWHERE
     events: tuple[Event, ...] = ()
-    observations: tuple[tuple[str, Any], ...] = ()
-    frame: Mapping[str, Any] = field(default_factory=dict)
+    observations: tuple[tuple[str, Value], ...] = ()
+    frame: Mapping[str, Value] = field(default_factory=dict)
     decisions: tuple[tuple[Unknown, int], ...] = ()
     decided: Mapping[Hashable, int] = field(default_factory=dict)
     """The side that was taken of each branch on an unknown, by the unknown's key."""
-    trace: Iterable[tuple[Node, Any]] = ()
+    trace: Iterable[tuple[Node, Value]] = ()
 
     @property
     def certain(self) -> bool:
@@ -69,9 +70,9 @@ class Run:
         *,
         context: Hashable = None,
         env: Mapping[str, str] | None = None,
-        cache: dict[Any, Any] | None = None,
+        cache: dict[Value, Value] | None = None,
         script: tuple[int, ...] = (),
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, Value] | None = None,
         decided: Mapping[Hashable, int] | None = None,
         trace: bool = False,
         knobs: set[str] | None = None,
@@ -79,40 +80,40 @@ class Run:
         self.machine = machine
         self.context = context
         self.env = env if env is not None else {}
-        self.cache: dict[Any, Any] = cache if cache is not None else {}
+        self.cache: dict[Value, Value] = cache if cache is not None else {}
         self.facts = facts if facts is not None else {}
         self.script = script
         self.taken: list[tuple[int, int, Unknown]] = []
         self.decisions: dict[Hashable, int] = dict(decided or {})
         self.events: list[Event] = []
-        self.observations: list[tuple[str, Any]] = []
+        self.observations: list[tuple[str, Value]] = []
         """What models noticed, such as a looked-up key; remembered with a memoised call."""
-        self.globals: dict[tuple[int, str], Any] = {}
+        self.globals: dict[tuple[int, str], Value] = {}
         self.effects = 0
         self.asked = 0
         """How often the path was asked for its side of an unknown: what was computed in between
         holds for this path only."""
         self.steps = 0
         self.depth = 0
-        self.trace: list[tuple[Node, Any]] | None = [] if trace else None
-        self.frame: dict[str, Any] = {}
+        self.trace: list[tuple[Node, Value]] | None = [] if trace else None
+        self.frame: dict[str, Value] = {}
         self._copies = Copies()
         self.disturbed = False
         """Whether something that is kept was made unknown on this path: remembered results of
         calls may be of what it was."""
         self.handled: list[Failed] = []
         """The exceptions whose handlers are being run, the innermost last."""
-        self.on_entry: Callable[..., Any] | None = None
+        self.on_entry: Callable[..., Value] | None = None
         self.knobs: set[str] = set() if knobs is None else knobs
         """Environment variables that were asked for."""
         self.resolving: dict[Hashable, int] = {}
         """Names of modules that are being looked up, and how often each was asked for meanwhile."""
 
-    def own(self, value: Any) -> Any:
+    def own(self, value: Value) -> Value:
         """A value that outlives the run, as the run may use it."""
         return self._copies.of(value)
 
-    def changes(self, value: Any, span: Span) -> None:
+    def changes(self, value: Value, span: Span) -> None:
         """The program changes a value in place.
 
         Raises:
@@ -122,7 +123,7 @@ class Run:
         if value in self._copies:
             raise Unsupported("something is changed that keeps its value between calls", span)
 
-    def havocs(self, value: Any, span: Span) -> None:
+    def havocs(self, value: Value, span: Span) -> None:
         """What a value holds is about to become unknown."""
         self.disturbed = self.disturbed or value in self._copies
 
@@ -155,7 +156,9 @@ class Run:
         self.knobs.add(name)
         return self.env.get(name)
 
-    def emit(self, kind: str, name: str, args: Any, kwargs: Mapping[str, Any], span: Span) -> None:
+    def emit(
+        self, kind: str, name: str, args: Value, kwargs: Mapping[str, Value], span: Span
+    ) -> None:
         """Record something the program does to the outside world."""
         self.effects += 1
         event = Event(kind, name, tuple(args), tuple(kwargs.items()), span)
@@ -164,7 +167,7 @@ class Run:
             self.trace.append((Launch(span, name, ()), event))
 
 
-def memo_key(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Hashable | None:
+def memo_key(args: Args, kwargs: Mapping[str, Value]) -> Hashable | None:
     """What a call's result can be remembered by, or ``None``."""
     keys = []
     for value in args:

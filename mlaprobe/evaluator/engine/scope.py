@@ -36,20 +36,18 @@ class FunctionScope:
 class Scope:
     """A block of a function at compile time."""
 
-    __slots__ = ("aliases", "function", "names", "parent", "types")
+    __slots__ = ("function", "names", "parent", "types")
 
     def __init__(self, function: FunctionScope, parent: Scope | None = None) -> None:
         self.function = function
         self.parent = parent
         self.names: dict[str, str] = {}
         self.types: dict[str, CType] = {}
-        self.aliases: dict[str, object] = {}
 
     def declare(self, name: str, ctype: CType | None = None) -> str:
         """A new variable in this block; its slot."""
         slot = self.function.slot(name)
         self.names[name] = slot
-        self.aliases.pop(name, None)
         if ctype is not None:
             self.types[slot] = ctype
         return slot
@@ -59,7 +57,6 @@ class Scope:
         parent = self.parent.frozen() if self.parent is not None else None
         copy = Scope(self.function, parent)
         copy.names, copy.types = dict(self.names), self.types
-        copy.aliases = dict(self.aliases)
         return copy
 
     def find(self, name: str) -> tuple[int, str, CType | None] | None:
@@ -75,15 +72,4 @@ class Scope:
                 depth += 1
             else:
                 scope = scope.parent
-        return None
-
-    def alias(self, name: str) -> object | None:
-        """What a C++ reference to another variable stands for, if ``name`` is one."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.aliases:
-                return scope.aliases[name]
-            if name in scope.names:
-                return None
-            scope = scope.parent
         return None

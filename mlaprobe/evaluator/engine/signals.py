@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.ir import Span
@@ -14,7 +16,7 @@ class Returned:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         self.value = value
 
 
@@ -36,11 +38,11 @@ class Failed(Exception):
         super().__init__(how)
         self.kind = kind
         self.how = how
-        self.message: Any = message
+        self.message: Value = message
         """The text; one with symbols in it until the answer is made for certain inputs."""
         self.span = span
 
-    def again(self, message: Any = None) -> Failed:
+    def again(self, message: Value = None) -> Failed:
         """The same failure to be raised anew, with another message where one is given: one that is
         remembered is raised many times, and belongs to no path."""
         return Failed(self.kind, self.how, self.message if message is None else message, self.span)

@@ -5,12 +5,11 @@ A signal is ``None`` (go on), :data:`BREAK`, :data:`CONTINUE` or a :class:`Retur
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine import boolean, declarations, loops
+from mlaprobe.evaluator.engine import boolean, declarations, exceptions, loops
 from mlaprobe.evaluator.engine.calls import havoc
 from mlaprobe.evaluator.engine.displays import text_of
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
@@ -19,13 +18,15 @@ from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned,
 from mlaprobe.evaluator.engine.stores import compile_havoc, compile_store
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Node
-from mlaprobe.evaluator.symbolic.symbols import joined
 from mlaprobe.evaluator.values.comparing import equals
-from mlaprobe.evaluator.values.kinds import CaughtError
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 from mlaprobe.evaluator.walk import declared_names, written_names
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.machine import Machine
 
 
 def writes_outside(body: tuple[Node, ...], scope: Scope) -> bool:
@@ -40,7 +41,7 @@ def compile_block(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:
     if len(steps) == 1:
         return steps[0]
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         for step in steps:
             signal = step(e)
             if signal is not None:
@@ -63,15 +64,11 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
     value = unit.compile(node.value, scope)
     traced, span = unit.traced, node.span
     if node.op is None:
-        first = stores[0] if len(stores) == 1 else None
 
-        def run(e: Frame) -> Any:
+        def run(e: Frame) -> Value:
             v = value(e)
-            if first is not None:
-                first(e, v)
-            else:
-                for store in stores:
-                    store(e, v)
+            for store in stores:
+                store(e, v)
             if traced:
                 e[RUN].trace.append((node, v))
             return None
@@ -79,7 +76,7 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
         return run
     old, op, store = unit.compile(node.targets[0], scope), node.op, stores[0]
 
-    def update(e: Frame) -> Any:
+    def update(e: Frame) -> Value:
         before, after = old(e), value(e)
         result = binary(op, before, after, span)
         if isinstance(before, list) and unit.lang == "py":
@@ -99,7 +96,7 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
 def _expression(unit: Unit, node: ir.ExprStmt, scope: Scope) -> Eval:
     value = unit.compile(node.value, scope)
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         value(e)
         return None
 
@@ -111,18 +108,13 @@ def _block(unit: Unit, node: ir.Block, scope: Scope) -> Eval:
     return compile_block(unit, node.body, inner)
 
 
-def _branch(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:
-    inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
-    return compile_block(unit, body, inner)
-
-
 def _later(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:
     """A branch that is compiled when it is first taken: most of a router's never are."""
     known: list[Eval] = []
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         if not known:
-            known.append(_branch(unit, body, scope))
+            known.append(compile_block(unit, body, unit.inner(scope)))
         return known[0](e)
 
     return run
@@ -139,7 +131,7 @@ def _if(unit: Unit, node: ir.If, scope: Scope) -> Eval:
         label, watching = watched[0], unit.compile(watched[1], scope)
         test = _observed(machine, label, watching, test)
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         known = test(e)
         if known is not True and known is not False:
             known = truth(known)
@@ -154,10 +146,10 @@ def _if(unit: Unit, node: ir.If, scope: Scope) -> Eval:
     return run
 
 
-def _observed(machine: Any, label: str, watching: Eval, test: Eval) -> Eval:
+def _observed(machine: Machine, label: str, watching: Eval, test: Eval) -> Eval:
     """A condition before which something is observed."""
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         e[RUN].observations.append((label, watching(e)))
         return test(e)
 
@@ -190,7 +182,7 @@ def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Eval:
                     return at
         return default
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         for _, body in cases[start(e) :]:
             signal = body(e)
             if signal is BREAK:
@@ -220,7 +212,7 @@ def _check(unit: Unit, node: ir.Check, scope: Scope) -> Eval:
     message = unit.compile(node.message, scope) if node.message is not None else None
     how, traced = node.how, unit.traced
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         known = truth(test(e))
         if isinstance(known, Unknown):
             known = e[RUN].decide(known)
@@ -234,115 +226,11 @@ def _check(unit: Unit, node: ir.Check, scope: Scope) -> Eval:
     return run
 
 
-def _throw(unit: Unit, node: ir.Throw, scope: Scope) -> Eval:
-    args = node.value.args if isinstance(node.value, (ir.Call, ir.Construct)) else ()
-    parts = [unit.compile(a, scope) for a in args if not isinstance(a, ir.Star)]
-    how, span = node.how, node.span
-
-    def run(e: Frame) -> Any:
-        if node.value is None:
-            run = e[RUN]
-            run.effects += 1  # what is raised depends on who calls
-            if run.handled:
-                raise run.handled[-1].again()
-            raise Unsupported("an exception is raised again, and none is being handled", span)
-        texts = [text_of(p(e), "") for p in parts]
-        text = joined([t for t in texts if t != "<>"], " ")
-        raise Failed("exception", how, text, span)
-
-    return run
-
-
-def _try(unit: Unit, node: ir.Try, scope: Scope) -> Eval:
-    body = _branch(unit, node.body, scope)
-    handlers = []
-    for types, name, statements in node.handlers:
-        inner = Scope(scope.function, scope) if unit.lang == "cpp" else scope
-        if name is not None and unit.lang == "cpp":
-            inner.declare(name)
-        handlers.append((types, name, compile_block(unit, statements, inner), inner))
-    orelse = _branch(unit, node.orelse, scope)
-    final = _branch(unit, node.final, scope)
-    span = node.span
-
-    def handle(e: Frame, failure: Failed) -> Any:
-        for types, name, statements, inner in handlers:
-            caught = catches(types, failure.how)
-            if caught is None:
-                caught = e[RUN].decide(Unknown(f"what catches {failure.how}", span))
-            if caught:
-                if name is not None:
-                    found = inner.find(name)
-                    if found is not None:
-                        e[found[1]] = CaughtError(failure)
-                seen = (failure.kind, failure.how, failure.message, failure.span)
-                e[RUN].observations.append(("caught", seen))
-                return handling(failure, statements, e)
-        raise failure
-
-    def run(e: Frame) -> Any:
-        try:
-            signal = body(e)
-            if signal is None:
-                signal = orelse(e)
-        except Failed as failure:
-            failed = failure
-        else:
-            last = final(e)
-            return last if last is not None else signal
-        if failed.kind != "exception":  # the end of the process, or nobody knows
-            raise failed
-        try:
-            signal = handle(e, failed)
-        except Failed as failure:
-            last = handling(failure, final, e)
-            if last is not None:
-                return last
-            raise
-        last = final(e)
-        return last if last is not None else signal
-
-    return run
-
-
-def handling(failure: Failed, body: Eval, e: Frame) -> Any:
-    """Runs statements while an exception is being handled: a bare ``raise`` in them, or in what
-    they call, raises it again."""
-    handled = e[RUN].handled
-    handled.append(failure)
-    try:
-        return body(e)
-    finally:
-        handled.pop()
-
-
-def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
-    """Whether a handler of those types catches an exception; ``None`` if that is not known."""
-    if types is None or "..." in types or "BaseException" in types:
-        return True
-    if how[:1] in "0123456789\"'-" and how != "":
-        other = any("exception" not in name and "error" not in name for name in types)
-        return None if other else False
-    raised = getattr(builtins, how.rsplit(".", 1)[-1], None)
-    unsure = False
-    for name in types:
-        short = name.rsplit(".", 1)[-1]
-        if short == how.rsplit(".", 1)[-1] or short == "Exception" or name == "std::exception":
-            return True
-        handler = getattr(builtins, short, None)
-        if isinstance(raised, type) and isinstance(handler, type):
-            if issubclass(raised, handler):
-                return True
-        else:
-            unsure = True
-    return None if unsure else False
-
-
 def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Eval:
     havoc_all = compile_havoc(unit, node.writes, scope, node.span)
     reason, span, exits = node.reason, node.span, node.exits
 
-    def run(e: Frame) -> Any:
+    def run(e: Frame) -> Value:
         havoc_all(e, Unknown(reason, span))
         if exits and e[RUN].decide(Unknown(reason, span, key=("exits", span))):
             raise Unsupported(reason, span)
@@ -351,7 +239,7 @@ def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Eval:
     return run
 
 
-_HANDLERS: dict[type, Callable[[Unit, Any, Scope], Eval]] = {
+_HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Decl: declarations.declare,
     ir.Unpack: declarations.unpack,
     ir.Assign: _assign,
@@ -364,8 +252,8 @@ _HANDLERS: dict[type, Callable[[Unit, Any, Scope], Eval]] = {
     ir.Return: _return,
     ir.Jump: _jump,
     ir.Check: _check,
-    ir.Throw: _throw,
-    ir.Try: _try,
+    ir.Throw: exceptions.compile_throw,
+    ir.Try: exceptions.compile_try,
     ir.Define: declarations.define,
     ir.LocalClass: declarations.local_class,
     ir.Import: declarations.imported,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.engine.calls import Braced, havoc
-from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
+from mlaprobe.evaluator.engine.frames import RUN, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
@@ -18,11 +18,16 @@ from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values.containers import not_followed
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.kinds import Model, Pointer, Record, Ref
+from mlaprobe.evaluator.values.kinds import Model, Pointer, Record, Ref, StructType
 from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
 from mlaprobe.evaluator.values.unknown import Rest, Unknown, rest_of, unknown_in
+from mlaprobe.evaluator.values.value import Args, Value
 
-Store = Callable[[Frame, Any], None]
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.modules import Module
+
+Adapter = Callable[[Frame, Value], Value]
+"""What becomes of a value that is stored in a variable of a type."""
 
 
 def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
@@ -40,7 +45,7 @@ def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
         return _store_through(unit, target, scope)
     span = target.span
 
-    def nowhere(e: Frame, v: Any) -> None:
+    def nowhere(e: Frame, v: Value) -> None:
         raise Unsupported("an assignment to something that is not followed", span)
 
     return nowhere
@@ -54,7 +59,7 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
 
     whole = compile_store(unit, target.value, scope)
 
-    def through(e: Frame, v: Any) -> None:
+    def through(e: Frame, v: Value) -> None:
         pointer = value(e)
         if type(pointer) is Engaged:
             return whole(e, engaged(v))
@@ -66,7 +71,9 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
             pointer.fields.update(v.copy().fields)
         elif isinstance(pointer, list) and pointer:
             pointer[0] = v
-        elif not (isinstance(pointer, Model) or getattr(pointer, "foreign", False)):
+        elif not isinstance(pointer, Model) and not (
+            isinstance(pointer, Unknown) and pointer.foreign
+        ):
             raise Unsupported("a pointer that is written through is not known", span)
         return None
 
@@ -85,10 +92,7 @@ def compile_havoc(
 
     def havoc_all(e: Frame, why: Unknown) -> None:
         for depth, slot, store in havocs:
-            frame = e
-            for _ in range(depth):
-                frame = frame[OUTER]
-            held = frame.get(slot)
+            held = around(e, depth).get(slot)
             if isinstance(held, (list, dict)):
                 havoc(held, why.reason, why.span)
             store(e, why)
@@ -97,54 +101,55 @@ def compile_havoc(
 
 
 def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
-    alias = scope.alias(target.id)
-    if alias is not None:
-        return compile_store(unit, alias[0], alias[1])  # type: ignore[index]
     found = scope.find(target.id)
-    module, span = unit.module, target.span
     if found is None:
-        key = (id(module), target.id.rpartition("::")[2])
-
-        def store_global(e: Frame, v: Any) -> None:
-            e[RUN].effects += 1
-            e[RUN].globals[key] = v
-
-        return store_global
+        return _store_global(unit, target)
     depth, slot, ctype = found
     if ctype is not None and ctype.ref:
-        return _store_referred(unit, found, span)
-    adapt = adapter(unit, ctype, span)
-    if depth == 0 and adapt is not None and ctype is not None and ctype.kind == "auto":
+        return _store_referred(unit, found, target.span)
+    adapt = adapter(unit, ctype, target.span)
+    if depth > 0:
+        return _store_around(depth, slot, adapt, target.span)
+    if adapt is None:
 
-        def store_inferred(e: Frame, v: Any) -> None:
+        def store_plain(e: Frame, v: Value) -> None:
+            e[slot] = v
+
+        return store_plain
+    if ctype is not None and ctype.kind == "auto":
+
+        def store_inferred(e: Frame, v: Value) -> None:
             e[slot] = _of_kind(e.get(slot), adapt(e, v))
 
         return store_inferred
-    if depth == 0:
-        if adapt is None:
 
-            def store_plain(e: Frame, v: Any) -> None:
-                e[slot] = v
+    def store_typed(e: Frame, v: Value) -> None:
+        e[slot] = adapt(e, v)
 
-            return store_plain
+    return store_typed
 
-        def store_typed(e: Frame, v: Any) -> None:
-            e[slot] = adapt(e, v)
 
-        return store_typed
+def _store_global(unit: Unit, target: ir.Name) -> Store:
+    key = (id(unit.module), target.id.rpartition("::")[2])
 
-    def store_above(e: Frame, v: Any) -> None:
-        frame = e
-        for _ in range(depth):
-            frame = frame[OUTER]
-            if frame is None:
-                return
+    def store(e: Frame, v: Value) -> None:
+        e[RUN].effects += 1
+        e[RUN].globals[key] = v
+
+    return store
+
+
+def _store_around(depth: int, slot: str, adapt: Adapter | None, span: ir.Span) -> Store:
+    """An assignment to a variable of a function further out."""
+
+    def store(e: Frame, v: Value) -> None:
+        frame = around(e, depth)
         if frame[RUN] is not e[RUN]:
             raise Unsupported("a variable is written that keeps its value between calls", span)
         e[RUN].effects += 1
         frame[slot] = v if adapt is None else adapt(e, v)
 
-    return store_above
+    return store
 
 
 def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.Span) -> Store:
@@ -154,10 +159,8 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
     inferred = ctype.kind == "auto" and unit.lang == "cpp"
     adapt = adapter(unit, replace(ctype, ref=False, const=False), span)
 
-    def store(e: Frame, v: Any) -> None:
-        frame = e
-        for _ in range(depth):
-            frame = frame[OUTER]
+    def store(e: Frame, v: Value) -> None:
+        frame = around(e, depth)
         e[RUN].effects += 1
         v = v if adapt is None else adapt(e, v)
         bound = frame.get(slot)
@@ -171,7 +174,7 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
     return store
 
 
-def _of_kind(before: Any, value: Any) -> Any:
+def _of_kind(before: Value, value: Value) -> Value:
     """A number or text as a variable takes it, of which only what it held before tells the type."""
     number = isinstance(value, (int, float, Sym))
     if number and not_followed(before):
@@ -182,7 +185,7 @@ def _of_kind(before: Any, value: Any) -> Any:
     return value if kind is None else convert(value, CType(kind, kind, 64), ir.NOWHERE)
 
 
-def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Frame, Any], Any] | None:
+def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Adapter | None:
     """How a value changes when it is stored in a variable of that type."""
     if ctype is None or unit.lang == "py":
         return None
@@ -190,7 +193,7 @@ def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Frame, 
     if ctype.kind == "int" and ctype.bits >= 32 and not ctype.pointer:
         limit = 1 << (ctype.bits - 1)
 
-        def to_int(e: Frame, v: Any) -> Any:
+        def to_int(e: Frame, v: Value) -> Value:
             if type(v) is int and -limit <= v < limit:
                 return v
             if isinstance(v, Braced):
@@ -199,7 +202,7 @@ def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Callable[[Frame, 
 
         return to_int
 
-    def to_type(e: Frame, v: Any) -> Any:
+    def to_type(e: Frame, v: Value) -> Value:
         if v is True or v is False:
             return v if ctype.kind == "bool" else convert(v, ctype, span)
         if isinstance(v, Braced):
@@ -213,7 +216,7 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
     obj, name = unit.compile(target.obj, scope), target.name
     module, span = unit.module, target.span
 
-    def store(e: Frame, v: Any) -> None:
+    def store(e: Frame, v: Value) -> None:
         owner = obj(e)
         if isinstance(owner, Pointer):
             owner = owner.load()
@@ -241,13 +244,11 @@ def _type_of(node: Node, scope: Scope) -> CType | None:
     return None if found is None else found[2]
 
 
-def member_type(run: Run, module: Any, owner: Record, name: str) -> CType:
+def member_type(run: Run, module: Module, owner: Record, name: str) -> CType:
     """The declared type of a member, ``auto`` where it is not known."""
     kind = module.lookup(run, owner.type, ir.NOWHERE)
-    for member, ctype, _ in getattr(kind, "members", ()):
-        if member == name:
-            return ctype  # type: ignore[no-any-return]
-    return CType("auto")
+    members = kind.members if isinstance(kind, StructType) else ()
+    return next((ctype for member, ctype, _ in members if member == name), CType("auto"))
 
 
 def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
@@ -260,40 +261,51 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     if ctype is not None and ctype.kind in SCALARS and ctype.pointer:
         adapt = adapter(unit, replace(ctype, pointer=False), span)
 
-    def store(e: Frame, v: Any) -> None:
+    def store(e: Frame, v: Value) -> None:
         owner, at = obj(e), plain(key(e))
         e[RUN].changes(owner, span)
-        v = adapt(e, v) if adapt is not None and isinstance(owner, list) else v
-        if isinstance(owner, list) and rest_of(owner) is not None:
-            return
-        if (isinstance(owner, dict) and unknown_in(at) is None) or (
-            isinstance(owner, list) and type(at) is int and -len(owner) <= at < len(owner)
-        ):
+        if isinstance(owner, list):
+            _store_in_list(owner, at, v if adapt is None else adapt(e, v), span)
+        elif isinstance(owner, dict) and unknown_in(at) is None:
             owner[at] = v
-        elif isinstance(owner, tuple) and whole is not None:
-            known = type(at) is int and 0 <= at < len(owner)
-            lost = Unknown("an element at an unknown place was written", span)
-            whole(
-                e,
-                tuple(
-                    v if known and i == at else o if known else lost for i, o in enumerate(owner)
-                ),
-            )
-        elif isinstance(owner, Unknown) and whole is not None:
-            whole(e, owner.another())
-        elif isinstance(owner, str) and whole is not None:
-            whole(e, Unknown("a character was written", span))
-        elif isinstance(owner, list):
-            owner[:] = [Unknown("an element at an unknown place was written", span) for _ in owner]
         elif isinstance(owner, dict):
-            _written_somewhere(owner, span)
+            _store_somewhere(owner, span)
+        elif whole is None:
+            return
+        elif isinstance(owner, tuple):
+            whole(e, _with_element(owner, at, v, span))
+        elif isinstance(owner, Unknown):
+            whole(e, owner.another())
+        elif isinstance(owner, str):
+            whole(e, Unknown("a character was written", span))
 
     return store
 
 
-def _written_somewhere(mapping: dict[Any, Any], span: ir.Span) -> None:
-    """A dict was written under a key that is not known: an old one, or a new one."""
-    lost = Unknown("an element at an unknown place was written", span)
+def _lost(span: ir.Span) -> Unknown:
+    return Unknown("an element at an unknown place was written", span)
+
+
+def _store_in_list(owner: list[Value], at: Value, value: Value, span: ir.Span) -> None:
+    if rest_of(owner) is not None:
+        return
+    if type(at) is int and -len(owner) <= at < len(owner):
+        owner[at] = value
+    else:
+        owner[:] = [_lost(span) for _ in owner]
+
+
+def _with_element(owner: Args, at: Value, value: Value, span: ir.Span) -> Args:
+    """A C++ array, which is a value here, with another element."""
+    if type(at) is int and 0 <= at < len(owner):
+        return (*owner[:at], value, *owner[at + 1 :])
+    lost = _lost(span)
+    return tuple(lost for _ in owner)
+
+
+def _store_somewhere(mapping: dict[Value, Value], span: ir.Span) -> None:
+    """Writes a dict under a key that is not known: an old one, or a new one."""
+    lost = _lost(span)
     keys = [key for key in mapping if type(key) is not Rest]
     mapping.clear()
     mapping[Rest(lost.reason, span)] = lost
@@ -306,7 +318,7 @@ def _store_sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
     stores = [compile_store(unit, t.value if isinstance(t, ir.Star) else t, scope) for t in items]
     span, python = target.span, unit.lang == "py"
 
-    def store(e: Frame, v: Any) -> None:
+    def store(e: Frame, v: Value) -> None:
         values = _elements(v)
         if values is not None and star is None and len(values) != len(stores) and python:
             text = f"{len(values)} values for {len(stores)} names"
@@ -325,7 +337,7 @@ def _store_sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
     return store
 
 
-def _elements(value: Any) -> tuple[Any, ...] | None:
+def _elements(value: Value) -> Args | None:
     if isinstance(value, (tuple, list, range)):
         return tuple(value) if rest_of(value) is None else None
     if isinstance(value, Record):

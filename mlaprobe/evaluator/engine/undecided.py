@@ -7,36 +7,43 @@ the ones before it let it be reached: there the path forks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.frames import RUN
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Restart
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 from mlaprobe.evaluator.walk import walk
 
-Parts = tuple[Callable[[dict[str, Any]], Any], ...]
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.machine import Machine
+
+Parts = tuple[Eval, ...]
 
 
-def note_acting(machine: Any, node: ir.Bool) -> None:
+def note_acting(machine: Machine, node: ir.Bool) -> None:
     """Remembers the operands that assign something themselves."""
     machine.acting.update(part for part in node.parts if _assigns(part))
 
 
 def _assigns(node: ir.Node) -> bool:
     inside = walk((node,), into_functions=False)
-    return any(isinstance(n, ir.AssignExpr) or getattr(n, "writes", ()) for n in inside)
+    return any(
+        isinstance(n, ir.AssignExpr)
+        or (isinstance(n, (ir.Opaque, ir.OpaqueStmt)) and bool(n.writes))
+        for n in inside
+    )
 
 
 def undecided(
-    machine: Any, node: ir.Bool, first: Unknown, parts: Parts, at: int, e: dict[str, Any]
-) -> Any:
+    machine: Machine, node: ir.Bool, first: Unknown, parts: Parts, at: int, e: Frame
+) -> Value:
     """The value where ``first``, the operand before ``at``, is not known.
 
     Raises:
-        Again: an operand that was evaluated ahead turned out to act; it is known from now on.
+        Restart: an operand that was evaluated ahead turned out to act; it is known from now on.
     """
     stop, run = node.op == "or", e[RUN]
     unknowns = [first]
@@ -62,7 +69,7 @@ def undecided(
     return first if len(unknowns) == 1 else first.derive(node.op, *unknowns)
 
 
-def _in_turn(machine: Any, node: ir.Bool, parts: Parts, e: dict[str, Any]) -> Any:
+def _in_turn(machine: Machine, node: ir.Bool, parts: Parts, e: Frame) -> Value:
     """The operands from one that acts on, each evaluated only where it is reached."""
     stop, value = node.op == "or", None
     for part in parts:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.frames import Eval
 from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.ir import Node
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.compiler import Compiler
+    from mlaprobe.evaluator.engine.machine import Machine
+    from mlaprobe.evaluator.engine.modules import Module
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
     """A function that is being compiled, or an expression of a module."""
 
-    machine: Any
-    compiler: Any
-    module: Any
+    machine: Machine
+    compiler: Compiler
+    module: Module
     lang: str
     """``cpp`` or ``py``."""
     traced: bool
@@ -24,8 +29,12 @@ class Unit:
 
     def compile(self, node: Node, scope: Scope) -> Eval:
         """The closure for an expression."""
-        return self.compiler.compiled(self, node, scope)  # type: ignore[no-any-return]
+        return self.compiler.compiled(self, node, scope)
+
+    def inner(self, scope: Scope) -> Scope:
+        """The scope of a block inside another: in Python the same."""
+        return Scope(scope.function, scope) if self.lang == "cpp" else scope
 
     def block(self, body: tuple[Node, ...], scope: Scope) -> Eval:
         """The closure for statements one after the other."""
-        return self.compiler.block(self, body, scope)  # type: ignore[no-any-return]
+        return self.compiler.block(self, body, scope)

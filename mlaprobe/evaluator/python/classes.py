@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.translate import translate_expr, translate_function
 from mlaprobe.evaluator.python.values import PyClass, RecordClass
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -21,7 +22,7 @@ _DATACLASS = frozenset({"dataclasses.dataclass", "dataclass"})
 _OWN_MAKING = frozenset({"__init__", "__new__", "__post_init__"})
 
 
-def class_value(run: Run, module: PyModule, node: ast.ClassDef, position: int) -> Any:
+def class_value(run: Run, module: PyModule, node: ast.ClassDef, position: int) -> Value:
     """What a class statement binds."""
     index = module.index
     bases = [index.canonical(base) for base in node.bases]

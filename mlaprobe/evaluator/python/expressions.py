@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.place import Place, is_pure, written_names
+from mlaprobe.evaluator.values.value import Value
 
 MAX_DEPTH = 120
 """How deep a tree may nest before it is not followed any further."""
@@ -75,7 +76,7 @@ class Expressions:
         return ir.Opaque(self.span(node), reason, written_names(node))
 
     def expr(self, node: ast.expr) -> ir.Node:
-        """Any expression."""
+        """Value expression."""
         handler = _EXPRESSIONS.get(type(node))
         if handler is None:
             return self.opaque(node, f"{type(node).__name__} is not followed")
@@ -247,7 +248,7 @@ def _text(node: ast.expr) -> str:
         return "..."
 
 
-_EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Any], ir.Node]] = {
+_EXPRESSIONS: dict[type[ast.expr], Callable[[Value, Value], ir.Node]] = {
     ast.Constant: Expressions.constant,
     ast.Name: Expressions.name,
     ast.UnaryOp: Expressions.unary,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.classes import class_value
@@ -18,6 +19,7 @@ from mlaprobe.evaluator.python.translate import Place, translate_expr, translate
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.project import PyProject
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 _MODULE_NAMES = ("__file__", "__path__", "__spec__", "__loader__", "__doc__", "__package__")
 
 
-class PyModule:
+class PyModule(Module):
     """One module of the source."""
 
     def __init__(self, project: PyProject, dotted: str, path: str, text: str) -> None:
@@ -45,7 +47,7 @@ class PyModule:
 
     # --- names ---
 
-    def lookup(self, run: Run, name: str, span: Span) -> Any:
+    def lookup(self, run: Run, name: str, span: Span) -> Value:
         """What a name means to the code of this module: its own, or one of Python's.
 
         Raises:
@@ -61,7 +63,7 @@ class PyModule:
         except MissingName:
             return self.project.builtin(self.dotted, name, span)
 
-    def before(self, run: Run, name: str, limit: int, span: Span) -> Any:
+    def before(self, run: Run, name: str, limit: int, span: Span) -> Value:
         """A top-level name as it is before one of the module's statements.
 
         Raises:
@@ -70,7 +72,7 @@ class PyModule:
         value = self.resolve(run, name, limit)
         return self._special(run, name, span) if value is MISSING else value
 
-    def member(self, run: Run, name: str, span: Span) -> Any:
+    def member(self, run: Run, name: str, span: Span) -> Value:
         """What a top-level name of this module is; unknown where it cannot be told.
 
         Raises:
@@ -82,7 +84,7 @@ class PyModule:
             raise CircularName(self.dotted, name, span)
         return self._special(run, name, span) if value is MISSING else value
 
-    def _special(self, run: Run, name: str, span: Span) -> Any:
+    def _special(self, run: Run, name: str, span: Span) -> Value:
         if name == "__name__":
             return self.dotted
         if name in _MODULE_NAMES:
@@ -91,7 +93,7 @@ class PyModule:
             return Unknown(f"{self.dotted} makes attributes when asked", span)
         raise MissingName(self.dotted, name, span)
 
-    def cached(self, run: Run, name: str) -> Any:
+    def cached(self, run: Run, name: str) -> Value:
         """A top-level name, or ``MISSING``; ``MISSING`` also while the same name is looked up."""
         key = ("pymodule", self.dotted, name)
         cache = shared_cache(run)
@@ -113,7 +115,7 @@ class PyModule:
             cache[key] = value
         return value
 
-    def resolve(self, run: Run, name: str, limit: int | None = None) -> Any:
+    def resolve(self, run: Run, name: str, limit: int | None = None) -> Value:
         """A name as the statements before ``limit`` bind it, or ``MISSING``."""
         override = self.project.overrides.get(f"{self.dotted}.{name}", MISSING)
         if override is not MISSING:
@@ -154,7 +156,7 @@ class PyModule:
         limit = (self.dotted, position)
         return settle(run, lambda child: child.machine.evaluate(child, expression, self), limit)
 
-    def value_of(self, run: Run, node: ir.Node) -> Any:
+    def value_of(self, run: Run, node: ir.Node) -> Value:
         """An expression or a function in the module's scope."""
         if isinstance(node, ir.Function):
             return Closure(node, self)
@@ -162,7 +164,7 @@ class PyModule:
 
     def function_value(
         self, run: Run, node: ast.FunctionDef | ast.AsyncFunctionDef, position: int
-    ) -> Any:
+    ) -> Value:
         """What a function statement binds."""
         function = self.function_ir(node)
         decorators = tuple(
@@ -182,13 +184,13 @@ class PyModule:
             found = self._functions[id(node)] = translate_function(node, self.place)
         return found
 
-    def class_value(self, run: Run, node: ast.ClassDef, position: int) -> Any:
+    def class_value(self, run: Run, node: ast.ClassDef, position: int) -> Value:
         """What a class statement binds."""
         return class_value(run, self, node, position)
 
     def import_name(
         self, run: Run, module: str, name: str | None, span: Span, *, strict: bool = True
-    ) -> Any:
+    ) -> Value:
         """What an import binds. ``strict``: the imported module's own imports count, too.
 
         Raises:
@@ -201,7 +203,7 @@ class PyModule:
                 raise
             return Unknown(f"{module}.{name} depends on itself", span)
 
-    def from_star(self, run: Run, source: str, name: str, span: Span) -> Any:
+    def from_star(self, run: Run, source: str, name: str, span: Span) -> Value:
         """What ``from source import *`` gives ``name``, or ``MISSING``."""
         found = self.project.locate(source, self)
         if not isinstance(found, PyModule):
@@ -217,7 +219,7 @@ class PyModule:
             return exported
         return value
 
-    def exports(self, run: Run, name: str, span: Span) -> Any:
+    def exports(self, run: Run, name: str, span: Span) -> Value:
         """Whether ``from module import *`` takes a name: true, false or unknown."""
         if not self.index.binds("__all__"):
             return not name.startswith("_")
@@ -240,7 +242,7 @@ class PyModule:
         return result
 
 
-class View:
+class View(Module):
     """A module as it is before one of its statements."""
 
     def __init__(self, module: PyModule, position: int) -> None:
@@ -248,7 +250,7 @@ class View:
         self.position = position
         self.dotted = module.dotted
 
-    def lookup(self, run: Run, name: str, span: Span) -> Any:
+    def lookup(self, run: Run, name: str, span: Span) -> Value:
         """What a name means to the code of that statement."""
         if self.module.index.final(name, self.position):
             return self.module.lookup(run, name, span)
@@ -257,6 +259,6 @@ class View:
         except MissingName:
             return self.module.project.builtin(self.dotted, name, span)
 
-    def import_name(self, run: Run, module: str, name: str | None, span: Span) -> Any:
+    def import_name(self, run: Run, module: str, name: str | None, span: Span) -> Value:
         """What an import binds."""
         return self.module.import_name(run, module, name, span)

@@ -11,7 +11,7 @@ import builtins
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
@@ -35,6 +35,10 @@ from mlaprobe.evaluator.python.values import (
 )
 from mlaprobe.evaluator.values.kinds import Model
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.modules import Module
 
 __all__ = [
     "INSTALLED",
@@ -81,9 +85,9 @@ class PyProject:
         self,
         read: Callable[[str], str | None],
         *,
-        externals: Mapping[str, Any],
+        externals: Mapping[str, Value],
         externals_installed: Iterable[str] = INSTALLED,
-        overrides: Mapping[str, Any] | None = None,
+        overrides: Mapping[str, Value] | None = None,
         opaque_decorator: Callable[[str], bool] = opaque_decorator,
         foreign: Callable[[str], bool] = foreign,
         entry_packages: Iterable[str] = (),
@@ -92,9 +96,9 @@ class PyProject:
         self.read = read
         spec = find_spec(lambda dotted: self.locate(dotted, None))
         standard = {**STANDARD, "importlib.util.find_spec": spec}
-        self.externals: Mapping[str, Any] = {**standard, **externals}
+        self.externals: Mapping[str, Value] = {**standard, **externals}
         self.installed = frozenset(externals_installed)
-        self.overrides: Mapping[str, Any] = overrides or {}
+        self.overrides: Mapping[str, Value] = overrides or {}
         """Values for functions of the source, by name or by dotted name."""
         self.opaque_decorator = opaque_decorator
         self.foreign = foreign
@@ -129,7 +133,7 @@ class PyProject:
         self._modules[dotted] = result
         return result
 
-    def locate(self, dotted: str, importer: PyModule | None) -> Any:
+    def locate(self, dotted: str, importer: PyModule | None) -> Value:
         """What an absolute import finds: a module, or ``None`` where it is not installed."""
         value = self.externals.get(dotted, MISSING)
         if value is not MISSING:
@@ -168,12 +172,12 @@ class PyProject:
 
     # --- values ---
 
-    def external(self, dotted: str, span: Span) -> Any:
+    def external(self, dotted: str, span: Span) -> Value:
         """A name outside the source."""
         value = self.externals.get(dotted, MISSING)
         return External(self, dotted, span) if value is MISSING else value
 
-    def builtin(self, module: str, name: str, span: Span) -> Any:
+    def builtin(self, module: str, name: str, span: Span) -> Value:
         """One of Python's own names.
 
         Raises:
@@ -183,7 +187,7 @@ class PyProject:
             raise MissingName(module, name, span)
         return self.external(f"builtins.{name}", span)
 
-    def attribute(self, run: Run, dotted: str, name: str, span: Span) -> Any:
+    def attribute(self, run: Run, dotted: str, name: str, span: Span) -> Value:
         """An attribute of a module of the source.
 
         Raises:
@@ -211,7 +215,7 @@ class PyProject:
         span: Span,
         *,
         strict: bool = True,
-    ) -> Any:
+    ) -> Value:
         """What ``from module import name`` or ``import module`` binds.
 
         Raises:
@@ -241,7 +245,7 @@ class PyProject:
             message = f"cannot import name {name!r} from {module!r}"
             raise Failed("exception", "ImportError", message, span) from None
 
-    def _kernel(self, module: Any, name: str | None) -> EntryPoint | None:
+    def _kernel(self, module: Module, name: str | None) -> EntryPoint | None:
         """A function of a package that makes kernels."""
         if not isinstance(module, PyModule) or name not in module.functions:
             return None
@@ -250,11 +254,10 @@ class PyProject:
         function = module.function_ir(module.functions[name])
         return EntryPoint(name, module, function, ())
 
-    def _from_outside(self, run: Run, found: Any, module: str, name: str, span: Span) -> Any:
+    def _from_outside(self, run: Run, found: Value, module: str, name: str, span: Span) -> Value:
         dotted = f"{module}.{name}"
         if isinstance(found, Model) and dotted not in self.externals:
-            inside = getattr(found, "get_in", None)
-            return found.get(name, span) if inside is None else inside(run, name, span)
+            return found.get_in(run, name, span)
         return self.external(dotted, span)
 
     # --- helpers for stages ---

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
@@ -29,14 +29,15 @@ from mlaprobe.evaluator.python.writes import (
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.module import PyModule
 
-Rest = Callable[[], Any]
+Rest = Callable[[], Value]
 
 
-SKIP: Any = object()
+SKIP: Value = object()
 
 
 class Resolver:
@@ -48,14 +49,14 @@ class Resolver:
         self.name = name
         self.limit = limit
 
-    def resolve(self) -> Any:
+    def resolve(self) -> Value:
         """The value, or ``MISSING``."""
         positions = self.module.index.positions(self.name)
         if self.limit is not None:
             positions = [p for p in positions if p < self.limit]
         return self._from(positions)
 
-    def _from(self, positions: list[int]) -> Any:
+    def _from(self, positions: list[int]) -> Value:
         """The top-level statements at these positions, backwards."""
         body = self.module.index.body
         for at in range(len(positions) - 1, -1, -1):
@@ -66,7 +67,7 @@ class Resolver:
                 return value
         return MISSING
 
-    def _block(self, nodes: Sequence[ast.stmt], rest: Rest, position: int) -> Any:
+    def _block(self, nodes: Sequence[ast.stmt], rest: Rest, position: int) -> Value:
         """A list of statements, backwards."""
         for at in range(len(nodes) - 1, -1, -1):
             if names_of(nodes[at]).touches(self.name):
@@ -76,7 +77,7 @@ class Resolver:
                     return value
         return rest()
 
-    def _statement(self, node: ast.stmt, rest: Rest, position: int) -> Any:
+    def _statement(self, node: ast.stmt, rest: Rest, position: int) -> Value:
         """What the name is after a statement; ``SKIP`` where the statement does not matter."""
         name = self.name
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
@@ -103,7 +104,7 @@ class Resolver:
 
     # --- imports ---
 
-    def _import(self, node: ast.Import | ast.ImportFrom) -> Any:
+    def _import(self, node: ast.Import | ast.ImportFrom) -> Value:
         span = self.module.place.span(node)
         for alias in reversed(node.names):
             if isinstance(node, ast.Import):
@@ -121,7 +122,7 @@ class Resolver:
                 return self._imported(source, alias.name, span)
         return SKIP
 
-    def _imported(self, source: str, name: str | None, span: ir.Span) -> Any:
+    def _imported(self, source: str, name: str | None, span: ir.Span) -> Value:
         try:
             return self.module.import_name(self.run, source, name, span, strict=False)
         except CircularName:
@@ -131,7 +132,7 @@ class Resolver:
 
     # --- blocks ---
 
-    def _compound(self, node: ast.stmt, rest: Rest, position: int) -> Any:
+    def _compound(self, node: ast.stmt, rest: Rest, position: int) -> Value:
         if self.name in header_names(node):
             where = self.module.place.span(node)
             return Unknown(f"how {self.name} is bound is not followed", where)
@@ -151,7 +152,7 @@ class Resolver:
             return Unknown(f"{self.name} may be set by name here", span)
         return rest()
 
-    def _if(self, node: ast.If, rest: Rest, position: int) -> Any:
+    def _if(self, node: ast.If, rest: Rest, position: int) -> Value:
         if not names_of(node).touches(self.name):
             return rest()
         known = truth(self._evaluate(node.test, position).value)
@@ -160,7 +161,7 @@ class Resolver:
             return combine(sides, known, self.name)
         return self._block(node.body if known else node.orelse, rest, position)
 
-    def _try(self, node: ast.Try, rest: Rest, position: int) -> Any:
+    def _try(self, node: ast.Try, rest: Rest, position: int) -> Value:
         if any(names_of(n).touches(self.name) for n in node.finalbody):
             value = self._block(node.finalbody, lambda: MISSING, position)
             if value is not MISSING:
@@ -168,7 +169,7 @@ class Resolver:
         at, failure = self._failing(node.body, position)
         body = node.body if at is None else node.body[:at]
 
-        def done() -> Any:
+        def done() -> Value:
             return self._block(body, rest, position)
 
         if failure is None:
@@ -238,7 +239,7 @@ class Resolver:
     def _evaluate(self, node: ast.expr, position: int) -> Settled:
         return self.module.evaluate(self.run, node, position)
 
-    def _assigned(self, node: ast.stmt, position: int) -> Any:
+    def _assigned(self, node: ast.stmt, position: int) -> Value:
         span = self.module.place.span(node)
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             if node.value is not None:
@@ -253,7 +254,7 @@ class Resolver:
             return MISSING
         return Unknown(f"how {self.name} is bound is not followed", span)
 
-    def _changed(self, node: ast.stmt, value: Any) -> Any:
+    def _changed(self, node: ast.stmt, value: Value) -> Value:
         """A value after a statement that may have changed it in place."""
         if isinstance(value, (Closure, EntryPoint, ModuleRef, ExternalModule, Builtin, EnumType)):
             return value

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values.kinds import Closure, identity
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 
 SETTLE_PATHS = 8
 
@@ -22,14 +22,14 @@ class _Missing:
         return "MISSING"
 
 
-MISSING: Any = _Missing()
+MISSING: Value = _Missing()
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
     """The value of an evaluation on all its paths, or the exception that ends all of them."""
 
-    value: Any = None
+    value: Value = None
     failure: Failed | None = None
     may_fail: bool = False
 
@@ -37,14 +37,14 @@ class Settled:
 class ImportRun(Run):
     """A path of a module's own code: the module is as it is before one of its statements."""
 
-    shared: dict[Any, Any]
+    shared: dict[Value, Value]
     limit: tuple[str, int] | None = None
 
-    def own(self, value: Any) -> Any:
+    def own(self, value: Value) -> Value:
         """The value itself: what a module binds is what others have."""
         return self._copies.add(value)
 
-    def havocs(self, value: Any, span: Span) -> None:
+    def havocs(self, value: Value, span: Span) -> None:
         """What a value holds is about to become unknown.
 
         Raises:
@@ -54,7 +54,7 @@ class ImportRun(Run):
             raise Unsupported("a value of a module may be changed while it is imported", span)
 
 
-def shared_cache(run: Run) -> dict[Any, Any]:
+def shared_cache(run: Run) -> dict[Value, Value]:
     """Where values of finished modules are kept."""
     return run.shared if isinstance(run, ImportRun) else run.cache
 
@@ -65,7 +65,9 @@ def limit_of(run: Run, module: str) -> int | None:
     return limit[1] if limit is not None and limit[0] == module else None
 
 
-def settle(run: Run, start: Callable[[Run], Any], limit: tuple[str, int] | None = None) -> Settled:
+def settle(
+    run: Run, start: Callable[[Run], Value], limit: tuple[str, int] | None = None
+) -> Settled:
     """Evaluate on every path; what the paths do not agree on is unknown.
 
     ``limit``: the module whose code this is, and the statement.
@@ -106,7 +108,7 @@ def settle(run: Run, start: Callable[[Run], Any], limit: tuple[str, int] | None 
     return Settled(value=Unknown(reason, span, free=free), may_fail=not complete)
 
 
-def same(left: Any, right: Any) -> bool:
+def same(left: Value, right: Value) -> bool:
     """Whether two values are certainly the same."""
     if left is right:
         return True
@@ -116,7 +118,7 @@ def same(left: Any, right: Any) -> bool:
     return key is not None and key == identity(right)
 
 
-def combine(values: Sequence[Any], why: Unknown, name: str) -> Any:
+def combine(values: Sequence[Value], why: Unknown, name: str) -> Value:
     """One of several possible bindings, where it is not known which."""
     first = values[0]
     if all(same(first, other) for other in values[1:]):

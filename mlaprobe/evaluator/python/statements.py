@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.expressions import BINARY_OPS, MAX_DEPTH, Expressions
 from mlaprobe.evaluator.python.match import Patterns
 from mlaprobe.evaluator.python.place import dotted_name, own_nodes, written_names
+from mlaprobe.evaluator.values.value import Value
 
 TRANSPARENT_DECORATORS = frozenset(
     {
@@ -252,7 +252,7 @@ def _type_names(nodes: Iterable[ast.expr]) -> tuple[str, ...]:
     return tuple(names)
 
 
-_STATEMENTS: dict[type[ast.stmt], Callable[[Any, Any], ir.Node | tuple[ir.Node, ...]]] = {
+_STATEMENTS: dict[type[ast.stmt], Callable[[Value, Value], ir.Node | tuple[ir.Node, ...]]] = {
     ast.Expr: Statements._expression,
     ast.Assign: Statements._assign,
     ast.AnnAssign: Statements._annotated,

@@ -5,38 +5,44 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.values import RecordClass
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.runs import Run
 
 
-def plain(name: str, function: Callable[..., Any]) -> Builtin:
+def plain(name: str, function: Callable[..., Value]) -> Builtin:
     """A function of plain values; anything else makes the result unknown."""
+    return Builtin(name, lambda run, args, kwargs, span: _apply(name, function, args, kwargs, span))
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        values = [*args, *kwargs.values()]
-        unknown = next((v for v in values if isinstance(v, Unknown)), None)
-        if unknown is not None:
-            return unknown.derive(name, *values)
-        if not all(isinstance(v, (int, float, str)) for v in values):
-            return Unknown(f"{name} of something that is not followed", span)
-        try:
-            return function(*args, **kwargs)
-        except (ArithmeticError, TypeError, ValueError) as error:
-            return Unknown(f"{name} fails: {error}", span)
 
-    return Builtin(name, call)
+def _apply(
+    name: str, function: Callable[..., Value], args: Args, kwargs: Kwargs, span: Span
+) -> Value:
+    values = [*args, *kwargs.values()]
+    unknown = next((v for v in values if isinstance(v, Unknown)), None)
+    if unknown is not None:
+        return unknown.derive(name, *values)
+    if not all(isinstance(v, (int, float, str)) for v in values):
+        return Unknown(f"{name} of something that is not followed", span)
+    try:
+        return function(*args, **kwargs)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        return Unknown(f"{name} fails: {error}", span)
 
 
 def rounding(name: str) -> Builtin:
     """``math.ceil`` or ``math.floor``, of symbols too."""
     known = plain(f"math.{name}", getattr(math, name))
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if len(args) == 1 and type(args[0]) is Sym:
             return args[0].rounded(name)
         return known.call(run, args, kwargs, span)
@@ -44,7 +50,7 @@ def rounding(name: str) -> Builtin:
     return Builtin(f"math.{name}", call, symbolic=True)
 
 
-def _getenv(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _getenv(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     default = args[1] if len(args) > 1 else kwargs.get("default")
     if not args or not isinstance(args[0], str):
         return Unknown("an environment variable without a known name", span)
@@ -57,14 +63,14 @@ class Environ(Model):
 
     __slots__ = ()
 
-    def get_in(self, run: Any, name: str, span: Span) -> Any:
+    def get_in(self, run: Run, name: str, span: Span) -> Value:
         """A method."""
         if name == "get":
             return Builtin("os.environ.get", _getenv)
         return Unknown(f"os.environ.{name} is not followed", span)
 
 
-def _namedtuple(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _namedtuple(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if kwargs or len(args) != 2 or not isinstance(args[0], str):
         return Unknown("this named tuple is not followed", span)
     names = args[1].replace(",", " ").split() if isinstance(args[1], str) else args[1]
@@ -78,17 +84,17 @@ class Partial(Model):
 
     __slots__ = ("args", "function", "kwargs")
 
-    def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, function: Value, args: Args, kwargs: Kwargs) -> None:
         self.function = function
         self.args = args
         self.kwargs = kwargs
 
-    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         named = {**self.kwargs, **kwargs}
         return run.machine.call(run, self.function, (*self.args, *args), named, span)
 
 
-def _partial(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _partial(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if not args or not isinstance(args[0], (Closure, Builtin, Model)):
         return Unknown("a function with some of its arguments is not followed", span)
     return Partial(args[0], args[1:], kwargs)
@@ -102,19 +108,19 @@ class Match(Model):
     def __init__(self, match: re.Match[str]) -> None:
         self._match = match
 
-    def get(self, name: str, span: Span) -> Any:
+    def get(self, name: str, span: Span) -> Value:
         if name in ("group", "groups", "start", "end", "span"):
             return plain(f"match.{name}", getattr(self._match, name))
         return Unknown(f"{name} of a match is not followed", span)
 
-    def index(self, key: Any, span: Span) -> Any:
-        return plain("match[]", self._match.__getitem__).call(None, (key,), {}, span)
+    def index(self, key: Value, span: Span) -> Value:
+        return _apply("match[]", self._match.__getitem__, (key,), {}, span)
 
 
 def _matching(function: Callable[[str, str], re.Match[str] | None]) -> Builtin:
     """``re.match`` and its kin on short texts."""
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         known = len(args) == 2 and not kwargs and all(isinstance(a, str) for a in args)
         if not known or len(args[0]) + len(args[1]) > 200:
             return Unknown("this regular expression is not followed", span)
@@ -127,7 +133,7 @@ def _matching(function: Callable[[str, str], re.Match[str] | None]) -> Builtin:
     return Builtin("re", call)
 
 
-STANDARD: dict[str, Any] = {
+STANDARD: dict[str, Value] = {
     "re.match": _matching(re.match),
     "re.search": _matching(re.search),
     "re.fullmatch": _matching(re.fullmatch),
@@ -149,10 +155,10 @@ STANDARD: dict[str, Any] = {
 """Names outside the source, by their dotted names; a project's own come before these."""
 
 
-def find_spec(locate: Callable[[str], Any]) -> Builtin:
+def find_spec(locate: Callable[[str], Value]) -> Builtin:
     """``importlib.util.find_spec``: ``None`` where a module is taken as not installed."""
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if len(args) != 1 or not isinstance(args[0], str):
             return Unknown("a module of unknown name", span)
         return None if locate(args[0]) is None else Record("ModuleSpec", {"name": args[0]})

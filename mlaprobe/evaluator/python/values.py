@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.values.kinds import Model, Record
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 
 if TYPE_CHECKING:
-    from mlaprobe.evaluator.python.module import PyModule
+    from mlaprobe.evaluator.engine.runs import Run
+    from mlaprobe.evaluator.python.module import PyModule, View
     from mlaprobe.evaluator.python.project import PyProject
 
 
@@ -34,9 +36,7 @@ def _failed(how: str, message: str, span: Span) -> Failed:
     return Failed("exception", how, message, span)
 
 
-def _unfollowed(
-    run: Any, why: Unknown, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
-) -> Any:
+def _unfollowed(run: Run, why: Unknown, name: str, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """What the machine makes of a call that cannot be followed."""
     from mlaprobe.evaluator.engine.calls import result_of_unknown
 
@@ -57,7 +57,7 @@ class ModuleRef(Model):
     def identity(self) -> Hashable:
         return ("module", self.dotted)
 
-    def get_in(self, run: Any, name: str, span: Span) -> Any:
+    def get_in(self, run: Run, name: str, span: Span) -> Value:
         """An attribute: a name of the module, or a module inside it.
 
         Raises:
@@ -88,7 +88,7 @@ class ExternalModule(Model):
     def identity(self) -> Hashable:
         return ("module", self.dotted)
 
-    def get(self, name: str, span: Span) -> Any:
+    def get(self, name: str, span: Span) -> Value:
         return self.project.external(f"{self.dotted}.{name}", span)
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ class ExternalModule(Model):
 class Later:
     """A value for something of the source that is made when it is asked for."""
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
+    def __init__(self, make: Callable[[Value], Value]) -> None:
         """``make`` is called with the run that asks."""
         self.make = make
 
@@ -115,7 +115,7 @@ class External(Unknown):
         self.project = project
         self.dotted = dotted
 
-    def derive(self, op: str, *operands: Any) -> Unknown:
+    def derive(self, op: str, *operands: Value) -> Unknown:
         if op[:1] == "." and op[1:].isidentifier() and not operands:
             return self.project.external(f"{self.dotted}{op}", self.span)  # type: ignore[no-any-return]
         return super().derive(op, *operands)
@@ -126,7 +126,7 @@ class EntryPoint(Model):
     """A function whose decorator decides what a call does; a stage knows what it means."""
 
     name: str
-    module: Any
+    module: PyModule | View
     """The module, as it was where the function stands: for the decorators' arguments."""
     function: ir.Function
     decorators: tuple[str, ...]
@@ -138,16 +138,15 @@ class EntryPoint(Model):
     def identity(self) -> Hashable:
         return ("entry", self.module.dotted, self.name, self.function.span)
 
-    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        handler = getattr(run, "on_entry", None)
-        if handler is not None:
-            found = handler(run, self, args, kwargs, span)
+    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+        if run.on_entry is not None:
+            found = run.on_entry(run, self, args, kwargs, span)
             if found is not NotImplemented:
                 return found
         why = Unknown(f"{self.name} is decorated with {', '.join(self.decorators)}", span)
         return _unfollowed(run, why, self.name, args, kwargs, span)
 
-    def index(self, key: Any, span: Span) -> Any:
+    def index(self, key: Value, span: Span) -> Value:
         return self
 
 
@@ -164,14 +163,14 @@ class PyClass(Model):
     def identity(self) -> Hashable:
         return ("class", self.module.dotted, self.name)
 
-    def get_in(self, run: Any, name: str, span: Span) -> Any:
+    def get_in(self, run: Run, name: str, span: Span) -> Value:
         """An attribute of the class itself."""
         node = self.attributes.get(name)
         if node is None:
             return Unknown(f"attribute {name} of class {self.name} is not followed", span)
         return run.own(self.module.value_of(run, node))
 
-    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         why = Unknown(f"objects of class {self.name} are not followed", span)
         return _unfollowed(run, why, self.name, args, kwargs, span)
 
@@ -183,24 +182,24 @@ class RecordClass(Model):
     name: str
     fields: tuple[tuple[str, ir.Node | None], ...]
     """(name, default) in order."""
-    module: Any = None
+    module: PyModule | None = None
 
     @property
     def identity(self) -> Hashable:
         return ("record", self.name, tuple(name for name, _ in self.fields))
 
-    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         left = dict(kwargs)
         if len(args) > len(self.fields):
             message = f"{self.name}() takes {len(self.fields)} arguments, got {len(args)}"
             raise _failed("TypeError", message, span)
-        values: dict[str, Any] = {}
+        values: dict[str, Value] = {}
         for position, (name, default) in enumerate(self.fields):
             if position < len(args):
                 values[name] = args[position]
             elif name in left:
                 values[name] = left.pop(name)
-            elif default is not None:
+            elif default is not None and self.module is not None:
                 values[name] = self.module.value_of(run, default)
             else:
                 raise _failed("TypeError", f"{self.name}() is missing {name}", span)

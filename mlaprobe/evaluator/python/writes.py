@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.index import is_globals
 from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 
 
 def catches(types: ast.expr | None, how: str) -> bool | None:
@@ -59,7 +60,7 @@ def target_path(target: ast.expr, name: str) -> tuple[int, ...] | None:
     return None
 
 
-def pick(value: Any, path: tuple[int, ...], span: ir.Span) -> Any:
+def pick(value: Value, path: tuple[int, ...], span: ir.Span) -> Value:
     """A part of an unpacked value."""
     for at in path:
         if isinstance(value, Record):

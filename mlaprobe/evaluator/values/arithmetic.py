@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values.kinds import EnumMember
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+from mlaprobe.evaluator.values.value import Value
 
 LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""
@@ -18,7 +17,7 @@ WIDEST = 128
 NUMBERS = (int, float)
 
 
-def arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: int = 0) -> Any:
+def arithmetic(op: str, left: Value, right: Value, span: Span, unsigned: int = 0) -> Value:
     """``left op right`` for an operator that is no comparison. ``unsigned``: how many bits the
     result has, if it is unsigned; one that does not fit is unknown."""
     if type(left) is Sym or type(right) is Sym:
@@ -26,7 +25,7 @@ def arithmetic(op: str, left: Any, right: Any, span: Span, unsigned: int = 0) ->
     return _plain(op, left, right, span, unsigned)
 
 
-def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
+def _symbolic(op: str, left: Value, right: Value, span: Span, unsigned: int) -> Value:
     """An operation on a symbol. What does not depend on its number is left to the number."""
     unknown = next((s for s in (left, right) if isinstance(s, Unknown)), None)
     if unknown is not None:
@@ -57,12 +56,12 @@ def _symbolic(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
     return result if fits else Unknown("an unsigned value wraps around", span)
 
 
-def number_of(value: Any) -> Any:
+def number_of(value: Value) -> Value:
     """The number of a symbol; any other value as it is."""
     return value.value if type(value) is Sym else value
 
 
-def _plain(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
+def _plain(op: str, left: Value, right: Value, span: Span, unsigned: int) -> Value:
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         known = left if isinstance(left, Unknown) else right
         return known.derive(op, left, right)
@@ -88,14 +87,14 @@ def _too_long(span: Span) -> Unknown:
     return Unknown("a text or list too long to follow", span)
 
 
-def plain_number(value: Any) -> Any:
+def plain_number(value: Value) -> Value:
     """The number that an enumerator without a scope converts to; any other value as it is."""
     if isinstance(value, EnumMember) and not value.scoped and value.value is not None:
         return value.value
     return value
 
 
-def _compute(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
+def _compute(op: str, left: Value, right: Value, span: Span, unsigned: int) -> Value:
     truncating = op.startswith("c")
     if op in ("/", "//", "%", "c/", "c%") and right == 0:
         if truncating and isinstance(left, int) and isinstance(right, int):
@@ -122,6 +121,6 @@ def _compute(op: str, left: Any, right: Any, span: Span, unsigned: int) -> Any:
     return result
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: Value) -> str:
     """What a value is, for a reason."""
     return "None" if value is None else type(value).__name__

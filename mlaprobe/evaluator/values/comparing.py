@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Condition, Sym
@@ -17,12 +15,13 @@ from mlaprobe.evaluator.values.arithmetic import (
 from mlaprobe.evaluator.values.kinds import EnumMember, Model
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of, unknown_in
+from mlaprobe.evaluator.values.value import Value
 
 PLAIN = frozenset((int, bool, str, float, EnumMember))
 SEQUENCES = (tuple, list)
 
 
-def compare(op: str, left: Any, right: Any, span: Span) -> Any:
+def compare(op: str, left: Value, right: Value, span: Span) -> Value:
     """A comparison; unequal kinds that the language would convert are unknown, not unequal."""
     if type(left) is Sym or type(right) is Sym:
         sides = [plain_number(number_of(s)) for s in (left, right)]
@@ -57,7 +56,7 @@ def compare(op: str, left: Any, right: Any, span: Span) -> Any:
     return Unknown(f"{kind_of(left)} {op} {kind_of(right)}", span)
 
 
-def condition(op: str, left: Any, right: Any) -> Condition | bool | None:
+def condition(op: str, left: Value, right: Value) -> Condition | bool | None:
     """A comparison with a symbol, not asked yet; ``None`` where numbers do not settle it."""
     sides = [plain_number(number_of(s)) for s in (left, right)]
     if not all(type(s) in (int, bool, float) for s in sides):
@@ -66,7 +65,7 @@ def condition(op: str, left: Any, right: Any) -> Condition | bool | None:
     return sym.condition(op, *(s if type(s) is Sym else plain_number(s) for s in (left, right)))
 
 
-def membership(container: Any, item: Sym) -> Condition | bool | None:
+def membership(container: Value, item: Sym) -> Condition | bool | None:
     """``item in container`` for plain numbers, not asked yet; ``None`` for anything else."""
     if isinstance(container, (tuple, list, set, frozenset, dict)) and all(
         type(element) is int for element in container
@@ -75,7 +74,7 @@ def membership(container: Any, item: Sym) -> Condition | bool | None:
     return None
 
 
-def _compare_unknown(op: str, left: Any, right: Any) -> Any:
+def _compare_unknown(op: str, left: Value, right: Value) -> Value:
     known = left if isinstance(left, Unknown) else right
     if known.present and (left is None or right is None) and op in ("==", "!="):
         return op == "!="
@@ -92,7 +91,7 @@ def _compare_unknown(op: str, left: Any, right: Any) -> Any:
     return known.derive(op, left, right)
 
 
-def equals(left: Any, right: Any, span: Span) -> Any:
+def equals(left: Value, right: Value, span: Span) -> Value:
     """``left == right``."""
     if type(left) is Sym or type(right) is Sym:
         for one, other in ((left, right), (right, left)):
@@ -126,14 +125,14 @@ def equals(left: Any, right: Any, span: Span) -> Any:
     return Unknown(f"{kind_of(left)} == {kind_of(right)}", span)
 
 
-def _steady(value: Any) -> bool:
+def _steady(value: Value) -> bool:
     """Whether a value is equal to itself: of what may have changed it is not known."""
     if isinstance(value, tuple):
         return all(map(_steady, value))
     return not isinstance(value, Model) or value.steady
 
 
-def _equals_none(other: Any, span: Span) -> Any:
+def _equals_none(other: Value, span: Span) -> Value:
     if isinstance(other, Model):
         known = other.equals(None)
         return False if known is None else known
@@ -142,7 +141,7 @@ def _equals_none(other: Any, span: Span) -> Any:
     return False
 
 
-def _equal_members(left: EnumMember, right: EnumMember, span: Span) -> Any:
+def _equal_members(left: EnumMember, right: EnumMember, span: Span) -> Value:
     if left.value is not None and right.value is not None:
         return left.value == right.value
     if left.enum == right.enum and left.name == right.name:
@@ -152,11 +151,11 @@ def _equal_members(left: EnumMember, right: EnumMember, span: Span) -> Any:
     return Unknown(f"{left!r} == {right!r}", span)
 
 
-def _from_model(answer: bool | None, span: Span) -> Any:
+def _from_model(answer: bool | None, span: Span) -> Value:
     return Unknown("these values cannot be compared", span) if answer is None else answer
 
 
-def _equal_sequences(left: Any, right: Any, span: Span) -> Any:
+def _equal_sequences(left: Value, right: Value, span: Span) -> Value:
     if len(left) != len(right):
         return False
     unknown: Unknown | None = None
@@ -169,7 +168,7 @@ def _equal_sequences(left: Any, right: Any, span: Span) -> Any:
     return True if unknown is None else unknown
 
 
-def _equal_mappings(left: dict[Any, Any], right: dict[Any, Any], span: Span) -> Any:
+def _equal_mappings(left: dict[Value, Value], right: dict[Value, Value], span: Span) -> Value:
     keys = unknown_in((*left, *right))
     if keys is not None:
         return keys.another()
@@ -178,7 +177,7 @@ def _equal_mappings(left: dict[Any, Any], right: dict[Any, Any], span: Span) -> 
     return _equal_sequences(tuple(left.values()), tuple(right[k] for k in left), span)
 
 
-def identical(left: Any, right: Any, span: Span) -> Any:
+def identical(left: Value, right: Value, span: Span) -> Value:
     """Python's ``is``: only for singletons and models, where it is what ``==`` says."""
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return _compare_unknown("==", left, right)
@@ -194,7 +193,7 @@ def identical(left: Any, right: Any, span: Span) -> Any:
     return Unknown("identity of two values", span)
 
 
-def contains(container: Any, item: Any, span: Span) -> Any:
+def contains(container: Value, item: Value, span: Span) -> Value:
     """``item in container``."""
     if isinstance(container, Unknown):
         return container.derive("contains", item)
@@ -241,7 +240,7 @@ def _in_range(container: range, item: Sym, span: Span) -> bool:
     return bool(compare("==", rest, 0, span))
 
 
-def entry_of(mapping: dict[Any, Any], key: Any, span: Span) -> tuple[Any, Any]:
+def entry_of(mapping: dict[Value, Value], key: Value, span: Span) -> tuple[Value, Value]:
     """Whether a dict has a key (maybe unknown), and the value at it."""
     if type(key) in PLAIN:
         try:
@@ -258,7 +257,7 @@ def entry_of(mapping: dict[Any, Any], key: Any, span: Span) -> tuple[Any, Any]:
     return (False if unknown is None else unknown), None
 
 
-def negate(value: Any) -> Any:
+def negate(value: Value) -> Value:
     """``not value``."""
     known = truth(value)
     if isinstance(known, Unknown):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_of
 from mlaprobe.evaluator.engine.calls import Braced, result_of_unknown
@@ -21,6 +21,11 @@ from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Pointer, Record
 from mlaprobe.evaluator.values.optionals import engaged, held
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.compiler import Compiler
+    from mlaprobe.evaluator.engine.modules import Module
 
 _NAMES = """vector list forward_list deque map multimap set multiset unordered_map unordered_set
 unordered_multimap unordered_multiset flat_map flat_set flat_multimap flat_multiset inplace_vector
@@ -40,8 +45,8 @@ class Container(Model):
     def __init__(self, ctype: CType) -> None:
         self.type = ctype
 
-    def get(self, name: str, span: Span) -> Any:
-        def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], where: Span) -> Any:
+    def get(self, name: str, span: Span) -> Value:
+        def call(run: Run, args: Args, kwargs: Kwargs, where: Span) -> Value:
             keep(self.type, args, where)
             unknown = self._unknown(f"{name}()", where)
             if name in _THROWING and run.decide(unknown.another()):
@@ -50,10 +55,10 @@ class Container(Model):
 
         return Builtin(name, call, symbolic=True)
 
-    def index(self, key: Any, span: Span) -> Any:
+    def index(self, key: Value, span: Span) -> Value:
         return self._unknown("an element", span)
 
-    def equals(self, other: Any) -> bool | None:
+    def equals(self, other: Value) -> bool | None:
         return None
 
     def _unknown(self, what: str, span: Span) -> Unknown:
@@ -72,22 +77,22 @@ class Elsewhere:
         self.writable = writable
         """Whether it is no variable of the program's, so that writing it changes none."""
 
-    def __getitem__(self, slot: Any) -> Unknown:
+    def __getitem__(self, slot: Value) -> Unknown:
         return self.why.another()
 
-    def __setitem__(self, slot: Any, value: Any) -> None:
+    def __setitem__(self, slot: Value, value: Value) -> None:
         if not self.writable:
             raise Unsupported(
                 f"a place that is written is not known: {self.why.reason}", self.why.span
             )
 
 
-def not_followed(value: Any) -> bool:
+def not_followed(value: Value) -> bool:
     """Whether a value may be any of the program's own: not an input, and not from outside."""
     return isinstance(value, Unknown) and value.free is None and not value.foreign
 
 
-def keep(ctype: CType, values: tuple[Any, ...], span: Span) -> None:
+def keep(ctype: CType, values: Args, span: Span) -> None:
     """Values that go into a container. A pointer among them is lost sight of: what is written
     through it later may be any variable.
 
@@ -108,8 +113,8 @@ def keep(ctype: CType, values: tuple[Any, ...], span: Span) -> None:
 
 
 def made(
-    compiler: Any, run: Run, ctype: CType, items: tuple[Any, ...], module: Any, span: Span
-) -> Any:
+    compiler: Compiler, run: Run, ctype: CType, items: Args, module: Module, span: Span
+) -> Value:
     """A new object of a class template of the library; ``NotImplemented`` for any other."""
     if not ctype.name.startswith("std::"):
         return NotImplemented
@@ -130,14 +135,14 @@ def made(
 
 
 def _tuple(
-    compiler: Any,
+    compiler: Compiler,
     run: Run,
     ctype: CType,
     types: tuple[str, ...],
-    items: tuple[Any, ...],
-    module: Any,
+    items: Args,
+    module: Module,
     span: Span,
-) -> Any:
+) -> Value:
     if len(items) == 1 and isinstance(items[0], tuple) and len(types) != 1:
         items = items[0]
     kinds = tuple(parse_type(t) for t in types) or tuple(CType("auto") for _ in items)
@@ -150,14 +155,14 @@ def _tuple(
 
 
 def _array(
-    compiler: Any,
+    compiler: Compiler,
     run: Run,
     ctype: CType,
     types: tuple[str, ...],
-    items: tuple[Any, ...],
-    module: Any,
+    items: Args,
+    module: Module,
     span: Span,
-) -> Any:
+) -> Value:
     """An array: what its initialiser leaves out is zero."""
     kind = parse_type(types[0] if types else "auto")
     count = _length(run, types, items, module, span)
@@ -178,7 +183,7 @@ LONGEST = 1_000
 
 
 def _length(
-    run: Run, types: tuple[str, ...], items: tuple[Any, ...], module: Any, span: Span
+    run: Run, types: tuple[str, ...], items: Args, module: Module, span: Span
 ) -> int | None:
     """How many elements a ``std::array`` has, where that is known."""
     if len(types) < 2:
@@ -190,22 +195,22 @@ def _length(
     return found if type(found) is int and 0 <= found <= LONGEST else None
 
 
-def _part(compiler: Any, run: Run, kind: CType, item: Any, module: Any, span: Span) -> Any:
+def _part(
+    compiler: Compiler, run: Run, kind: CType, item: Value, module: Module, span: Span
+) -> Value:
     """An element as its type has it."""
     if isinstance(item, Braced):
         return compiler.construct_named(run, kind, item.items, module, span)
     return convert(item, kind, span)
 
 
-def constructors() -> Mapping[str, Any]:
+def constructors() -> Mapping[str, Value]:
     """What the names of containers are when they are called: ``std::vector<int>(3)``."""
 
     def constructor(name: str) -> Builtin:
         ctype = CType("other", name)
 
-        def construct(
-            run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
-        ) -> Container:
+        def construct(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Container:
             keep(ctype, args, span)
             return Container(ctype)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 from mlaprobe.evaluator.cpp.types import parse_type, template_of
 from mlaprobe.evaluator.ir import CType, Span
@@ -13,9 +12,10 @@ from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.evaluator.values.optionals import engaged, held
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 
 
-def convert(value: Any, ctype: CType, span: Span) -> Any:
+def convert(value: Value, ctype: CType, span: Span) -> Value:
     """A value stored in a C++ variable of a type."""
     if ctype.pointer or ctype.kind in ("auto", "string", "void"):
         return value
@@ -51,7 +51,7 @@ def convert(value: Any, ctype: CType, span: Span) -> Any:
 _PARTS = ("std::optional<", "std::pair<", "std::tuple<")
 
 
-def _convert_parts(value: Any, ctype: CType, span: Span) -> Any:
+def _convert_parts(value: Value, ctype: CType, span: Span) -> Value:
     """A value of a class template: ``std::pair<bool, int> p = std::make_pair(2, 3)`` converts
     both."""
     kinds = _arguments(ctype.name)
@@ -69,7 +69,7 @@ def _arguments(name: str) -> tuple[CType, ...]:
     return tuple(parse_type(argument) for argument in template_of(name)[1])
 
 
-def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Any:
+def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Value:
     if ctype.kind == "bool":
         return truth(value)
     if ctype.kind == "float":
@@ -84,7 +84,7 @@ def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Any:
     return value if value.fits(low, high) else convert(value.value, ctype, span)
 
 
-def _fit(value: int, ctype: CType, span: Span) -> Any:
+def _fit(value: int, ctype: CType, span: Span) -> Value:
     bits = ctype.bits
     if ctype.kind == "unsigned":
         inside = 0 <= value < 1 << bits

@@ -7,14 +7,13 @@ calls have left there is not known.
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record
+from mlaprobe.evaluator.values.value import Value
 
 _HOLDERS = (list, dict, set, tuple, Record)
 
 
-def changeable(value: Any) -> bool:
+def changeable(value: Value) -> bool:
     """Whether something in a value can be changed, or is a variable of the run."""
     if isinstance(value, tuple):
         return any(map(changeable, value))
@@ -29,19 +28,19 @@ class Copies:
     __slots__ = ("_copies", "_ids")
 
     def __init__(self) -> None:
-        self._copies: dict[int, tuple[Any, Any]] = {}
+        self._copies: dict[int, tuple[Value, Value]] = {}
         """By the identity of the kept value: the value, so that it stays, and the copy."""
         self._ids: set[int] = set()
 
-    def __contains__(self, value: Any) -> bool:
+    def __contains__(self, value: Value) -> bool:
         """Whether a value is a copy of something that is kept."""
         return id(value) in self._ids
 
-    def add(self, value: Any) -> Any:
+    def add(self, value: Value) -> Value:
         """Takes a value as it is, for whoever must not have a copy, with all that it holds."""
         return self._taken(value, value)
 
-    def of(self, value: Any) -> Any:
+    def of(self, value: Value) -> Value:
         """The copy of a value; itself where nothing in it can be changed."""
         kind = type(value)
         if kind not in _HOLDERS and not (isinstance(value, Model) and value.changes):
@@ -52,12 +51,12 @@ class Copies:
             return value if copy is value else self._taken(value, copy)
         return found[1]
 
-    def _taken(self, value: Any, copy: Any) -> Any:
+    def _taken(self, value: Value, copy: Value) -> Value:
         self._copies[id(value)] = (value, copy)
         self._ids.add(id(copy))
         return copy
 
-    def _copied(self, value: Any) -> Any:
+    def _copied(self, value: Value) -> Value:
         kind = type(value)
         if kind is tuple:
             parts = tuple(map(self.of, value))

@@ -8,14 +8,18 @@ no copy, reference or range of it exists.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.types import parse_type, template_of
 from mlaprobe.evaluator.ir import CType, Node, Span
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Pointer, Record
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 from mlaprobe.evaluator.walk import walk
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.runs import Run
 
 _MAPS = ("std::unordered_map", "std::map")
 _OWNERS = ("std::unique_ptr", "std::shared_ptr")
@@ -31,14 +35,14 @@ class End(Model):
     def identity(self) -> Hashable:
         return ("end",)
 
-    def equals(self, other: Any) -> bool | None:
+    def equals(self, other: Value) -> bool | None:
         return isinstance(other, End)
 
 
 END = End()
 
 
-def pair(first: Any, second: Any) -> Record:
+def pair(first: Value, second: Value) -> Record:
     """A ``std::pair``."""
     return Record("std::pair", {"first": first, "second": second})
 
@@ -88,15 +92,15 @@ class KeptMap(Model):
     steady = False
 
     def __init__(self, *, filled: bool = False) -> None:
-        self.items: dict[Any, Record] = {}
+        self.items: dict[Value, Record] = {}
         self.filled = filled
         self.certain = True
         """Whether every key that was put in is known."""
 
-    def equals(self, other: Any) -> bool | None:
+    def equals(self, other: Value) -> bool | None:
         return None
 
-    def get(self, name: str, span: Span) -> Any:
+    def get(self, name: str, span: Span) -> Value:
         if name in ("end", "cend"):
             return Builtin(name, lambda run, a, k, s: END)
         method = {"emplace": self._emplace, "try_emplace": self._emplace}.get(name)
@@ -108,12 +112,12 @@ class KeptMap(Model):
             return Unknown(f"{name} of a map is not modelled", span)
         return Builtin(name, _bound(method, name))
 
-    def _counted(self, name: str, args: tuple[Any, ...]) -> Any:
+    def _counted(self, name: str, args: Args) -> Value:
         if self.filled or not self.certain or args:
             return Unknown("how much is in a map")
         return len(self.items) if name == "size" else not self.items
 
-    def _asked(self, name: str, args: tuple[Any, ...]) -> Any:
+    def _asked(self, name: str, args: Args) -> Value:
         if not self.certain or len(args) != 1 or type(args[0]) not in (str, int):
             return Unknown("an element of a map")
         there = args[0] in self.items
@@ -123,7 +127,7 @@ class KeptMap(Model):
             return Pointer(self.items, args[0]) if there else END
         return there if name == "contains" else int(there)
 
-    def _emplace(self, name: str, args: tuple[Any, ...]) -> Any:
+    def _emplace(self, name: str, args: Args) -> Value:
         if not args or type(args[0]) not in (str, int):
             self.certain = False
         if not self.certain:
@@ -136,8 +140,8 @@ class KeptMap(Model):
         return pair(Pointer(self.items, key), new)
 
 
-def _bound(method: Callable[[str, tuple[Any, ...]], Any], name: str) -> Callable[..., Any]:
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _bound(method: Callable[[str, Args], Value], name: str) -> Callable[..., Value]:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         run.effects += 1
         value = method(name, args)
         return Unknown(value.reason, span) if isinstance(value, Unknown) else value

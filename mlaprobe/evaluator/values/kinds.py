@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Unsupported
-from mlaprobe.evaluator.ir import Function, Span
-from mlaprobe.evaluator.values.unknown import (
-    Unknown,
-)
+from mlaprobe.evaluator.ir import CType, Function, Node, Span
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.modules import Module
+    from mlaprobe.evaluator.engine.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class EnumType:
         """The member of that name."""
         return next((m for m in self.members if m.name == name), None)
 
-    def of_value(self, value: Any) -> EnumMember | None:
+    def of_value(self, value: Value) -> EnumMember | None:
         """The first member with that value."""
         return next((m for m in self.members if m.value == value), None)
 
@@ -51,7 +54,7 @@ class Record:
 
     __slots__ = ("fields", "type")
 
-    def __init__(self, type_name: str, fields: dict[str, Any]) -> None:
+    def __init__(self, type_name: str, fields: dict[str, Value]) -> None:
         self.type = type_name
         self.fields = fields
 
@@ -71,9 +74,9 @@ class StructType:
     """A C++ struct: members in declaration order with their types and default values."""
 
     name: str
-    members: tuple[tuple[str, Any, Any], ...]
+    members: tuple[tuple[str, CType, Node | None], ...]
     """(name, CType, default expression or ``None``)."""
-    statics: tuple[tuple[str, Any], ...] = ()
+    statics: tuple[tuple[str, Node], ...] = ()
     """Static constants: (name, expression). Those of a template may depend on its parameters."""
     template: tuple[str, ...] = ()
     """Names of template parameters."""
@@ -87,18 +90,18 @@ class Pointer:
 
     __slots__ = ("frame", "slot")
 
-    def __init__(self, frame: Any, slot: Any) -> None:
+    def __init__(self, frame: Value, slot: Value) -> None:
         self.frame = frame
         self.slot = slot
 
-    def load(self, default: Any = None) -> Any:
+    def load(self, default: Value = None) -> Value:
         """The value that is pointed to."""
         try:
             return self.frame[self.slot]
         except (KeyError, IndexError):
             return default
 
-    def store(self, value: Any) -> None:
+    def store(self, value: Value) -> None:
         """Write through the pointer."""
         self.frame[self.slot] = value
 
@@ -117,9 +120,9 @@ class Closure:
     def __init__(
         self,
         function: Function,
-        module: Any,
-        frame: dict[str, Any] | None = None,
-        scope: Any = None,
+        module: Module,
+        frame: dict[str, Value] | None = None,
+        scope: Value = None,
     ) -> None:
         self.function = function
         self.module = module
@@ -138,7 +141,7 @@ class Builtin:
     """
 
     name: str
-    call: Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
+    call: Callable[[Run, Args, Kwargs, Span], Value]
     symbolic: bool = False
     """Whether it takes symbols (``evaluator.symbolic.symbols``); others get plain numbers."""
     takes_template: bool = False
@@ -165,7 +168,7 @@ class Model:
         """A copy that changes alone."""
         return self
 
-    def put(self, name: str, value: Any, span: Span) -> None:
+    def put(self, name: str, value: Value, span: Span) -> None:
         """An attribute is assigned.
 
         Raises:
@@ -176,27 +179,31 @@ class Model:
     steady = True
     """Whether it is always equal to itself: it, or a copy of it, does not change."""
 
-    def get(self, name: str, span: Span) -> Any:
+    def get(self, name: str, span: Span) -> Value:
         """The value of an attribute."""
         return Unknown(f"attribute {name} is not modelled", span)
 
-    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def get_in(self, run: Run, name: str, span: Span) -> Value:
+        """The value of an attribute, for a model that needs the run to find it."""
+        return self.get(name, span)
+
+    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """The result of calling the thing itself."""
         return Unknown("call is not modelled", span)
 
-    def index(self, key: Any, span: Span) -> Any:
+    def index(self, key: Value, span: Span) -> Value:
         """The value at a subscript."""
         return Unknown("subscript is not modelled", span)
 
-    def iterate(self) -> Iterator[Any] | None:
+    def iterate(self) -> Iterator[Value] | None:
         """The elements, or ``None`` where they are not known."""
         return None
 
-    def members(self) -> Iterator[Any] | None:
+    def members(self) -> Iterator[Value] | None:
         """What membership is asked of; by default the elements."""
         return self.iterate()
 
-    def equals(self, other: Any) -> bool | None:
+    def equals(self, other: Value) -> bool | None:
         """Whether this equals another value; ``None`` where that is not known."""
         return True if other is self else None
 
@@ -211,10 +218,10 @@ class LooseSet(Model):
 
     __slots__ = ("elements",)
 
-    def __init__(self, elements: tuple[Any, ...]) -> None:
+    def __init__(self, elements: Args) -> None:
         self.elements = elements
 
-    def members(self) -> Iterator[Any] | None:
+    def members(self) -> Iterator[Value] | None:
         return iter(self.elements)
 
 
@@ -229,10 +236,10 @@ class CaughtError(Model):
 
     __slots__ = ("failure",)
 
-    def __init__(self, failure: Any) -> None:
+    def __init__(self, failure: Value) -> None:
         self.failure = failure
 
-    def get(self, name: str, span: Span) -> Any:
+    def get(self, name: str, span: Span) -> Value:
         if name == "what":
             message = self.failure.message
             return Builtin(name, lambda run, args, kwargs, where: message, symbolic=True)
@@ -244,22 +251,20 @@ class Unordered(Model):
 
     __slots__ = ("elements", "probe")
 
-    def __init__(
-        self, elements: tuple[Any, ...], probe: Callable[[Any], Any] | None = None
-    ) -> None:
+    def __init__(self, elements: Args, probe: Callable[[Value], Value] | None = None) -> None:
         self.elements = elements
         self.probe = probe
         """Makes, for a run, an extra element that only watches what a loop asks of its
         elements."""
 
-    def iterate(self) -> Iterator[Any] | None:
+    def iterate(self) -> Iterator[Value] | None:
         return iter(self.elements)
 
 
 IMMUTABLE = (int, bool, float, str, type(None), EnumMember)
 
 
-def identity(value: Any) -> Hashable | None:
+def identity(value: Value) -> Hashable | None:
     """A hashable for memoising by value, or ``None`` where there is none."""
     kind = type(value)
     if kind in (int, bool, float, str, type(None), EnumMember):

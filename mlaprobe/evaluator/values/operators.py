@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Sym
@@ -16,9 +14,10 @@ from mlaprobe.evaluator.values.arithmetic import (
 )
 from mlaprobe.evaluator.values.comparing import compare, contains, identical, negate
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
 
 
-def binary(op: str, left: Any, right: Any, span: Span, *, unsigned: int = 0) -> Any:
+def binary(op: str, left: Value, right: Value, span: Span, *, unsigned: int = 0) -> Value:
     """``left op right``, for any values; the compiler shortcuts the common cases."""
     if op in COMPARE:
         return compare(op, left, right, span)
@@ -31,7 +30,7 @@ def binary(op: str, left: Any, right: Any, span: Span, *, unsigned: int = 0) -> 
     return arithmetic(op, left, right, span, unsigned)
 
 
-def unary(op: str, value: Any, span: Span) -> Any:
+def unary(op: str, value: Value, span: Span) -> Value:
     """``- + ~ not``."""
     if op == "not":
         return negate(value)

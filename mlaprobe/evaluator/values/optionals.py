@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values.kinds import Builtin, Model, identity
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.runs import Run
 
 METHODS = frozenset(("has_value", "value", "value_or"))
 
@@ -20,7 +24,7 @@ class Engaged(Model):
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         self.value = value
 
     @property
@@ -28,7 +32,7 @@ class Engaged(Model):
         inner = identity(self.value)
         return None if inner is None else ("engaged", inner)
 
-    def equals(self, other: Any) -> bool | None:
+    def equals(self, other: Value) -> bool | None:
         from mlaprobe.evaluator.values.comparing import equals
 
         if other is None:
@@ -37,26 +41,26 @@ class Engaged(Model):
         same = equals(self.value, other, Span("", 0, 0, 0, 0))
         return None if isinstance(same, Unknown) else bool(same)
 
-    def get(self, name: str, span: Span) -> Any:
+    def get(self, name: str, span: Span) -> Value:
         if name in METHODS:
             return method(self, name)
         return Unknown(f"{name} of an optional is not modelled", span)
 
 
-def engaged(value: Any) -> Any:
+def engaged(value: Value) -> Value:
     """What an optional is that holds a value."""
     return Engaged(value) if isinstance(value, (int, float, str, Sym, SymText)) else value
 
 
-def held(value: Any) -> Any:
+def held(value: Value) -> Value:
     """What an optional holds."""
     return value.value if type(value) is Engaged else value
 
 
-def method(obj: Any, name: str) -> Builtin:
+def method(obj: Value, name: str) -> Builtin:
     """A method of an optional."""
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if name == "has_value":
             return obj is not None
         if obj is not None:

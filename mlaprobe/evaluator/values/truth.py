@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, Model, Record
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+from mlaprobe.evaluator.values.value import Value
 
 
-def truth(value: Any) -> Any:
+def truth(value: Value) -> Value:
     """``True``, ``False`` or an :class:`Unknown`."""
     if value is True or value is False:
         return value

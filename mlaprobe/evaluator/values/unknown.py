@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable
-from typing import Any
 
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, key_of
+from mlaprobe.evaluator.values.value import Value
 
 MAX_KEY_DEPTH = 6
 _SERIAL = itertools.count()
@@ -46,7 +46,7 @@ class Unknown:
         self.free = free
         self.depth = depth
 
-    def derive(self, op: str, *operands: Any) -> Unknown:
+    def derive(self, op: str, *operands: Value) -> Unknown:
         """The unknown result of an operation on this value."""
         free, reason, span, depth = self.free, self.reason, self.span, self.depth
         for other in operands:
@@ -74,7 +74,7 @@ class Unknown:
         return f"Unknown({self.reason!r})"
 
 
-def _key_of(value: Any) -> Hashable:
+def _key_of(value: Value) -> Hashable:
     if isinstance(value, Unknown):
         return value.key
     if type(value) is Sym:
@@ -99,7 +99,7 @@ class SomeText(Something):
 
     __slots__ = ("shown",)
 
-    def __init__(self, shown: Any, why: Unknown) -> None:
+    def __init__(self, shown: Value, why: Unknown) -> None:
         super().__init__(
             why.reason,
             why.span,
@@ -117,7 +117,7 @@ class Rest(Unknown):
     __slots__ = ()
 
 
-def rest_of(value: Any) -> Rest | None:
+def rest_of(value: Value) -> Rest | None:
     """Why it is not known what a list or a dict holds besides, where that is so."""
     if isinstance(value, (list, dict)) and value:
         first = value[0] if isinstance(value, list) else next(iter(value))
@@ -125,11 +125,11 @@ def rest_of(value: Any) -> Rest | None:
     return None
 
 
-def unknown_in(value: Any) -> Unknown | None:
+def unknown_in(value: Value) -> Unknown | None:
     """The first unknown in a value, at any depth."""
     if isinstance(value, Unknown):
         return value
-    parts: Any = ()
+    parts: Value = ()
     if isinstance(value, (tuple, list, set, frozenset)):
         parts = value
     elif isinstance(value, dict):

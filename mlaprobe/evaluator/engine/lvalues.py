@@ -1,14 +1,14 @@
-"""What can be written, as a place: for references and pointers to it."""
+"""Lvalues: where the values of expressions are stored, for references and pointers to them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
+from mlaprobe.evaluator.engine.frames import RUN, Frame, around
 from mlaprobe.evaluator.engine.globalnames import global_name
 from mlaprobe.evaluator.engine.scope import Scope
+from mlaprobe.evaluator.engine.stores import compile_havoc
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.values.containers import Container, Elsewhere, not_followed
@@ -26,53 +26,60 @@ from mlaprobe.evaluator.values.kinds import (
 from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of
+from mlaprobe.evaluator.values.value import Value
 from mlaprobe.evaluator.walk import targets
 
+Lvalue = Callable[[Frame], "Ref | None"]
+"""Where a value is stored; ``None`` where it turns out to be stored nowhere."""
 
-def compile_place(unit: Unit, node: Node, scope: Scope) -> Callable[[Frame], Ref | None] | None:
-    """Where a value is stored, for what can be written: a variable, a member, an element."""
-    if isinstance(node, ir.Name):
-        return _place_of_name(unit, node, scope)
-    if isinstance(node, ir.Attr):
-        obj, name = unit.compile(node.obj, scope), node.name
 
-        def member(e: Frame) -> Ref | None:
-            owner = obj(e)
-            owner = owner.load() if isinstance(owner, Pointer) else owner
-            return Ref(owner.fields, name) if isinstance(owner, Record) else _unseen(owner)
+def compile_lvalue(unit: Unit, node: Node, scope: Scope) -> Lvalue | None:
+    """The lvalue of an expression; ``None`` for one that cannot be written."""
+    handler = _HANDLERS.get(type(node))
+    return None if handler is None else handler(unit, node, scope)
 
-        return member
-    if isinstance(node, ir.Index):
-        obj, key = (unit.compile(n, scope) for n in (node.obj, node.key))
-        whole = compile_place(unit, node.obj, scope)
 
-        def element(e: Frame) -> Ref | None:
-            owner, at = obj(e), key(e)
-            known = isinstance(owner, list) and rest_of(owner) is None
-            inside = known and type(at) is int and 0 <= at < len(owner)
-            if isinstance(owner, tuple) and whole is not None and type(at) is int:
-                around = whole(e) if 0 <= at < len(owner) else None
-                return None if around is None else Ref(_Elements(around), at)
-            return Ref(owner, at) if inside else _unseen(owner)
+def _of_member(unit: Unit, node: ir.Attr, scope: Scope) -> Lvalue:
+    obj, name = unit.compile(node.obj, scope), node.name
 
-        return element
-    if isinstance(node, ir.Cond):
-        return _place_of_conditional(unit, node, scope)
-    if isinstance(node, ir.Deref):
-        value = unit.compile(node.value, scope)
-        optional = compile_place(unit, node.value, scope)
+    def member(e: Frame) -> Ref | None:
+        owner = obj(e)
+        owner = owner.load() if isinstance(owner, Pointer) else owner
+        return Ref(owner.fields, name) if isinstance(owner, Record) else _inside(owner)
 
-        def pointed(e: Frame) -> Ref | None:
-            pointer = value(e)
-            if isinstance(pointer, Pointer):
-                return Ref(pointer.frame, pointer.slot)
-            if type(pointer) is Engaged:
-                around = optional(e) if optional is not None else None
-                return None if around is None else Ref(_Held(around), None)
-            return _unseen(pointer)
+    return member
 
-        return pointed
-    return None
+
+def _of_element(unit: Unit, node: ir.Index, scope: Scope) -> Lvalue:
+    obj, key = unit.compile(node.obj, scope), unit.compile(node.key, scope)
+    whole = compile_lvalue(unit, node.obj, scope)
+
+    def element(e: Frame) -> Ref | None:
+        owner, at = obj(e), key(e)
+        if isinstance(owner, tuple) and whole is not None and type(at) is int:
+            array = whole(e) if 0 <= at < len(owner) else None
+            return None if array is None else Ref(_Elements(array), at)
+        known = isinstance(owner, list) and rest_of(owner) is None
+        inside = known and type(at) is int and 0 <= at < len(owner)
+        return Ref(owner, at) if inside else _inside(owner)
+
+    return element
+
+
+def _of_target(unit: Unit, node: ir.Deref, scope: Scope) -> Lvalue:
+    value = unit.compile(node.value, scope)
+    whole = compile_lvalue(unit, node.value, scope)
+
+    def target(e: Frame) -> Ref | None:
+        pointer = value(e)
+        if isinstance(pointer, Pointer):
+            return Ref(pointer.frame, pointer.slot)
+        if type(pointer) is Engaged:
+            optional = whole(e) if whole is not None else None
+            return None if optional is None else Ref(_Held(optional), None)
+        return _inside(pointer)
+
+    return target
 
 
 class _Elements:
@@ -83,13 +90,13 @@ class _Elements:
     def __init__(self, whole: Ref) -> None:
         self.whole = whole
 
-    def __getitem__(self, at: int) -> Any:
+    def __getitem__(self, at: int) -> Value:
         array = self.whole.load()
         if isinstance(array, tuple) and at < len(array):
             return array[at]
         return Unknown("an element of an array that is not known")
 
-    def __setitem__(self, at: int, value: Any) -> None:
+    def __setitem__(self, at: int, value: Value) -> None:
         array = self.whole.load()
         if isinstance(array, tuple) and at < len(array):
             self.whole.store((*array[:at], value, *array[at + 1 :]))
@@ -103,21 +110,20 @@ class _Held:
     def __init__(self, whole: Ref) -> None:
         self.whole = whole
 
-    def __getitem__(self, slot: Any) -> Any:
+    def __getitem__(self, slot: Value) -> Value:
         optional = self.whole.load()
         return Unknown("the value of an empty optional") if optional is None else held(optional)
 
-    def __setitem__(self, slot: Any, value: Any) -> None:
+    def __setitem__(self, slot: Value, value: Value) -> None:
         self.whole.store(engaged(value))
 
 
-def compile_hidden(
-    unit: Unit, node: ir.Decl, scope: Scope
-) -> Callable[[Frame, Any], Ref | None] | None:
-    """What a reference is bound to whose place is not followed (an element of an array that is a
-    value here, the result of a method), where it or what it is part of may be written."""
-    from mlaprobe.evaluator.engine.stores import compile_havoc
+Binding = Callable[[Frame, Value], "Ref | None"]
 
+
+def compile_untracked(unit: Unit, node: ir.Decl, scope: Scope) -> Binding | None:
+    """The binding of a reference to something whose lvalue is not followed (an element of an array
+    that is a value here, the result of a method), where it or what it is part of may be written."""
     init = node.init
     if isinstance(init, (ir.Attr, ir.Index, ir.Deref)):
         owners: tuple[Node, ...] = (init,)
@@ -130,12 +136,13 @@ def compile_hidden(
     names = {name for owner in owners for name in targets(owner)}
     found = {name: scope.find(name) for name in names}
     open_ = {n for n, f in found.items() if f is None or f[2] is None or _may_change(f[2])}
-    if not ({node.name, *open_} if not node.type.const else open_) & scope.function.written:
+    watched = open_ if node.type.const else {node.name, *open_}
+    if not watched & scope.function.written:
         return None
     havoc_all = None if node.type.const else compile_havoc(unit, open_, scope, node.span)
     why = Unknown(f"what {node.name} refers to is not followed", node.span)
 
-    def bind(e: Frame, value: Any) -> Ref | None:
+    def bind(e: Frame, value: Value) -> Ref | None:
         shared = isinstance(value, (Record, Model, Closure, Pointer, list, dict))
         if shared and type(value) is not Engaged:
             return None
@@ -152,8 +159,8 @@ def _may_change(ctype: CType) -> bool:
     return not ctype.const or ctype.ref or ctype.pointer
 
 
-def _unseen(owner: Any) -> Ref | None:
-    """A place inside something that is not followed."""
+def _inside(owner: Value) -> Ref | None:
+    """An lvalue inside something that is not followed."""
     if isinstance(owner, Container):
         return Ref(Elsewhere(owner.index(None, ir.NOWHERE), writable=True), None)
     if not_followed(owner):
@@ -161,12 +168,10 @@ def _unseen(owner: Any) -> Ref | None:
     return None
 
 
-def _place_of_conditional(
-    unit: Unit, node: ir.Cond, scope: Scope
-) -> Callable[[Frame], Ref | None] | None:
+def _of_conditional(unit: Unit, node: ir.Cond, scope: Scope) -> Lvalue | None:
     """``test ? one : other``, where both can be written."""
     test = unit.compile(node.test, scope)
-    then, orelse = compile_place(unit, node.then, scope), compile_place(unit, node.orelse, scope)
+    then, orelse = compile_lvalue(unit, node.then, scope), compile_lvalue(unit, node.orelse, scope)
     if then is None or orelse is None:
         return None
 
@@ -179,18 +184,16 @@ def _place_of_conditional(
     return chosen
 
 
-def _place_of_name(unit: Unit, node: ir.Name, scope: Scope) -> Callable[[Frame], Ref | None] | None:
+def _of_name(unit: Unit, node: ir.Name, scope: Scope) -> Lvalue | None:
     found = scope.find(node.id)
     if found is None:
-        return _place_of_global(unit, node)
+        return _of_global(unit, node)
     depth, slot, ctype = found
     if ctype is not None and ctype.const and not ctype.ref and not ctype.pointer:
         return None
 
     def point(e: Frame) -> Ref | None:
-        frame = e
-        for _ in range(depth):
-            frame = frame[OUTER]
+        frame = around(e, depth)
         bound = frame.get(slot)
         return bound if type(bound) is Ref else Ref(frame, slot)
 
@@ -200,7 +203,7 @@ def _place_of_name(unit: Unit, node: ir.Name, scope: Scope) -> Callable[[Frame],
 _NO_VARIABLES = (Closure, Builtin, Model, StructType, EnumType, EnumMember)
 
 
-def _place_of_global(unit: Unit, node: ir.Name) -> Callable[[Frame], Ref | None]:
+def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
     load = global_name(unit, node.id, node.span)
     key = (id(unit.module), node.id.rpartition("::")[2])
 
@@ -213,3 +216,12 @@ def _place_of_global(unit: Unit, node: ir.Name) -> Callable[[Frame], Ref | None]
         return Ref(e[RUN].globals, key)
 
     return point
+
+
+_HANDLERS: dict[type, Callable[[Unit, Value, Scope], Lvalue | None]] = {
+    ir.Name: _of_name,
+    ir.Attr: _of_member,
+    ir.Index: _of_element,
+    ir.Cond: _of_conditional,
+    ir.Deref: _of_target,
+}

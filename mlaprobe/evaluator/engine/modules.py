@@ -1,0 +1,27 @@
+"""Modules of the analysed program, in either language."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values.kinds import StructType
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.value import Value
+
+
+class Module(ABC):
+    """The names that the code of one module sees."""
+
+    @abstractmethod
+    def lookup(self, run: Run, name: str, span: Span) -> Value:
+        """The value of a name."""
+
+    def static(self, run: Run, struct: StructType, name: str, span: Span) -> Value:
+        """The value of a static constant of a struct."""
+        return Unknown(f"{struct.name} has no constant {name}", span)
+
+    def import_name(self, run: Run, module: str, name: str | None, span: Span) -> Value:
+        """The value that an import inside a function binds."""
+        return Unknown(f"an import of {module} is not followed", span)
