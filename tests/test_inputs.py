@@ -160,7 +160,7 @@ def test_text_in_what_the_planner_is_told() -> None:
 def test_what_is_usual_is_not_told() -> None:
     usual = {"fast_mode": True, "intra_batch_mode": 0, "max_split_per_batch": -1}
     assert PlannerCall.of(usual) == PlannerCall()
-    assert PlannerCall().told == {}
+    assert PlannerCall().overrides == {}
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class Change:
     @property
     def message(self) -> str:
         """The change in one line."""
-        return f"{self.region.words}: {self.words}"
+        return f"{self.region.description}: {self.words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,16 +315,8 @@ def comparison(
 
 def asked_of(grids: Iterable[Grid]) -> tuple[tuple[Any, ...], ...]:
     """For each axis every value that some grids have."""
-    axes: dict[str, list[Any]] = {name: [] for name in AXES}
+    values: list[list[Any]] = [[] for _ in AXES]
     for grid in grids:
-        for name, values in zip(
-            AXES,
-            (
-                *(grid.archs, grid.dtypes, grid.heads, grid.qlens, grid.lse, grid.persistent),
-                *(grid.causal, grid.cp_round_robin, grid.batches, grid.page_sizes),
-                *((grid.planner,), (grid.route,), (grid.env,)),
-            ),
-            strict=True,
-        ):
-            axes[name].extend(values)
-    return tuple(order_values(name, axes[name]) for name in AXES)
+        for found, more in zip(values, grid.values, strict=True):
+            found.extend(more)
+    return tuple(order_values(axis, found) for axis, found in zip(AXES, values, strict=True))

@@ -1,64 +1,65 @@
-"""The fields of a shape as axes: from shapes to cells, and from boxes of cells to words."""
+"""The fields of a shape as axes: one table, which grids, options, rule files and texts go by."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from mlaprobe.core.boxes import Box, Cell, cover, size
 from mlaprobe.core.shape import SAME, DecodeShape, PlannerCall, Route
 
-AXES = (
-    *("arch", "dtype", "heads", "qlen", "lse", "persistent", "causal", "cp_round_robin"),
-    *("batch", "page_size", "planner", "route", "env"),
-)
-"""In the order in which people say them."""
-
-
 OMITTED = PlannerCall(q_dtype=None, kv_dtype=None)
 """A planner call of an engine that leaves the dtypes out."""
 
 
-def cell_of(shape: DecodeShape) -> Cell:
-    """A shape as one value per axis."""
-    return (
-        shape.arch,
-        (shape.q_dtype, shape.kv_dtype),
-        shape.num_heads,
-        shape.qlen,
-        shape.lse,
-        shape.persistent,
-        shape.causal,
-        shape.cp_round_robin,
-        shape.batch,
-        shape.page_size,
-        shape.planner,
-        shape.route,
-        shape.env,
-    )
+class Kind(Enum):
+    """What the values of an axis are, and so how options and rule files write them."""
+
+    ARCH = "arch"
+    DTYPES = "dtypes"
+    NUMBER = "number"
+    FLAG = "flag"
+    PLANNER = "planner"
+    ROUTE = "route"
+    VARIABLES = "variables"
 
 
-def shape_of(cell: Sequence[Any]) -> DecodeShape:
-    """The shape of a cell."""
-    arch, (q_dtype, kv_dtype), heads, qlen, lse, persistent, causal, cprr, *rest = cell
-    batch, page_size, planner, route, env = rest
-    return DecodeShape(
-        arch=arch,
-        q_dtype=q_dtype,
-        kv_dtype=kv_dtype,
-        num_heads=heads,
-        qlen=qlen,
-        lse=lse,
-        persistent=persistent,
-        causal=causal,
-        cp_round_robin=cprr,
-        batch=batch,
-        page_size=page_size,
-        planner=planner,
-        route=route,
-        env=env,
-    )
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A field of a shape, or the pair of its dtypes."""
+
+    name: str
+    """The key in rows and rule files and, with dashes, the option."""
+    kind: Kind
+    field: str
+    """The attribute of ``DecodeShape`` that holds the value, for dtypes their text."""
+    grid: str
+    """The attribute of ``Grid``."""
+    usual: Any = SAME
+    """The default; ``SAME``: no value is more usual than another."""
+    describe: Callable[[tuple[Any, ...]], str] | None = None
+    """Some of its values in words; ``None``: the description of a region begins with them."""
+    quiet: bool = True
+    """Whether nobody expects other values than the usual, and only those are described."""
+
+    @property
+    def option(self) -> str:
+        """The command line's option."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def fixed(self) -> bool:
+        """Whether a grid holds one value of it, not several."""
+        return self.kind in (Kind.PLANNER, Kind.ROUTE, Kind.VARIABLES)
+
+
+# --- values in words ---------------------------------------------------------------------------
+
+_MOST_PARTS = 6
+"""More ranges are described by their pattern, where they have one."""
 
 
 def ranges(numbers: Sequence[int]) -> str:
@@ -85,26 +86,97 @@ def _pattern(numbers: Sequence[int]) -> str | None:
     return None
 
 
-_MOST_PARTS = 6
-"""More ranges are said by their pattern, where they have one."""
-
-
-def told(call: PlannerCall) -> str:
-    """What the planner is told otherwise, in words; nothing where it is told the shape."""
+def describe_call(call: PlannerCall) -> str:
+    """What the planner is told otherwise than the launch; empty where nothing."""
     if call == OMITTED:
         return "planner told no dtypes"
-    return f"planner told {told_words(call)}" if call != PlannerCall() else ""
+    return f"planner told {describe_overrides(call)}" if call != PlannerCall() else ""
 
 
-def told_words(call: PlannerCall) -> str:
-    """Each field that is not as usual, in words."""
-    return ", ".join(f"{name} {_told_word(value)}" for name, value in call.told.items())
+def describe_overrides(call: PlannerCall) -> str:
+    """Each field of a planner call that is not as usual, with its value."""
+    return ", ".join(f"{name} {_override(value)}" for name, value in call.overrides.items())
 
 
-def _told_word(value: Any) -> str:
+def _override(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return "nothing" if value is None else str(value)
+
+
+def _flag(yes: str, no: str, both: str) -> Callable[[tuple[bool, ...]], str]:
+    return lambda values: both if len(values) > 1 else yes if values[0] else no
+
+
+def _numbers(what: str) -> Callable[[tuple[int | None, ...]], str]:
+    def describe(values: tuple[int | None, ...]) -> str:
+        parts = ["any " + what] if None in values else []
+        if some := sorted(value for value in values if value is not None):
+            parts.append(f"{what} {ranges(some)}")
+        return " or ".join(parts)
+
+    return describe
+
+
+def _calls(values: tuple[PlannerCall, ...]) -> str:
+    if values == (PlannerCall(), OMITTED):
+        return "planner told the dtypes or none"
+    return " or ".join(describe_call(value) or "planner told the dtypes" for value in values)
+
+
+def _routes(values: tuple[Route, ...]) -> str:
+    return "route " + " or ".join(map(str, values))
+
+
+def _environments(values: tuple[tuple[tuple[str, str], ...], ...]) -> str:
+    parts = [", ".join(f"{name}={value}" for name, value in env) or "no knob" for env in values]
+    return "with " + " or ".join(parts)
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+_LSE = _flag("with LSE", "without LSE", "with or without LSE")
+_PERSISTENT = _flag("persistent", "non-persistent", "persistent or not")
+_CAUSAL = _flag("causal", "not causal", "causal or not")
+_CPRR = _flag("round-robin context parallel", "no round robin", "with or without round robin")
+AXES = (
+    Axis("arch", Kind.ARCH, "arch", "archs"),
+    Axis("dtype", Kind.DTYPES, "dtype", "dtypes"),
+    Axis("heads", Kind.NUMBER, "num_heads", "heads"),
+    Axis("qlen", Kind.NUMBER, "qlen", "qlens"),
+    Axis("lse", Kind.FLAG, "lse", "lse", False, _LSE, quiet=False),
+    Axis("persistent", Kind.FLAG, "persistent", "persistent", True, _PERSISTENT),
+    Axis("causal", Kind.FLAG, "causal", "causal", True, _CAUSAL),
+    Axis("cp_round_robin", Kind.FLAG, "cp_round_robin", "cp_round_robin", False, _CPRR),
+    Axis("batch", Kind.NUMBER, "batch", "batches", None, _numbers("batch")),
+    Axis("page_size", Kind.NUMBER, "page_size", "page_sizes", 1, _numbers("page size")),
+    Axis("planner", Kind.PLANNER, "planner", "planner", PlannerCall(), _calls),
+    Axis("route", Kind.ROUTE, "route", "route", Route.ASM, _routes),
+    Axis("env", Kind.VARIABLES, "env", "env", (), _environments),
+)
+"""In the order in which people write them."""
+AXIS_NAMES = tuple(axis.name for axis in AXES)
+_PLACES = {name: place for place, name in enumerate(AXIS_NAMES)}
+_DTYPES = ("q_dtype", "kv_dtype")
+_FIELDS = tuple(
+    field for axis in AXES for field in (_DTYPES if axis.kind is Kind.DTYPES else (axis.field,))
+)
+_values_of = attrgetter(*_FIELDS)
+
+
+def cell_of(shape: DecodeShape) -> Cell:
+    """A shape as one value per axis."""
+    arch, q_dtype, kv_dtype, *rest = _values_of(shape)
+    return (arch, (q_dtype, kv_dtype), *rest)
+
+
+def shape_of(cell: Sequence[Any]) -> DecodeShape:
+    """The shape of a cell."""
+    arch, dtypes, *rest = cell
+    return DecodeShape(**dict(zip(_FIELDS, (arch, *dtypes, *rest), strict=True)))
+
+
+# --- regions -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +195,7 @@ class Region:
 
     def axis(self, name: str) -> tuple[Any, ...]:
         """The values along one axis."""
-        return self.values[AXES.index(name)]
+        return self.values[_PLACES[name]]
 
     def __contains__(self, shape: DecodeShape) -> bool:
         return all(v in axis for v, axis in zip(cell_of(shape), self.values, strict=True))
@@ -134,30 +206,32 @@ class Region:
         return shape_of([values[0] for values in self.values])
 
     @property
-    def words(self) -> str:
-        """As a person says it: ``gfx950 fp8/fp8, 32 heads, qlen 1, without LSE``. What holds
+    def description(self) -> str:
+        """As people write it: ``gfx950 fp8/fp8, 32 heads, qlen 1, without LSE``. What holds
         whatever its value, and what is as usual and was not asked otherwise, is left out."""
         archs = ", ".join(self.axis("arch"))
         dtypes = ", ".join(f"{q}/{kv}" for q, kv in self.axis("dtype"))
         heads, qlens = ranges(sorted(self.axis("heads"))), ranges(sorted(self.axis("qlen")))
         plural = "head" if heads == "1" else "heads"
         parts = [f"{archs} {dtypes}", f"{heads} {plural}", f"qlen {qlens}"]
-        for name, say in _SAYING.items():
-            at = AXES.index(name)
-            values, asked = self.values[at], self.asked[at]
-            usual = values == (_USUAL[name],)
-            silent = usual and (len(asked) == 1 or name in _QUIET)
-            if not silent and (len(values) < len(asked) or len(asked) == 1 or name in _QUIET):
-                parts.append(say(values))
+        for axis, values, asked in zip(AXES, self.values, self.asked, strict=True):
+            if axis.describe is not None and _worth_describing(axis, values, asked):
+                parts.append(axis.describe(values))
         return ", ".join(filter(None, parts))
 
     @property
     def row(self) -> dict[str, list[Any]]:
         """As JSON values: for each axis the values, in the order of ``AXES``."""
         return {
-            name: [_plain(name, value) for value in values]
-            for name, values in zip(AXES, self.values, strict=True)
+            axis.name: [_plain(axis.kind, value) for value in values]
+            for axis, values in zip(AXES, self.values, strict=True)
         }
+
+
+def _worth_describing(axis: Axis, values: Sequence[Hashable], asked: Sequence[Hashable]) -> bool:
+    if axis.quiet:
+        return values != (axis.usual,)
+    return len(values) < len(asked) if len(asked) > 1 else values != (axis.usual,)
 
 
 def regions(cells: Iterable[Cell], asked: Sequence[Sequence[Any]]) -> tuple[Region, ...]:
@@ -187,16 +261,15 @@ def asked_values(cells: Iterable[Cell]) -> tuple[tuple[Any, ...], ...]:
     for cell in cells:
         for values, value in zip(axes, cell, strict=True):
             values[value] = None
-    return tuple(order_values(name, values) for name, values in zip(AXES, axes, strict=True))
+    return tuple(order_values(axis, values) for axis, values in zip(AXES, axes, strict=True))
 
 
-def order_values(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
+def order_values(axis: Axis, values: Iterable[Any]) -> tuple[Any, ...]:
     """Values of an axis, each once: the usual one first, then ascending."""
-    usual = _USUAL.get(name, SAME)
-    return tuple(sorted(dict.fromkeys(values), key=lambda v: (v != usual, _sortable(v))))
+    return tuple(sorted(dict.fromkeys(values), key=lambda v: (v != axis.usual, _sortable(v))))
 
 
-def _sortable(value: Any) -> tuple[int, str]:
+def _sortable(value: object) -> tuple[int, str]:
     if isinstance(value, int):
         return int(value), ""
     if isinstance(value, tuple):
@@ -204,63 +277,16 @@ def _sortable(value: Any) -> tuple[int, str]:
     return len(str(value)), str(value)  # gfx942 before gfx1250
 
 
-def _plain(name: str, value: Any) -> Any:
-    if name == "dtype":
-        return "/".join(str(part) for part in value)
-    if name == "env":
+def _plain(kind: Kind, value: Any) -> Any:
+    if kind is Kind.DTYPES:
+        return "/".join(map(str, value))
+    if kind is Kind.VARIABLES:
         return dict(value)
     if isinstance(value, PlannerCall):
-        return {field: getattr(each, "value", each) for field, each in value.told.items()}
-    return getattr(value, "value", value)
+        return {name: plain(override) for name, override in value.overrides.items()}
+    return plain(value)
 
 
-def _flag(yes: str, no: str, both: str) -> Callable[[tuple[Any, ...]], str]:
-    return lambda values: both if len(values) > 1 else yes if values[0] else no
-
-
-def _numbers(what: str) -> Callable[[tuple[Any, ...]], str]:
-    def say(values: tuple[Any, ...]) -> str:
-        some = sorted(value for value in values if value is not None)
-        parts = ["any " + what] * (None in values) + [f"{what} {ranges(some)}"] * bool(some)
-        return " or ".join(parts)
-
-    return say
-
-
-def _planner(values: tuple[Any, ...]) -> str:
-    if values == (PlannerCall(), OMITTED):
-        return "planner told the dtypes or none"
-    return " or ".join(told(value) or "planner told the dtypes" for value in values)
-
-
-def _environment(values: tuple[Any, ...]) -> str:
-    parts = [", ".join(f"{name}={value}" for name, value in env) or "no knob" for env in values]
-    return "with " + " or ".join(parts)
-
-
-_SAYING: Mapping[str, Callable[[tuple[Any, ...]], str]] = {
-    "lse": _flag("with LSE", "without LSE", "with or without LSE"),
-    "persistent": _flag("persistent", "non-persistent", "persistent or not"),
-    "causal": _flag("causal", "not causal", "causal or not"),
-    "cp_round_robin": _flag(
-        "round-robin context parallel", "no round robin", "with or without round robin"
-    ),
-    "batch": _numbers("batch"),
-    "page_size": _numbers("page size"),
-    "planner": _planner,
-    "route": lambda values: "route " + " or ".join(str(value) for value in values),
-    "env": _environment,
-}
-_USUAL: Mapping[str, Any] = {
-    "lse": False,
-    "persistent": True,
-    "causal": True,
-    "cp_round_robin": False,
-    "batch": None,
-    "page_size": 1,
-    "planner": PlannerCall(),
-    "route": Route.ASM,
-    "env": (),
-}
-_QUIET = frozenset(_USUAL) - {"lse"}
-"""Nobody expects these to be anything but usual: they are said exactly where they are not."""
+def plain(value: Any) -> Any:
+    """A member of an enumeration as its value; anything else as it is."""
+    return value.value if isinstance(value, Enum) else value

@@ -8,7 +8,7 @@ nothing odd gets as far as the evaluator.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from operator import index
 from typing import Any
@@ -40,6 +40,13 @@ def shown(value: object) -> str:
     except Exception:  # whatever it is, it is not what was wanted
         text = f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def closest(word: str, known: Collection[str]) -> str | None:
+    """The one of some words that a person may have meant; ``None``: none is close."""
+    from difflib import get_close_matches  # of no use until somebody slips
+
+    return next(iter(get_close_matches(word, known, n=1)), None)
 
 
 def whole(

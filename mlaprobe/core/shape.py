@@ -70,8 +70,8 @@ class PlannerCall:
                 _put(self, name, read(value, f"planner {name}"))
 
     @property
-    def told(self) -> dict[str, Any]:
-        """The fields that are not as usual, in their order."""
+    def overrides(self) -> dict[str, Any]:
+        """The fields that are not as usual, in their order, with their values."""
         return {n: value for n, usual in _USUAL if (value := getattr(self, n)) != usual}
 
     @classmethod

@@ -164,7 +164,7 @@ def _notes(links: Links, shape: DecodeShape, launch: Launch) -> Iterator[str]:
         yield "round robin has no effect in this release"
     if shape.persistent:
         for name, role in _MODES:
-            if name in shape.planner.told and not links.planner_takes(role):
+            if name in shape.planner.overrides and not links.planner_takes(role):
                 yield f"the planner's {name} has no effect in this release"
 
 

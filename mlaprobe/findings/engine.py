@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mlaprobe.core.axes import AXES, Region, asked_values, regions, shape_of
+from mlaprobe.core.axes import AXES, AXIS_NAMES, Region, asked_values, regions, shape_of
 from mlaprobe.core.boxes import Cell
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.model import Finding, Level
 from mlaprobe.findings.rules import FindingRule, Otherwise, finding_rules
 
-_SETTING = tuple(map(AXES.index, ("persistent", "planner", "env")))
+_SETTING = tuple(map(AXIS_NAMES.index, ("persistent", "planner", "env")))
 
 
 class Asked:
@@ -140,7 +140,7 @@ def _regions(
     for region in found:
         cell = _plainest(by_cell, region)
         fact = by_cell[cell]
-        words = asked.around(region).words
+        words = asked.around(region).description
         yield Finding(
             rule=rule.rule,
             level=other.level if other is not None else rule.rule.level,

@@ -18,13 +18,13 @@ from mlaprobe.findings.model import Level, Rule
 from mlaprobe.rulefiles.loader import Place, load_rules, rule_names
 from mlaprobe.rulefiles.pattern import Numbers
 from mlaprobe.rulefiles.schema import (
+    Checked,
     Either,
     Flag,
     ListOf,
     MapOf,
     Nothing,
     Record,
-    Schema,
     Text,
     whole,
 )
@@ -39,21 +39,12 @@ _VALUE = Either(Text(), whole(), Flag(), Nothing())
 _WHEN = MapOf(ListOf(_VALUE, at_least=1, unique=True))
 
 
-class _Template(Schema):
-    """A message with fields in braces."""
-
-    @property
-    def expects(self) -> str:
-        return "text"
-
-    def fits(self, value: Any) -> bool:
-        return isinstance(value, str) and bool(value.strip())
-
-    def check_inside(self, value: Any, place: Place, where: str) -> None:
-        try:
-            list(Formatter().parse(value))
-        except ValueError as error:
-            raise place.error(f"{where}: no template: {error}") from None
+def _is_template(value: str, place: Place, where: str) -> None:
+    """Checks that a message is text with fields in braces."""
+    try:
+        list(Formatter().parse(value))
+    except ValueError as error:
+        raise place.error(f"{where}: no template: {error}") from None
 
 
 SCHEMA = Record(
@@ -63,7 +54,7 @@ SCHEMA = Record(
         "level": Text(choices=_LEVELS),
         "about": ListOf(Text(choices=KINDS), at_least=1, unique=True),
         "when": _WHEN,
-        "message": _Template(),
+        "message": Checked(Text(), _is_template),
         "why": Text(),
         "fix": Text(),
     },

@@ -6,7 +6,7 @@ import re
 import shlex
 from dataclasses import replace
 
-from mlaprobe.core.axes import told_words
+from mlaprobe.core.axes import describe_overrides
 from mlaprobe.core.shape import DecodeShape, PlannerCall, Route
 from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import planner_row
@@ -88,7 +88,7 @@ def says(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
         said["route"] = f"route {shape.route}"
     if shape.env:
         said["env"] = ", ".join(printable(f"{name}={value}") for name, value in shape.env)
-    if words := told_words(shape.planner):
+    if words := describe_overrides(shape.planner):
         said["planner"] = f"planner told {words}"
     return said
 

@@ -14,7 +14,7 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
 from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
 from mlaprobe.output.troubles import notes, troubles
-from mlaprobe.reports.survey import Block, Others, Setting, Survey
+from mlaprobe.reports.survey import Block, Others, Survey
 
 LEAST_WIDTH, MOST_WIDTH = 40, 120
 _KINDS = {
@@ -31,7 +31,7 @@ _EMPTY: Line = ()
 class _Drawn:
     """A block with its answers as cells, the lines that say nothing set apart."""
 
-    settings: tuple[Setting, ...]
+    settings: tuple[DecodeShape, ...]
     block: Block
     table: Table
     same: tuple[tuple[Cell, tuple[int, ...]], ...]
@@ -109,9 +109,8 @@ def _asked(survey: Survey) -> str:
     """The settings that are the same everywhere."""
     if not survey.blocks:
         return "nothing"
-    grid, setting = survey.grid, survey.blocks[0].setting
-    said = commands.says(setting.shape(grid, grid.heads[0], 1), defaults=True)
-    if grid.lse == (False,):
+    said = commands.says(survey.blocks[0].setting, defaults=True)
+    if survey.grid.lse == (False,):
         said["lse"] = "without LSE, and with it where that runs"
     for name in varying(survey):
         said.pop(name, None)
@@ -133,12 +132,11 @@ def varying(survey: Survey) -> tuple[str, ...]:
     return tuple(field for field, axis in _AXES.items() if len(getattr(survey.grid, axis)) > 1)
 
 
-def block_title(survey: Survey, settings: Sequence[Setting]) -> tuple[str, str]:
+def block_title(survey: Survey, settings: Sequence[DecodeShape]) -> tuple[str, str]:
     """The arch, and what else tells this block from the others."""
     first = settings[0]
     dtypes = ", ".join(each.dtype for each in settings)
-    shape = first.shape(survey.grid, survey.grid.heads[0], 1)
-    said = commands.says(shape, defaults=True)
+    said = commands.says(first, defaults=True)
     named = [said[field] for field in varying(survey) if field in said]
     return printable(first.arch), ", ".join([dtypes, *named])
 
@@ -165,7 +163,7 @@ def _alike(one: _Drawn, other: _Drawn) -> bool:
     return _undtyped(one.block.runs_with) == _undtyped(other.block.runs_with)
 
 
-def _undtyped(setting: Setting | None) -> Setting | None:
+def _undtyped(setting: DecodeShape | None) -> DecodeShape | None:
     """A setting without what tells the dtype pairs apart."""
     return setting and replace(setting, q_dtype=Dtype.BF16, kv_dtype=Dtype.BF16)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from mlaprobe.core.axes import told
+from mlaprobe.core.axes import describe_call
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
@@ -60,7 +60,7 @@ def _headline(plan: PadPlan, width: int) -> list[Line]:
         f"{'with' if plan.lse else 'without'} log-sum-exp",
         "" if plan.persistent else "non-persistent",
         f"mode {plan.mode}",
-        told(plan.decisions[0].shape.planner),
+        describe_call(plan.decisions[0].shape.planner),
     ]
     return [
         *broken(said, width, rest="  "),

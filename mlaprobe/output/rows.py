@@ -48,7 +48,7 @@ def shape_row(shape: DecodeShape) -> Row:
 
 def planner_row(call: PlannerCall) -> Row:
     """What the planner is told otherwise: only the fields that are not as usual."""
-    return {name: _plain(value) for name, value in call.told.items()}
+    return {name: _plain(value) for name, value in call.overrides.items()}
 
 
 def kernel_row(kernel: Kernel) -> Row:

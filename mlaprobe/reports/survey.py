@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import product
 
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Answers, SourceInfo
@@ -17,7 +16,6 @@ from mlaprobe.core.reasons import deciding_clause
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
-    Dtype,
     Evidence,
     Failure,
     Route,
@@ -64,53 +62,15 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """The part of a question that is the same for a whole block."""
-
-    arch: str
-    q_dtype: Dtype
-    kv_dtype: Dtype
-    lse: bool
-    persistent: bool
-    causal: bool
-    cp_round_robin: bool
-    batch: int | None
-    page_size: int
-
-    @property
-    def dtype(self) -> str:
-        """The dtype pair as people write it."""
-        return f"{self.q_dtype}/{self.kv_dtype}"
-
-    def shape(self, grid: Grid, heads: int, qlen: int) -> DecodeShape:
-        """A shape of this setting; what no setting varies is the grid's."""
-        return DecodeShape(
-            arch=self.arch,
-            q_dtype=self.q_dtype,
-            kv_dtype=self.kv_dtype,
-            num_heads=heads,
-            qlen=qlen,
-            lse=self.lse,
-            persistent=self.persistent,
-            causal=self.causal,
-            cp_round_robin=self.cp_round_robin,
-            batch=self.batch,
-            page_size=self.page_size,
-            route=grid.route,
-            env=grid.env,
-            planner=grid.planner,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """Head counts by query lengths, for one setting."""
 
-    setting: Setting
+    setting: DecodeShape
+    """What all its shapes have in common; its head count and query length mean nothing."""
     qlens: tuple[int, ...]
     rows: tuple[tuple[int, tuple[Answer, ...]], ...]
     """Head count, and an answer per query length."""
-    runs_with: Setting | None = None
+    runs_with: DecodeShape | None = None
     """Where nothing here runs: a setting near by with which something does."""
 
     @property
@@ -137,7 +97,8 @@ class Block:
 class Trouble:
     """One way in which the shapes of a block fail though they look supported."""
 
-    setting: Setting
+    setting: DecodeShape
+    """That of the block."""
     verdict: Verdict
     lse_only: bool
     """The same shapes run as long as nobody needs the log-sum-exp."""
@@ -209,7 +170,10 @@ def survey(
     step: Callable[[], None] = lambda: None,
 ) -> Survey:
     """Asks a grid, block by block. ``step`` is called after every head count."""
-    blocks = tuple(_block(answers, grid, setting, step) for setting in _settings(grid))
+    blocks = tuple(
+        _block(answers, grid, setting, step)
+        for setting in replace(grid, heads=(1,), qlens=(1,)).shapes()
+    )
     return Survey(
         source=answers.source,
         stage_status=answers.stage_status,
@@ -220,28 +184,10 @@ def survey(
     )
 
 
-def _settings(grid: Grid) -> Iterator[Setting]:
-    for arch, dtypes, lse, persistent, causal, cprr, batch, page_size in product(
-        *(grid.archs, grid.dtypes, grid.lse, grid.persistent, grid.causal),
-        *(grid.cp_round_robin, grid.batches, grid.page_sizes),
-    ):
-        yield Setting(
-            arch=arch,
-            q_dtype=dtypes[0],
-            kv_dtype=dtypes[1],
-            lse=lse,
-            persistent=persistent,
-            causal=causal,
-            cp_round_robin=cprr,
-            batch=batch,
-            page_size=page_size,
-        )
-
-
-def _block(answers: Answers, grid: Grid, setting: Setting, step: Callable[[], None]) -> Block:
+def _block(answers: Answers, grid: Grid, setting: DecodeShape, step: Callable[[], None]) -> Block:
     rows = []
     for heads in grid.heads:
-        shapes = [setting.shape(grid, heads, qlen) for qlen in grid.qlens]
+        shapes = [replace(setting, num_heads=heads, qlen=qlen) for qlen in grid.qlens]
         rows.append((heads, tuple(_answer(answers, shape) for shape in shapes)))
         step()
     block = Block(setting=setting, qlens=grid.qlens, rows=tuple(rows))
@@ -257,12 +203,12 @@ def _answer(answers: Answers, shape: DecodeShape) -> Answer:
     return Answer(decision=decision, with_lse=answers.decide(replace(shape, lse=True)))
 
 
-def _other_setting(answers: Answers, grid: Grid, block: Block) -> Setting | None:
+def _other_setting(answers: Answers, grid: Grid, block: Block) -> DecodeShape | None:
     """A page size or mode with which some head count runs: gfx1250 has no other way."""
     asked = block.setting
     paged = replace(asked, page_size=TRIED_PAGE_SIZE)
     for setting in (paged, replace(asked, persistent=False), replace(paged, persistent=False)):
-        shapes = (setting.shape(grid, heads, grid.qlens[0]) for heads in grid.heads)
+        shapes = (replace(setting, num_heads=heads, qlen=grid.qlens[0]) for heads in grid.heads)
         if setting != asked and any(answers.decide(shape).verdict.runs for shape in shapes):
             return setting
     return None

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, Protocol
 
 import yaml
 
+from mlaprobe.core.inputs import closest
 from mlaprobe.errors import InputFileError, RuleError
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -108,10 +108,10 @@ def load_rules(name: str, schema: Checker | None = None) -> RuleMap:
     """
     file = rules_dir() / f"{name}.yaml"
     if not file.is_file():
-        close = get_close_matches(name, rule_names(str(Path(name).parent)), n=1)
+        close = closest(name, rule_names(str(Path(name).parent)))
         raise RuleError(
             f"there are no rules {name!r}",
-            hint=f"did you mean {close[0]!r}?" if close else None,
+            hint=f"did you mean {close!r}?" if close else None,
             file=_display(file),
         )
     loaded = load_yaml(file)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
+from mlaprobe.core.inputs import closest
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
@@ -137,10 +137,10 @@ def find(name: str) -> tuple[Model, ...]:
     found = exact or tuple(m for m in models() if m.family.casefold() == wanted)
     if not found:
         known = [m.id for m in models()]
-        close = get_close_matches(wanted, known, n=1)
+        close = closest(wanted, known)
         raise UsageError(
             f"unknown model {name!r}",
-            hint=f"did you mean {close[0]}?" if close else "models are " + ", ".join(known),
+            hint=f"did you mean {close}?" if close else "models are " + ", ".join(known),
         )
     return found
 

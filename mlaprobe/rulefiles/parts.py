@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from mlaprobe.rulefiles.loader import Place
-from mlaprobe.rulefiles.schema import ListOf, Schema, Text
-
-
-class _Unique(Schema):
-    """A list of mappings, no two with one id."""
-
-    def __init__(self, item: Schema) -> None:
-        self._list = ListOf(item, at_least=1)
-
-    @property
-    def expects(self) -> str:
-        return self._list.expects
-
-    def fits(self, value: Any) -> bool:
-        return self._list.fits(value)
-
-    def check_inside(self, value: Any, place: Place, where: str) -> None:
-        self._list.check_inside(value, place, where)
-        seen: dict[str, int] = {}
-        for item in value:
-            at = item.places["id"]
-            if item["id"] in seen:
-                raise at.error(
-                    f"the id {item['id']!r} is there twice",
-                    hint=f"it stands in line {seen[item['id']]} already",
-                )
-            seen[item["id"]] = at.line
-
-
-def unique_by_id(item: Schema) -> Schema:
-    """A schema for a list of mappings that each have an ``id`` of their own."""
-    return _Unique(item)
-
+from mlaprobe.rulefiles.loader import Place, RuleList
+from mlaprobe.rulefiles.schema import Checked, Flag, ListOf, Record, Schema, Text, whole
 
 REFERENCES = ListOf(Text(pattern=r"https://\S+", form="an address"), at_least=1, unique=True)
 SLUG = Text(pattern=r"[a-z0-9][a-z0-9.-]*", form="an id like aiter-4363")
+
+
+def unique_by(key: str, what: str, item: Schema) -> Schema:
+    """A list of at least one mapping, no two of which have the same text under a key.
+
+    Args:
+        what: what has the key, for the message.
+    """
+
+    def differ(value: RuleList, place: Place, where: str) -> None:
+        lines: dict[str, int] = {}
+        for each in value:
+            at, name = each.places[key], each[key]
+            if name in lines:
+                hint = f"it stands in line {lines[name]} already"
+                raise at.error(f"the {what} {name!r} is there twice", hint)
+            lines[name] = at.line
+
+    return Checked(ListOf(item, at_least=1), differ)
+
+
+def unique_by_id(item: Schema) -> Schema:
+    """A list of at least one mapping, each with an ``id`` of its own."""
+    return unique_by("id", "id", item)
+
+
+def planner_overrides(least_split: int) -> Record:
+    """What a planner call may be told besides the launch.
+
+    Args:
+        least_split: the smallest limit of splits per batch.
+    """
+    return Record(
+        optional={
+            "fast_mode": Flag(),
+            "intra_batch_mode": Flag(),
+            "max_split_per_batch": whole(least_split),
+            "cp_round_robin": Flag(),
+        }
+    )

@@ -14,64 +14,54 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
-from mlaprobe.core.shape import DecodeShape
+from mlaprobe.core.axes import AXES, Axis, Kind
+from mlaprobe.core.shape import DecodeShape, Route
 from mlaprobe.rulefiles.loader import Place
-from mlaprobe.rulefiles.schema import Either, Flag, ListOf, MapOf, Record, Schema, Text, whole
+from mlaprobe.rulefiles.parts import planner_overrides
+from mlaprobe.rulefiles.schema import (
+    Checked,
+    Either,
+    Flag,
+    ListOf,
+    MapOf,
+    Record,
+    Schema,
+    Text,
+    whole,
+)
 
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+)|\+)")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Range(Schema):
-    """``5-8`` or ``2+``, both ends meant."""
-
-    @property
-    def expects(self) -> str:
-        return "a range"
-
-    def fits(self, value: Any) -> bool:
-        return isinstance(value, str)
-
-    def check_inside(self, value: Any, place: Place, where: str) -> None:
-        found = _RANGE.fullmatch(value)
-        if found is None or int(found[1]) < 1 or int(found[2] or found[1]) < int(found[1]):
-            raise place.error(
-                f"{where}: {value!r} is no range", hint="write it like 5-8, or 2+ for 2 and more"
-            )
+def _is_range(value: str, place: Place, where: str) -> None:
+    """Checks that text is ``5-8`` or ``2+``, both ends meant."""
+    found = _RANGE.fullmatch(value)
+    if found is None or int(found[1]) < 1 or int(found[2] or found[1]) < int(found[1]):
+        raise place.error(
+            f"{where}: {value!r} is no range", "write it like 5-8, or 2+ for 2 and more"
+        )
 
 
-_NUMBERS = ListOf(Either(whole(1), _Range()), at_least=1, unique=True)
-_ARCHS = ListOf(Text(pattern="gfx[0-9a-f]+", form="an arch like gfx950"), at_least=1, unique=True)
+def _some(item: Schema) -> Schema:
+    return ListOf(item, at_least=1, unique=True)
+
+
 _DTYPE = "(?:bf16|fp16|fp8|byte)"
-_DTYPES = ListOf(
-    Text(pattern=f"{_DTYPE}/{_DTYPE}", form="a dtype pair like fp8/fp8"), at_least=1, unique=True
-)
-
-PATTERN = Record(
-    optional={
-        "arch": _ARCHS,
-        "dtype": _DTYPES,
-        "heads": _NUMBERS,
-        "qlen": _NUMBERS,
-        "page_size": _NUMBERS,
-        "lse": Flag(),
-        "persistent": Flag(),
-        "causal": Flag(),
-        "cp_round_robin": Flag(),
-        "route": Text(choices=("asm", "gluon")),
-        "planner": Record(
-            optional={
-                "fast_mode": Flag(),
-                "intra_batch_mode": Flag(),
-                "max_split_per_batch": whole(-1),
-                "cp_round_robin": Flag(),
-            }
-        ),
-        "env": MapOf(Text()),
-    }
-)
+_SCHEMAS: Mapping[Kind, Schema] = {
+    Kind.ARCH: _some(Text(pattern="gfx[0-9a-f]+", form="an arch like gfx950")),
+    Kind.DTYPES: _some(Text(pattern=f"{_DTYPE}/{_DTYPE}", form="a dtype pair like fp8/fp8")),
+    Kind.NUMBER: _some(Either(whole(1), Checked(Text(), _is_range))),
+    Kind.FLAG: Flag(),
+    Kind.PLANNER: planner_overrides(-1),
+    Kind.ROUTE: Text(choices=tuple(map(str, Route))),
+    Kind.VARIABLES: MapOf(Text()),
+}
+_AXES = {axis.name: axis for axis in AXES if axis.name != "batch"}
+"""Where a source looks at the batch size, its answer says so; no rule has to."""
+PATTERN = Record(optional={name: _SCHEMAS[axis.kind] for name, axis in _AXES.items()})
 """The schema of a pattern; a file may add fields of its own to its ``optional``."""
 
 Test = Callable[[DecodeShape], bool]
@@ -105,8 +95,6 @@ def _bounds(written: int | str) -> tuple[int, int | None]:
 
 
 _CELL = ("heads", "qlen")
-_NUMERIC = {"heads": "num_heads", "qlen": "qlen", "page_size": "page_size"}
-_EQUAL = ("lse", "persistent", "causal", "cp_round_robin", "route")
 
 
 class Pattern:
@@ -115,7 +103,7 @@ class Pattern:
     __slots__ = ("_heads", "_qlens", "_tests")
 
     def __init__(self, written: Mapping[str, Any]) -> None:
-        self._tests = {name: _test(name, value) for name, value in written.items()}
+        self._tests = {name: _test(_AXES[name], value) for name, value in written.items()}
         numbers = (Numbers.of(written[name]) if name in written else None for name in _CELL)
         self._heads, self._qlens = numbers
 
@@ -134,16 +122,17 @@ class Pattern:
         )
 
 
-def _test(name: str, value: Any) -> Test:
-    if name in _NUMERIC:
-        field, numbers = _NUMERIC[name], Numbers.of(value)
-        return lambda shape: getattr(shape, field) in numbers
-    if name in _EQUAL:
-        return lambda shape: bool(getattr(shape, name) == value)
-    if name == "planner":
+def _test(axis: Axis, value: Any) -> Test:
+    value_of = attrgetter(axis.field)
+    if axis.kind is Kind.PLANNER:
         return lambda shape: all(getattr(shape.planner, key) == item for key, item in value.items())
-    if name == "env":
+    if axis.kind is Kind.VARIABLES:
         wanted = {(key, str(item)) for key, item in value.items()}
         return lambda shape: wanted <= set(shape.env)
+    if axis.kind is Kind.NUMBER:
+        numbers = Numbers.of(value)
+        return lambda shape: value_of(shape) in numbers
+    if axis.kind in (Kind.FLAG, Kind.ROUTE):
+        return lambda shape: bool(value_of(shape) == value)
     allowed = frozenset(value)
-    return lambda shape: getattr(shape, name) in allowed
+    return lambda shape: value_of(shape) in allowed

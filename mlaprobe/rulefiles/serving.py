@@ -7,14 +7,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlaprobe.core.axes import OMITTED
+from mlaprobe.core.axes import AXES, AXIS_NAMES, OMITTED, Kind
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.inputs import ARCH, ARCH_FLAGS, arch_name
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall
 from mlaprobe.errors import UsageError
-from mlaprobe.rulefiles.loader import Place, RuleList, RuleMap, input_file
+from mlaprobe.rulefiles.loader import Place, RuleMap, input_file
 from mlaprobe.rulefiles.models import Model, find
-from mlaprobe.rulefiles.schema import Either, Flag, ListOf, MapOf, Record, Schema, Text, whole
+from mlaprobe.rulefiles.parts import planner_overrides, unique_by
+from mlaprobe.rulefiles.schema import (
+    Checked,
+    Either,
+    Flag,
+    ListOf,
+    MapOf,
+    Record,
+    Schema,
+    Text,
+    whole,
+)
 
 _ARCH = Text(pattern=ARCH + ARCH_FLAGS, form="an arch like gfx950")
 _PAIR = Text(pattern="[A-Za-z0-9_.]+/[A-Za-z0-9_.]+", form="a dtype pair like fp8/fp8")
@@ -23,32 +34,21 @@ _VALUE = Either(Text(pattern="[^\0]+", form="a value of an environment variable"
 GIVEN, LEFT_OUT = "given", "omitted"
 
 
-class _OneModel(Schema):
-    """A deployment, which has a model or a number of heads."""
-
-    def __init__(self, record: Record) -> None:
-        self._record = record
-
-    @property
-    def expects(self) -> str:
-        return self._record.expects
-
-    def fits(self, value: Any) -> bool:
-        return self._record.fits(value)
-
-    def check_inside(self, value: Any, place: Place, where: str) -> None:
-        self._record.check_inside(value, place, where)
-        if ("model" in value) is ("num_heads" in value):
-            raise place.error(
-                f"{where}: a deployment has a model or num_heads, and not both",
-                hint="model: an id that mlaprobe models lists; num_heads: those of the whole model",
-            )
+def _has_heads(value: RuleMap, place: Place, where: str) -> None:
+    """Checks that a deployment has a model or a number of heads."""
+    if ("model" in value) is ("num_heads" in value):
+        raise place.error(
+            f"{where}: a deployment has a model or num_heads, and not both",
+            hint="model: an id that mlaprobe models lists; num_heads: those of the whole model",
+        )
 
 
 def _some(item: Schema) -> Schema:
     return Either(item, ListOf(item, at_least=1, unique=True))
 
 
+_LAUNCH = AXES[AXIS_NAMES.index("lse") : AXIS_NAMES.index("planner")]
+"""The axes of which a deployment has one value."""
 FIELDS = Record(
     required={"name": Text(), "arch": _some(_ARCH), "dtype": _some(_PAIR)},
     optional={
@@ -57,26 +57,16 @@ FIELDS = Record(
         "tp": whole(1),
         "dcp": whole(1),
         "qlens": ListOf(whole(1), at_least=1, unique=True),
-        "lse": Flag(),
-        "persistent": Flag(),
-        "causal": Flag(),
-        "cp_round_robin": Flag(),
-        "batch": whole(1),
-        "page_size": whole(1),
+        **{axis.name: whole(1) if axis.kind is Kind.NUMBER else Flag() for axis in _LAUNCH},
         "planner_dtypes": Text(choices=(GIVEN, LEFT_OUT)),
-        "planner": Record(
-            optional={
-                "fast_mode": Flag(),
-                "intra_batch_mode": Flag(),
-                "max_split_per_batch": whole(1),
-                "cp_round_robin": Flag(),
-            }
-        ),
+        "planner": planner_overrides(1),
         "env": MapOf(_VALUE, key=_VARIABLE),
     },
 )
 """A deployment."""
-SCHEMA = Record(required={"deployments": ListOf(_OneModel(FIELDS), at_least=1)})
+SCHEMA = Record(
+    required={"deployments": unique_by("name", "deployment", Checked(FIELDS, _has_heads))}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,24 +96,7 @@ def load_deployments(file: Path | str) -> tuple[Serving, ...]:
         InputFileError: it cannot be read, or something in it is wrong.
     """
     with input_file(file, "deployments file", SCHEMA) as loaded:
-        entries: RuleList = loaded["deployments"]
-        _check_names(entries)
-        return tuple(map(_serving, entries))
-
-
-def _check_names(entries: RuleList) -> None:
-    """Checks that no two deployments have one name.
-
-    Raises:
-        RuleError: two do.
-    """
-    seen: dict[str, int] = {}
-    for entry in entries:
-        place, name = entry.places["name"], entry["name"]
-        if name in seen:
-            hint = f"it stands in line {seen[name]} already"
-            raise place.error(f"the deployment {name!r} is there twice", hint=hint)
-        seen[name] = place.line
+        return tuple(map(_serving, loaded["deployments"]))
 
 
 def _heads(entry: RuleMap) -> int:
@@ -182,19 +155,16 @@ def _pairs(entry: RuleMap) -> tuple[tuple[Dtype, Dtype], ...]:
 def _serving(entry: RuleMap) -> Serving:
     heads = _heads(entry)
     environment: Mapping[str, str | int] = entry.get("env", {})
+    # Ranks that share a context merge their results by the log-sum-exp.
+    given = {"lse": entry.get("dcp", 1) > 1, **entry}
+    launched: dict[str, Any] = {axis.grid: (given.get(axis.name, axis.usual),) for axis in _LAUNCH}
     omitted = entry.get("planner_dtypes", GIVEN) == LEFT_OUT
     grid = Grid(
         archs=tuple(dict.fromkeys(map(arch_name, _list(entry["arch"])))),
         dtypes=_pairs(entry),
         heads=(heads,),
         qlens=tuple(sorted(entry.get("qlens", (1,)))),
-        # Ranks that share a context merge their results by the log-sum-exp.
-        lse=(entry.get("lse", entry.get("dcp", 1) > 1),),
-        persistent=(entry.get("persistent", True),),
-        causal=(entry.get("causal", True),),
-        cp_round_robin=(entry.get("cp_round_robin", False),),
-        batches=(entry.get("batch"),),
-        page_sizes=(entry.get("page_size", 1),),
+        **launched,
         env=tuple(sorted((name, str(value)) for name, value in environment.items())),
         planner=replace(OMITTED if omitted else PlannerCall(), **entry.get("planner", {})),
     )

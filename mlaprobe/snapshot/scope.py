@@ -99,7 +99,7 @@ def modes_told(shape: DecodeShape) -> dict[str, int | bool]:
     usual = {"cp_round_robin": shape.cp_round_robin}
     return {
         name: value
-        for name, value in shape.planner.told.items()
+        for name, value in shape.planner.overrides.items()
         if name in MODES and value != usual.get(name)
     }
 

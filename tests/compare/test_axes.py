@@ -24,7 +24,7 @@ GRID = Grid(
 
 def words(*shapes: DecodeShape, asked: tuple[DecodeShape, ...] = tuple(GRID.shapes())) -> list[str]:
     cells = [cell_of(shape) for shape in (*asked, *shapes)]
-    return [found.words for found in regions(map(cell_of, shapes), asked_values(cells))]
+    return [found.description for found in regions(map(cell_of, shapes), asked_values(cells))]
 
 
 def test_the_example_of_the_issue() -> None:

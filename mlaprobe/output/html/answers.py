@@ -16,7 +16,7 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.html.intern import Interner, runs
 from mlaprobe.output.report import varying
 from mlaprobe.output.rows import key_row
-from mlaprobe.reports.survey import Answer, Block, Setting, Survey
+from mlaprobe.reports.survey import Answer, Block, Survey
 
 NONE = -1
 """In place of a number that stands for something."""
@@ -190,7 +190,7 @@ def _values(survey: Survey, name: str) -> Sequence[Any]:
     return values
 
 
-def _place(survey: Survey, setting: Setting, switches: Sequence[str]) -> str:
+def _place(survey: Survey, setting: DecodeShape, switches: Sequence[str]) -> str:
     """Which plane a setting is: the place of its value along each switch."""
     at = (_values(survey, name).index(getattr(setting, name)) for name in switches)
     return ",".join(map(str, at))
@@ -233,11 +233,11 @@ def fixed_words(survey: Survey) -> tuple[str, str]:
     """What is the same for every cell: as people say it, and as options of a command."""
     if not survey.blocks:
         return "", ""
-    shape = survey.blocks[0].setting.shape(survey.grid, 1, 1)
-    said = commands.says(shape, defaults=True)
+    setting = survey.blocks[0].setting
+    said = commands.says(setting, defaults=True)
     for name in varying(survey):
         said.pop(name, None)
     # Arch, dtypes and heads are the cell's own, and a switch adds its words itself.
-    plain = replace(shape, **{name: _DEFAULTS[name] for name in varying(survey)})
+    plain = replace(setting, **{name: _DEFAULTS[name] for name in varying(survey)})
     words = commands.shape_words(plain)[len(("--arch", "", "--dtype", "", "--heads", "")) :]
     return ", ".join(said.values()), " ".join(words)
