@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+from typing import Any
 
+from mlaprobe.core.axes import shape_of
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, Route
 
 DtypePair = tuple[Dtype, Dtype]
@@ -51,35 +53,29 @@ class Grid:
     planner: PlannerCall = field(default_factory=PlannerCall)
 
     @property
+    def axes(self) -> tuple[tuple[Any, ...], ...]:
+        """The values of each axis, in the order of ``AXES``."""
+        return (
+            self.archs,
+            self.dtypes,
+            self.heads,
+            self.qlens,
+            self.lse,
+            self.persistent,
+            self.causal,
+            self.cp_round_robin,
+            self.batches,
+            self.page_sizes,
+            (self.planner,),
+            (self.route,),
+            (self.env,),
+        )
+
+    @property
     def size(self) -> int:
         """How many shapes there are."""
-        return prod(
-            len(axis)
-            for axis in (
-                *(self.archs, self.dtypes, self.heads, self.qlens, self.lse, self.persistent),
-                *(self.causal, self.cp_round_robin, self.batches, self.page_sizes),
-            )
-        )
+        return prod(map(len, self.axes))
 
     def shapes(self) -> Iterator[DecodeShape]:
         """Every combination once, the arch slowest and the page size fastest."""
-        for arch, dtypes, heads, qlen, lse, persistent, causal, cprr, batch, page in product(
-            *(self.archs, self.dtypes, self.heads, self.qlens, self.lse, self.persistent),
-            *(self.causal, self.cp_round_robin, self.batches, self.page_sizes),
-        ):
-            yield DecodeShape(
-                arch=arch,
-                q_dtype=dtypes[0],
-                kv_dtype=dtypes[1],
-                num_heads=heads,
-                qlen=qlen,
-                lse=lse,
-                persistent=persistent,
-                causal=causal,
-                cp_round_robin=cprr,
-                batch=batch,
-                page_size=page,
-                route=self.route,
-                env=self.env,
-                planner=self.planner,
-            )
+        return map(shape_of, product(*self.axes))

@@ -97,11 +97,9 @@ def _failure(
     elif outcome.status == "missing":
         verdict = Verdict.NO_REDUCER
     elif stage == "dispatcher":
-        clash = _clash(base.shape, found.get("planner"), outcome)
-        if clash is not None:
-            return altered(
-                base, verdict=Verdict.INCOHERENT, stage=stage, message=clash, failure=None
-            )
+        why = clash(found.get("planner"), outcome)
+        if why is not None:
+            return altered(base, verdict=Verdict.INCOHERENT, stage=stage, message=why, failure=None)
         if missing_entry:
             verdict = Verdict.REJECTED
     elif stage == "kernel table":
@@ -119,10 +117,8 @@ def _table_failure(outcome: StageOutcome) -> tuple[Verdict | None, str | None]:
     return None, None
 
 
-def _clash(
-    shape: DecodeShape, planner: StageOutcome | None, dispatcher: StageOutcome
-) -> str | None:
-    """How planner and dispatcher contradict each other, or ``None``."""
+def clash(planner: StageOutcome | None, dispatcher: StageOutcome) -> str | None:
+    """How planner and dispatcher fold otherwise, though both take the shape; or ``None``."""
     if planner is None or planner.status not in TAKEN or dispatcher.status not in TAKEN:
         return None
     planned = (planner.fold, planner.qlen_fold, planner.final_heads)
