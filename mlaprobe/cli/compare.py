@@ -50,17 +50,15 @@ def compare(
 def _run(given: dict[str, Any]) -> None:
     from mlaprobe.cli.support import common, outputs
     from mlaprobe.compare.results import compared
-    from mlaprobe.compare.scope import asked_of_served
+    from mlaprobe.compare.scope import requests_for
     from mlaprobe.compare.signatures import changed_signatures
 
     reads = (given["old"], given["new"], given["deployments"])
     wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
     served = load_served(given)
     common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
-    ahead = asked_of_served(served)
-    old, new = common.both(
-        given["old"], given["new"], quiet=given["quiet"], apart=True, ahead=ahead
-    )
+    requests = requests_for(served)
+    old, new = common.sides(given["old"], given["new"], requests, quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     comparison = run_comparison(given, old, new, served)
     results = compared(comparison, changed_signatures(old, new))

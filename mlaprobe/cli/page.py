@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mlaprobe.compare.results import Results
     from mlaprobe.core.grid import Grid
-    from mlaprobe.core.protocols import LiveAnswers
+    from mlaprobe.core.protocols import LiveAnswers, Opened
     from mlaprobe.reports.deployments import Assessment
     from mlaprobe.reports.survey import Survey
 
@@ -94,7 +94,7 @@ def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessmen
     )
 
 
-def _findings(given: dict[str, Any], answers: LiveAnswers, step: Any) -> Results:
+def _findings(given: dict[str, Any], answers: Opened, step: Any) -> Results:
     from mlaprobe.cli.findings import scope_of
     from mlaprobe.compare.results import found
     from mlaprobe.findings.inspection import inspect

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from mlaprobe.compare.sides import Asked, parts, side_of
+from mlaprobe.compare import sides
+from mlaprobe.compare.sides import Comparable, Request, parts, shape_in, side_of
 from mlaprobe.core.axes import AXES, Region, cell_of, order_values, regions
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.boxes import Cell
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.protocols import Answers, SourceInfo
+from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.reasons import deciding_clause
 from mlaprobe.core.shape import (
     Decision,
@@ -137,9 +138,9 @@ def kind_of(old: Behaviour, new: Behaviour) -> Kind | None:
 class Comparing:
     """Asks both sources, and keeps what differs."""
 
-    def __init__(self, old: Answers, new: Answers) -> None:
+    def __init__(self, old: Comparable, new: Comparable) -> None:
+        self.old, self.new = side_of(old), side_of(new)
         self._numbering = Numbering()
-        self.old, self.new = side_of(old, self._numbering), side_of(new, self._numbering)
         self.groups: dict[tuple[Kind, str, str], list[Cell]] = {}
         self.shapes = self.fails_otherwise = self.unknown = 0
         self._unknown_in: dict[Row, int] = {}
@@ -147,8 +148,12 @@ class Comparing:
     def ask_grid(self, grid: Grid, step: Callable[[], None]) -> None:
         """Asks both about a grid. What one refuses before it looks at other fields of a shape is
         asked once, for all of them."""
+        numbering = self._numbering
         for asked in parts(grid):
-            found = [(p, self.old.rows(p), self.new.rows(p, step)) for p in asked]
+            found = [
+                (part, self.old.rows(part, numbering), self.new.rows(part, numbering, step))
+                for part in asked
+            ]
             for at, heads in enumerate(grid.heads):
                 self._row(heads, [(part, old[at], new[at]) for part, old, new in found])
 
@@ -164,7 +169,8 @@ class Comparing:
             for part, old, new in found:
                 for place, lse in enumerate(part.lse, at * wide):
                     if old[place] != new[place]:
-                        self._differs(_cell(part, heads, qlen, lse), old[place], new[place])
+                        cell = cell_of(shape_in(part, heads, qlen, lse))
+                        self._differs(cell, old[place], new[place])
 
     def _unknowns(self, row: Row) -> int:
         """How many behaviours of a row are unknown."""
@@ -186,7 +192,7 @@ class Comparing:
     def ask(self, shape: DecodeShape) -> Kind | None:
         """Asks both about a shape."""
         self.shapes += 1
-        old, new = self.old.behaviour(shape), self.new.behaviour(shape)
+        old, new = (side.ask(sides.behaviour, shape) for side in (self.old, self.new))
         self.unknown += new.verdict is Verdict.UNKNOWN
         number = self._numbering.number
         return None if old == new else self._differs(cell_of(shape), number(old), number(new))
@@ -204,7 +210,7 @@ class Comparing:
 
     def _change(self, kind: Kind, region: Region) -> Change:
         witness = region.first
-        old, new = self.old.decide(witness), self.new.decide(witness)
+        old, new = (side.ask(sides.decide, witness) for side in (self.old, self.new))
         stage = deciding_stage(old, new)
         return Change(
             kind=kind,
@@ -216,38 +222,26 @@ class Comparing:
             new_decision=new,
             old_clause=clause(old, stage),
             new_clause=clause(new, stage),
-            pad=self.pad(witness),
+            pad=self.pads(witness, (witness.qlen,)) if _padded(witness) else None,
         )
 
-    def pad(self, shape: DecodeShape) -> PadChange | None:
-        """What the resolver would launch a shape with in either source; ``None`` for a shape that
-        it is not about."""
-        if not _padded(shape):
-            return None
-        old, new = (side.pad(shape, (shape.qlen,)) for side in (self.old, self.new))
+    def pads(self, shape: DecodeShape, qlens: tuple[int, ...]) -> PadChange:
+        """What the resolver would launch a shape with in either source."""
+        old, new = (side.ask(sides.pad, shape, qlens) for side in (self.old, self.new))
         return PadChange(num_heads=shape.num_heads, old=old, new=new)
 
 
-def _witnessed(witnesses: Iterable[DecodeShape]) -> Iterator[Asked]:
-    """What is asked about the witnesses of changes."""
+def _witnessed(witnesses: Iterable[DecodeShape]) -> Iterator[Request]:
+    """The requests about the witnesses of changes."""
     for shape in witnesses:
-        yield "decide", shape
+        yield sides.decide, (shape,)
         if _padded(shape):
-            yield "pad", shape, (shape.qlen,)
+            yield sides.pad, (shape, (shape.qlen,))
 
 
 def _padded(shape: DecodeShape) -> bool:
     """Whether the resolver is about a shape."""
     return shape.route is Route.ASM and shape.planner == PlannerCall()
-
-
-def _cell(part: Grid, heads: int, qlen: int, lse: bool) -> Cell:
-    """A shape of one of the ``parts`` of a grid, as ``cell_of`` has it."""
-    return (
-        *(part.archs[0], part.dtypes[0], heads, qlen, lse, part.persistent[0], part.causal[0]),
-        *(part.cp_round_robin[0], part.batches[0], part.page_sizes[0]),
-        *(part.planner, part.route, part.env),
-    )
 
 
 def deciding_stage(old: Decision, new: Decision) -> str | None:
@@ -279,7 +273,11 @@ def clause(decision: Decision, stage: str | None) -> Evidence | None:
 
 
 def compare(
-    old: Answers, new: Answers, grids: Iterable[Grid], *, step: Callable[[], None] = lambda: None
+    old: Comparable,
+    new: Comparable,
+    grids: Iterable[Grid],
+    *,
+    step: Callable[[], None] = lambda: None,
 ) -> Comparison:
     """What differs between two sources on some grids. ``step`` is called now and then.
 
@@ -287,7 +285,9 @@ def compare(
         SourceError: a file cannot be read.
     """
     comparing, grids = Comparing(old, new), tuple(grids)
-    comparing.new.ahead(("rows", part) for grid in grids for some in parts(grid) for part in some)
+    comparing.new.ahead(
+        (sides.numbered_rows, (part,)) for grid in grids for some in parts(grid) for part in some
+    )
     for grid in grids:
         comparing.ask_grid(grid, step)
     return comparison(comparing, comparing.changes(asked_of(grids)))
@@ -302,8 +302,8 @@ def comparison(
 ) -> Comparison:
     """What was found, with what it was found on."""
     return Comparison(
-        old=comparing.old.answers.source,
-        new=comparing.new.answers.source,
+        old=comparing.old.source,
+        new=comparing.new.source,
         changes=changes,
         shapes=comparing.shapes,
         fails_otherwise=comparing.fails_otherwise,

@@ -24,7 +24,7 @@ from mlaprobe.compare.scope import compare_served
 from mlaprobe.compare.waivers import Waiver, waived
 from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.protocols import Answers
+from mlaprobe.core.protocols import Opened
 from mlaprobe.core.shape import Evidence, Verdict
 from mlaprobe.findings.model import Finding, Level, Rule
 from mlaprobe.rulefiles.serving import Serving
@@ -57,8 +57,8 @@ class Check:
 
 
 def check(
-    old: Answers,
-    new: Answers,
+    old: Opened,
+    new: Opened,
     *,
     grids: Iterable[Grid] = (),
     served: Sequence[Serving] = (),
@@ -85,8 +85,9 @@ def check(
         if served
         else compare(old, new, grids, step=step)
     )
-    release = getattr(new, "erratum_release", new.source.release)
-    return _judged(comparison, tuple(waivers), release, frozenset(fail_on), tuple(findings))
+    return _judged(
+        comparison, tuple(waivers), new.erratum_release, frozenset(fail_on), tuple(findings)
+    )
 
 
 def _judged(

@@ -6,21 +6,20 @@ caller, the first is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
 
-from mlaprobe.compare.sides import LocalSide, parts
+from mlaprobe.compare.sides import Step, parts, rows
 from mlaprobe.core.behaviour import Behaviour, Numbering
 from mlaprobe.core.grid import Grid
+from mlaprobe.core.protocols import Opened
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.core.shape import DecodeShape, Verdict
 
-Named = tuple[str, Callable[[], AbstractContextManager[Any]]]
-"""A release, and what opens it."""
-Step = Callable[[], None]
+Named = tuple[str, AbstractContextManager[Opened]]
+"""The name of a release, and what answers for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +76,7 @@ class History:
     def eras(self, line: Line) -> tuple[Era, ...]:
         """What a shape's answer was, from when to when."""
         named = self._named(line.shape)
-        said = [(behaviour.words, of) for behaviour, of in zip(line.behaviours, named, strict=True)]
+        answers = [(each.words, of) for each, of in zip(line.behaviours, named, strict=True)]
         return tuple(
             Era(
                 first=self.releases[at[0]],
@@ -86,7 +85,7 @@ class History:
                 behaviour=line.behaviours[at[0]],
                 named=named[at[0]],
             )
-            for at in _runs(said)
+            for at in _runs(answers)
         )
 
     def _named(self, shape: DecodeShape) -> tuple[bool, ...]:
@@ -95,9 +94,9 @@ class History:
     @property
     def tiles(self) -> tuple[Tiles, ...]:
         """The native head counts for each setting of the grid."""
-        groups: dict[Any, list[Line]] = {}
+        groups: dict[DecodeShape, list[Line]] = {}
         for line in self.lines:
-            groups.setdefault(_without_heads(line.shape), []).append(line)
+            groups.setdefault(replace(line.shape, num_heads=1), []).append(line)
         return tuple(
             Tiles(
                 shape=lines[0].shape,
@@ -140,14 +139,9 @@ def _turns(line: Line, at: int) -> bool:
     return line.behaviours[at].words != line.behaviours[at - 1].words
 
 
-def _without_heads(shape: DecodeShape) -> tuple[Any, ...]:
-    fields = (name for name in shape.__dataclass_fields__ if name not in ("num_heads", "_hash"))
-    return tuple(getattr(shape, name) for name in fields)
-
-
-def _runs(said: Sequence[object]) -> Iterator[list[int]]:
+def _runs(values: Sequence[object]) -> Iterator[list[int]]:
     """The places of neighbours that are equal."""
-    for _, group in groupby(range(len(said)), key=lambda at: said[at]):
+    for _, group in groupby(range(len(values)), key=lambda at: values[at]):
         yield list(group)
 
 
@@ -168,9 +162,9 @@ def history(
     names: list[str] = []
     archs: list[tuple[str, ...]] = []
     behaviours: list[list[Behaviour]] = []
-    for name, opened in releases:
-        with opened() as answers:
-            found = _behaviours(LocalSide(answers, numbering), grid, step)
+    for name, release in releases:
+        with release as answers:
+            found = _behaviours(answers, numbering, grid, step)
             archs.append(tuple(answers.archs))
         names.append(name)
         behaviours.append(found)
@@ -187,15 +181,15 @@ def history(
     )
 
 
-def _behaviours(side: LocalSide, grid: Grid, step: Step) -> list[Behaviour]:
+def _behaviours(answers: Opened, numbering: Numbering, grid: Grid, step: Step) -> list[Behaviour]:
     """The behaviours of a grid, in the order of its shapes."""
     found: list[Behaviour] = []
     for asked in parts(grid):
-        rows = [side.rows(part, step) for part in asked]
-        for at in range(len(grid.heads)):
+        of_parts = [rows(answers, part, numbering, step) for part in asked]
+        for of_heads in zip(*of_parts, strict=True):
             # In what varies within a part shapes differ first, then in what tells parts apart.
-            by_cell = zip(*(row[at] for row in rows), strict=True)
-            found += (side.numbering.by_number[number] for cell in by_cell for number in cell)
+            by_cell = zip(*of_heads, strict=True)
+            found += (numbering.by_number[number] for cell in by_cell for number in cell)
     return found
 
 
@@ -217,12 +211,9 @@ def within(names: Iterable[str], since: str | None, until: str | None) -> tuple[
 
 def bundled_releases(names: Iterable[str]) -> Iterator[Named]:
     """Bundled releases, by their names."""
-    from functools import partial
-
     from mlaprobe.opening import bundled
 
-    for name in names:
-        yield name, partial(bundled.load, name)
+    return ((name, bundled.load(name)) for name in names)
 
 
 def release_tags(repository: str) -> tuple[str, ...]:
@@ -253,8 +244,6 @@ def release_tags(repository: str) -> tuple[str, ...]:
 
 def tagged_releases(repository: str, tags: Iterable[str]) -> Iterator[Named]:
     """Releases at tags of a git repository; those that are too old are left out."""
-    from functools import partial
-
     from mlaprobe.errors import OutOfRangeError
     from mlaprobe.opening.shortcut import quickest
 
@@ -263,8 +252,4 @@ def tagged_releases(repository: str, tags: Iterable[str]) -> Iterator[Named]:
             answers = quickest(f"{repository}@{tag}")
         except OutOfRangeError:
             continue
-        yield tag, partial(_same, answers)
-
-
-def _same(answers: Any) -> Any:
-    return answers
+        yield tag, answers

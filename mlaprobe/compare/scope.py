@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from mlaprobe.compare import sides
 from mlaprobe.compare.diff import Change, Comparing, Comparison, PadChange, asked_of, comparison
-from mlaprobe.compare.sides import Asked
-from mlaprobe.core.axes import OMITTED, cell_of
-from mlaprobe.core.boxes import Cell
+from mlaprobe.compare.sides import Comparable, Request
+from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.protocols import Answers
 from mlaprobe.core.shape import DecodeShape, PlannerCall, Route
 from mlaprobe.rulefiles.serving import Serving
 
@@ -23,7 +22,7 @@ PLAIN_HEADS = (1, 2, 4, *range(8, 129, 8), *range(144, 257, 16))
 stage refuses the others before their kernel is looked up, which takes time and finds nothing."""
 
 
-def standard_grids(answers: Iterable[Answers]) -> tuple[Grid, ...]:
+def standard_grids(answers: Iterable[Comparable]) -> tuple[Grid, ...]:
     """The shapes that engines launch: causal, without round robin, KV pages of one token, with
     and without the LSE. Every count with work metadata, the planner told both dtypes, and told
     none; usual counts without; small ones by the gluon route."""
@@ -38,8 +37,8 @@ def standard_grids(answers: Iterable[Answers]) -> tuple[Grid, ...]:
 
 
 def compare_served(
-    old: Answers,
-    new: Answers,
+    old: Comparable,
+    new: Comparable,
     served: Iterable[Serving],
     *,
     step: Callable[[], None] = lambda: None,
@@ -51,10 +50,10 @@ def compare_served(
         SourceError: a file cannot be read.
     """
     comparing, served = Comparing(old, new), tuple(served)
-    users: dict[Cell, dict[str, None]] = {}
+    users: dict[DecodeShape, dict[str, None]] = {}
     pads: list[tuple[str, PadChange]] = []
     grids: list[Grid] = []
-    _begin(comparing, served)
+    comparing.new.ahead(requests_for(served))
     for each in served:
         grids.append(each.grid)
         shapes = dict.fromkeys(each.shapes)
@@ -64,11 +63,10 @@ def compare_served(
             if pad.old != pad.new:
                 pads.append((each.name, pad))
         for shape in shapes:
-            cell = cell_of(shape)
-            if cell not in users:
+            if shape not in users:
                 comparing.ask(shape)
                 step()
-            users.setdefault(cell, {})[each.name] = None
+            users.setdefault(shape, {})[each.name] = None
     changes = (_with_users(change, users) for change in comparing.changes(asked_of(grids)))
     return comparison(
         comparing,
@@ -78,25 +76,13 @@ def compare_served(
     )
 
 
-def asked_of_served(served: Iterable[Serving]) -> list[Asked]:
-    """What a source is asked for deployments whatever it answers: what the resolver says first, as
-    the rest depends on it."""
-    asked: list[Asked] = []
-    for each in served:
-        asked += (("pad", shape, each.grid.qlens) for shape in _padding(each))
-        asked += (("behaviour", shape) for shape in each.shapes)
-    return asked
-
-
-def _begin(comparing: Comparing, served: Sequence[Serving]) -> None:
-    """Has either source asked at the same time, where they are asked in processes of their own."""
-    comparing.new.ahead(asked_of_served(served))
+def requests_for(served: Iterable[Serving]) -> Iterator[Request]:
+    """The requests about deployments that depend on no answer."""
     for each in served:
         for shape in _padding(each):
-            if shape.arch in comparing.old.answers.archs:
-                comparing.old.pad(shape, each.grid.qlens)
+            yield sides.pad, (shape, each.grid.qlens)
         for shape in each.shapes:
-            comparing.old.behaviour(shape)
+            yield sides.behaviour, (shape,)
 
 
 def _padding(each: Serving) -> Iterator[DecodeShape]:
@@ -107,18 +93,10 @@ def _padding(each: Serving) -> Iterator[DecodeShape]:
 def _pads(comparing: Comparing, each: Serving) -> Iterator[PadChange]:
     """What the resolver launches a deployment with, for each arch and pair of dtypes."""
     for shape in _padding(each):
-        if shape.arch in comparing.old.answers.archs:
-            sides = (comparing.old, comparing.new)
-            before, after = (side.pad(shape, each.grid.qlens) for side in sides)
-            yield PadChange(num_heads=each.num_heads, old=before, new=after)
+        if shape.arch in comparing.old.archs:
+            yield comparing.pads(shape, each.grid.qlens)
 
 
-def _with_users(change: Change, users: dict[Cell, dict[str, None]]) -> Change:
-    names = dict.fromkeys(
-        name for cell, found in users.items() if _holds(change, cell) for name in found
-    )
-    return replace(change, deployments=tuple(names))
-
-
-def _holds(change: Change, cell: Cell) -> bool:
-    return all(value in values for value, values in zip(cell, change.region.values, strict=True))
+def _with_users(change: Change, users: dict[DecodeShape, dict[str, None]]) -> Change:
+    names = (name for shape, found in users.items() if shape in change.region for name in found)
+    return replace(change, deployments=tuple(dict.fromkeys(names)))

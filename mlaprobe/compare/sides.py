@@ -1,24 +1,165 @@
-"""One of several sources that are asked the same questions, each as cheaply as it can be."""
+"""The questions of a comparison, and the sources that answer them.
+
+A question is a function of what answers for a source, and of the rest: one process can hand it to
+another one, where the source is read.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, TypeVar
 
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.enums import TAKEN, StageName, Status
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.protocols import Answers
-from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Route, StageOutcome, Verdict
+from mlaprobe.core.protocols import Opened, SourceInfo
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
 
 if TYPE_CHECKING:
-    from mlaprobe.deciding.refusals import Refusals
+    from mlaprobe.padding.resolver import Decider
+
+T = TypeVar("T")
+Step = Callable[[], None]
+Request = tuple[Callable[..., object], tuple[Hashable, ...]]
+"""A question, and its arguments after the source."""
+Signatures = dict[str, tuple[str, tuple[Evidence, ...]]]
+"""The parameter list of each function, and the place of its definition."""
 
 _GOES_ON = frozenset((*TAKEN, Status.ACCEPTED, Status.ABSENT))
 """Statuses of a stage that leave the verdict to the ones after it."""
+
+
+class ComparisonSide(ABC):
+    """One of the sources that are compared, in whichever process it is read."""
+
+    @abstractmethod
+    def ask(self, question: Callable[..., T], *args: Hashable) -> T:
+        """The answer to a question.
+
+        Raises:
+            SourceError: a file cannot be read.
+        """
+
+    @abstractmethod
+    def rows(self, part: Grid, numbering: Numbering, step: Step = lambda: None) -> Sequence[Row]:
+        """The answer to ``rows``, whose behaviours are numbered by ``numbering``. ``step`` may be
+        called for each shape.
+
+        Raises:
+            SourceError: a file cannot be read.
+        """
+
+    def ahead(self, requests: Iterable[Request]) -> None:  # noqa: B027 (most need no time ahead)
+        """Announces requests. A source in another process begins with them."""
+
+    @property
+    def source(self) -> SourceInfo:
+        """Where the source is."""
+        return self.ask(source_record)
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        """The archs that the source names."""
+        return self.ask(named_archs)
+
+
+class LocalSide(ComparisonSide):
+    """A source in this process."""
+
+    def __init__(self, answers: Opened) -> None:
+        self._answers = answers
+
+    def ask(self, question: Callable[..., T], *args: Hashable) -> T:
+        """The answer to a question."""
+        return question(self._answers, *args)
+
+    def rows(self, part: Grid, numbering: Numbering, step: Step = lambda: None) -> Sequence[Row]:
+        """The answer to ``rows``."""
+        return rows(self._answers, part, numbering, step)
+
+
+Comparable = Opened | ComparisonSide
+
+
+def side_of(source: Comparable) -> ComparisonSide:
+    """A source as a side of a comparison."""
+    return source if isinstance(source, ComparisonSide) else LocalSide(source)
+
+
+# --- questions -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """Where a source is, in a form that one process can hand to another one."""
+
+    label: str
+    kind: str
+    release: str | None
+    commit: str | None
+    location: str
+
+
+def source_record(answers: Opened) -> SourceInfo:
+    """Where the source is."""
+    found = answers.source
+    return SourceRecord(
+        label=found.label,
+        kind=found.kind,
+        release=found.release,
+        commit=found.commit,
+        location=found.location,
+    )
+
+
+def named_archs(answers: Opened) -> tuple[str, ...]:
+    """The archs that the source names."""
+    return answers.archs
+
+
+def decide(answers: Opened, shape: DecodeShape) -> Decision:
+    """The whole answer, with its proof."""
+    return answers.decide(shape)
+
+
+def behaviour(answers: Opened, shape: DecodeShape) -> Behaviour:
+    """What a caller notices."""
+    return _first_refusal(answers, shape) or behaviour_of(answers.decide(shape))
+
+
+def pad(answers: Decider, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
+    """The head count that the resolver launches a shape with."""
+    from mlaprobe.padding.api import bare_plan
+
+    return bare_plan(
+        answers,
+        num_heads=shape.num_heads,
+        arch=shape.arch,
+        q_dtype=shape.q_dtype,
+        kv_dtype=shape.kv_dtype,
+        qlens=qlens,
+        lse=shape.lse,
+        page_size=shape.page_size,
+        causal=shape.causal,
+        cp_round_robin=shape.cp_round_robin,
+        batch=shape.batch,
+        persistent=shape.persistent,
+        env=shape.env,
+        planner=shape.planner,
+    ).padded_num_heads
+
+
+def signatures(answers: Opened, functions: tuple[tuple[str, str], ...]) -> Signatures | None:
+    """The parameter lists of functions, given as module and name; ``None`` for a snapshot."""
+    if answers.session is None:
+        return None
+    from mlaprobe.findings.facts.calls import parameter_lists
+
+    return parameter_lists(answers.session, functions)
 
 
 def parts(grid: Grid) -> Iterator[tuple[Grid, ...]]:
@@ -41,150 +182,76 @@ def parts(grid: Grid) -> Iterator[tuple[Grid, ...]]:
         )
 
 
-Step = Callable[[], None]
-Asked = tuple[Hashable, ...]
-"""The name of a method of a side, and what it is to be called with."""
+def shape_in(part: Grid, heads: int, qlen: int, lse: bool) -> DecodeShape:
+    """A shape of one of the ``parts`` of a grid."""
+    return next(replace(part, heads=(heads,), qlens=(qlen,), lse=(lse,)).shapes())
 
 
-class ComparisonSide(Protocol):
-    """What is asked of a source, wherever it is asked."""
+def rows(
+    answers: Opened, part: Grid, numbering: Numbering, step: Step = lambda: None
+) -> Sequence[Row]:
+    """The behaviours of one of the ``parts`` of a grid, a row for each head count.
 
-    @property
-    def answers(self) -> Answers: ...
+    Most head counts are refused by the first stages, and the rest of the chain need not be
+    evaluated for them.
 
-    def ahead(self, asked: Iterable[Asked]) -> None:
-        """Tells what will be asked. One that is asked elsewhere begins with it."""
-        ...
+    Raises:
+        SourceError: a file cannot be read.
+    """
+    tabled = answers.behaviour_rows(part, numbering)
+    if tabled is not None:
+        return tabled
+    refusals = [_refusals(answers, replace(part, lse=(lse,))) for lse in part.lse]
 
-    def rows(self, part: Grid, step: Step = ...) -> Sequence[Row]:
-        """The behaviours of one of the ``parts`` of a grid, a row for each head count. ``step`` may
-        be called for each shape.
-
-        Raises:
-            SourceError: a file cannot be read.
-        """
-        ...
-
-    def behaviour(self, shape: DecodeShape) -> Behaviour:
-        """What a caller notices."""
-        ...
-
-    def decide(self, shape: DecodeShape) -> Decision:
-        """The whole answer, with its proof."""
-        ...
-
-    def pad(self, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
-        """The head count that the resolver launches a shape with."""
-        ...
-
-
-def side_of(answers: Any, numbering: Numbering) -> ComparisonSide:
-    """A source as a side, its behaviours numbered by ``numbering``."""
-    elsewhere: Callable[[Numbering], ComparisonSide] | None = getattr(answers, "side", None)
-    return LocalSide(answers, numbering) if elsewhere is None else elsewhere(numbering)
-
-
-class LocalSide:
-    """A source that is asked in this process. Where its stages can be asked apart, most head counts
-    are refused by the first ones, and the rest of the chain need not be evaluated."""
-
-    def __init__(self, answers: Answers, numbering: Numbering) -> None:
-        self.answers = answers
-        self.numbering = numbering
-        self._ask: Callable[..., StageOutcome] | None = getattr(answers, "ask", None)
-        self._tabled: Callable[[Grid, Numbering], list[Row] | None] = getattr(
-            answers, "behaviour_rows", lambda part, numbering: None
-        )
-
-    def ahead(self, asked: Iterable[Asked]) -> None:
-        """Nothing: it is asked when the answer is wanted."""
-
-    def rows(self, part: Grid, step: Step = lambda: None) -> Sequence[Row]:
-        """The behaviours of one of the ``parts`` of a grid, a row for each head count."""
-        found = self._tabled(part, self.numbering)
-        if found is None:
-            refusing = [self._refusing(replace(part, lse=(lse,))) for lse in part.lse]
-            found = [tuple(self._row(part, heads, refusing, step)) for heads in part.heads]
-        return found
-
-    def _row(
-        self, part: Grid, heads: int, refusing: Sequence[_Refusing], step: Step
-    ) -> Iterator[int]:
+    def row(heads: int) -> Iterator[int]:
         for qlen in part.qlens:
-            for lse, refused in zip(part.lse, refusing, strict=True):
-                behaviour = refused(heads, qlen)
-                if behaviour is None:
-                    cell = replace(part, heads=(heads,), qlens=(qlen,), lse=(lse,))
-                    behaviour = self._composed(next(cell.shapes()))
-                yield self.numbering.number(behaviour)
+            for lse, refusal in zip(part.lse, refusals, strict=True):
+                found = refusal(heads, qlen)
+                if found is None:
+                    found = behaviour_of(answers.decide(shape_in(part, heads, qlen, lse)))
+                yield numbering.number(found)
                 step()
 
-    def _refusing(self, part: Grid) -> _Refusing:
-        """Finds the behaviours of the first stages of the chain where they refuse."""
-        make: Callable[[str, DecodeShape], Refusals] | None
-        make = getattr(self.answers, "refusals", None)
-        shape = next(part.shapes())
-        if make is None or part.planner not in (PlannerCall(), OMITTED):
-            return lambda heads, qlen: self._first(replace(shape, num_heads=heads, qlen=qlen))
-        refusals = [make(stage, shape) for stage in _first_stages(shape)]
+    return [tuple(row(heads)) for heads in part.heads]
 
-        def refused(heads: int, qlen: int) -> Behaviour | None:
-            for stage in refusals:
-                refusal = stage.refusal(heads, qlen)
-                if refusal is not None:
-                    return Behaviour(verdict=Verdict.REJECTED, failure=refusal.failure)
-            return None
 
-        return refused
+def numbered_rows(answers: Opened, part: Grid) -> tuple[list[Behaviour], Sequence[Row]]:
+    """The answer to ``rows``, and the behaviours by their numbers in it."""
+    numbering = Numbering()
+    found = rows(answers, part, numbering)
+    return numbering.by_number, found
 
-    def decide(self, shape: DecodeShape) -> Decision:
-        """The whole answer, with its proof."""
-        return self.answers.decide(shape)
 
-    def behaviour(self, shape: DecodeShape) -> Behaviour:
-        """What a caller notices."""
-        return self._first(shape) or self._composed(shape)
+def _refusals(answers: Opened, part: Grid) -> Callable[[int, int], Behaviour | None]:
+    """The behaviour at a head count and a query length where one of the first stages refuses."""
+    setting = next(part.shapes())
+    found = [answers.refusals(stage, setting) for stage in _first_stages(setting)]
+    stages = [each for each in found if each is not None]
+    if len(stages) < len(found) or part.planner not in (PlannerCall(), OMITTED):
+        return lambda heads, qlen: _first_refusal(
+            answers, replace(setting, num_heads=heads, qlen=qlen)
+        )
 
-    def _composed(self, shape: DecodeShape) -> Behaviour:
-        return behaviour_of(self.answers.decide(shape))
-
-    def pad(self, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
-        """The head count that the resolver launches a shape with."""
-        from mlaprobe.padding.api import bare_plan
-
-        return bare_plan(
-            self.answers,
-            num_heads=shape.num_heads,
-            arch=shape.arch,
-            q_dtype=shape.q_dtype,
-            kv_dtype=shape.kv_dtype,
-            qlens=qlens,
-            lse=shape.lse,
-            page_size=shape.page_size,
-            causal=shape.causal,
-            cp_round_robin=shape.cp_round_robin,
-            batch=shape.batch,
-            persistent=shape.persistent,
-            env=shape.env,
-            planner=shape.planner,
-        ).padded_num_heads
-
-    def _first(self, shape: DecodeShape) -> Behaviour | None:
-        """The behaviour where one of the first stages, the first in call order, refuses; ``None``
-        where none does, or that is not known."""
-        if self._ask is None:
-            return None
-        for stage in _first_stages(shape):
-            outcome = self._ask(stage, shape)
-            if outcome.status == Status.REJECTED:
+    def refusal(heads: int, qlen: int) -> Behaviour | None:
+        for stage in stages:
+            outcome = stage.refusal(heads, qlen)
+            if outcome is not None:
                 return Behaviour(verdict=Verdict.REJECTED, failure=outcome.failure)
-            if outcome.status not in _GOES_ON:
-                return None
         return None
 
+    return refusal
 
-_Refusing = Callable[[int, int], Behaviour | None]
-"""The behaviour at a head count and a query length, where one of the first stages refuses."""
+
+def _first_refusal(answers: Opened, shape: DecodeShape) -> Behaviour | None:
+    """The behaviour where one of the first stages, the first in call order, refuses; ``None``
+    where none does, or that is not known."""
+    for stage in _first_stages(shape):
+        outcome = answers.ask(stage, shape)
+        if outcome.status == Status.REJECTED:
+            return Behaviour(verdict=Verdict.REJECTED, failure=outcome.failure)
+        if outcome.status not in _GOES_ON:
+            return None
+    return None
 
 
 def _first_stages(shape: DecodeShape) -> tuple[str, ...]:

@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from mlaprobe.core.protocols import Answers
+from mlaprobe.compare.sides import Comparable, Signatures, side_of, signatures
 from mlaprobe.findings.engine import apply
 from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.model import Finding
 from mlaprobe.findings.rules import finding_rules, settings
 
 
-def changed_signatures(old: Answers, new: Answers) -> tuple[Finding, ...]:
+def changed_signatures(old: Comparable, new: Comparable) -> tuple[Finding, ...]:
     """What the rules say of the signatures of two sources; nothing where one of them is a
     snapshot, which holds none.
 
     Raises:
         RuleError: the rules are wrong.
     """
-    if not (_able(old) and _able(new)):
+    functions = tuple((entry["module"], entry["function"]) for entry in settings()["functions"])
+    before, after = (side_of(source).ask(signatures, functions) for source in (old, new))
+    if before is None or after is None:
         return ()
     rules = [rule for rule in finding_rules() if "signature" in rule.about]
-    return apply(signature_facts(old, new), rules=rules)
+    return apply(signature_facts(before, after), rules=rules)
 
 
-def _able(answers: Answers) -> bool:
-    return hasattr(answers, "session") or hasattr(answers, "signatures")
-
-
-def _signatures(answers: Any) -> dict[str, Any]:
-    """What ``findings.facts.calls.signatures`` finds, wherever the source is asked."""
-    from mlaprobe.findings.facts.calls import signatures
-
-    functions = settings()["functions"]
-    if hasattr(answers, "signatures"):
-        pairs = tuple((entry["module"], entry["function"]) for entry in functions)
-        found: dict[str, Any] = answers.signatures(pairs)
-        return found
-    return signatures(answers, functions)
-
-
-def signature_facts(old: Answers, new: Answers) -> Iterator[Fact]:
-    """Every function that both have."""
-    before, after = map(_signatures, (old, new))
+def signature_facts(before: Signatures, after: Signatures) -> Iterator[Fact]:
+    """A fact about every function that both sources have."""
     for name in before:
         if name in after:
             (was, place), (now, new_place) = before[name], after[name]

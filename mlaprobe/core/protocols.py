@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
+
+if TYPE_CHECKING:
+    from mlaprobe.core.behaviour import Numbering, Row
+    from mlaprobe.core.grid import Grid
+    from mlaprobe.deciding.capability import Capability
+    from mlaprobe.deciding.refusals import Refusals
+    from mlaprobe.stages.environment.session import SourceSession
 
 NearestRow = tuple[str, str, int, tuple[str, ...]]
 """A table row's text, its file and line, and the columns in which it differs."""
@@ -29,6 +36,11 @@ class SourceInfo(Protocol):
 
     @property
     def commit(self) -> str | None: ...
+
+    @property
+    def location(self) -> str:
+        """Where the files lie, for display."""
+        ...
 
 
 class Answers(Protocol):
@@ -78,4 +90,37 @@ class LiveAnswers(Answers, Protocol):
         self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
     ) -> tuple[NearestRow, ...]:
         """The rows of the kernel table that come closest to a key."""
+        ...
+
+
+class Opened(LiveAnswers, Protocol):
+    """Whatever a person named, opened: with what comparisons and findings ask besides."""
+
+    @property
+    def erratum_release(self) -> str | None:
+        """The release that errata are looked up for, where that is known."""
+        ...
+
+    @property
+    def session(self) -> SourceSession | None:
+        """The functions of the source; ``None`` where there is only a snapshot."""
+        ...
+
+    @property
+    def capability(self) -> Capability | None:
+        """The stages that give these answers; ``None`` where a snapshot gives them."""
+        ...
+
+    def takes(self, role: str) -> bool:
+        """Whether the dispatcher may have a parameter of that meaning."""
+        ...
+
+    def refusals(self, stage: str, setting: DecodeShape) -> Refusals | None:
+        """Which head counts and query lengths a stage refuses, without asking it for each;
+        ``None`` where that is no quicker."""
+        ...
+
+    def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
+        """The behaviours of a part of a grid (``compare.sides.parts``), a row for each head count;
+        ``None`` where each shape has to be asked for itself."""
         ...

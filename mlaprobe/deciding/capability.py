@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.core.inputs import is_arch
 from mlaprobe.core.shape import (
@@ -37,6 +37,10 @@ from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.planner import Planner
 from mlaprobe.stages.reducer import Reducer
 from mlaprobe.stages.sizing import Sizing
+
+if TYPE_CHECKING:
+    from mlaprobe.core.behaviour import Numbering
+    from mlaprobe.core.grid import Grid
 
 T = TypeVar("T")
 _ORDER = (
@@ -74,7 +78,7 @@ class Capability:
                     f"{source.label} is nested too deeply to be read from here",
                     hint="open it where less of the stack is in use",
                 ) from None
-        if not self._stages():
+        if not self.stages:
             raise SourceError(
                 f"{source.label} has no stage of AITER's MLA decode",
                 hint="name a complete AITER checkout, wheel or REPO@REV",
@@ -100,7 +104,9 @@ class Capability:
             self._missing[name] = str(why)
             return None
 
-    def _stages(self) -> tuple[Stage[Any, Any], ...]:
+    @property
+    def stages(self) -> tuple[Stage[Any, Any], ...]:
+        """The stages that the source has."""
         stages = (self.planner, self.sizing, self.dispatcher, self.host, self.reducer, self.gluon)
         return tuple(stage for stage in stages if stage is not None)
 
@@ -133,6 +139,11 @@ class Capability:
         return tuple(rows)
 
     @property
+    def capability(self) -> Capability:
+        """Itself: it reads the source."""
+        return self
+
+    @property
     def knobs(self) -> tuple[str, ...]:
         """Environment variables that the deciding code has asked for so far."""
         return self.session.knobs
@@ -160,7 +171,7 @@ class Capability:
     def forget(self) -> None:
         """Lets go of remembered answers: whoever asks everything once needs none of them twice."""
         self._decisions.clear()
-        for stage in self._stages():
+        for stage in self.stages:
             stage.forget()
 
     def close(self) -> None:
@@ -302,6 +313,9 @@ class Capability:
     def refusals(self, stage: str, setting: DecodeShape) -> Refusals:
         """Which head counts and query lengths a stage refuses: sizing, planner or dispatcher."""
         return Refusals(self.solve, stage, setting)
+
+    def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
+        """Nothing: a source has no table of its answers."""
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for every head count and every head_dim that its router names."""

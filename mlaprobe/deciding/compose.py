@@ -106,11 +106,9 @@ def _failure(
     elif outcome.status == Status.MISSING:
         verdict = Verdict.NO_REDUCER
     elif stage == StageName.DISPATCHER:
-        clash = _clash(base.shape, found.get(StageName.PLANNER), outcome)
-        if clash is not None:
-            return altered(
-                base, verdict=Verdict.INCOHERENT, stage=stage, message=clash, failure=None
-            )
+        why = clash(found.get(StageName.PLANNER), outcome)
+        if why is not None:
+            return altered(base, verdict=Verdict.INCOHERENT, stage=stage, message=why, failure=None)
         if missing_entry:
             verdict = Verdict.REJECTED
     elif stage == StageName.TABLE:
@@ -128,10 +126,8 @@ def _table_failure(outcome: StageOutcome) -> tuple[Verdict | None, str | None]:
     return None, None
 
 
-def _clash(
-    shape: DecodeShape, planner: StageOutcome | None, dispatcher: StageOutcome
-) -> str | None:
-    """How planner and dispatcher contradict each other, or ``None``."""
+def clash(planner: StageOutcome | None, dispatcher: StageOutcome) -> str | None:
+    """How planner and dispatcher fold otherwise, though both take the shape; or ``None``."""
     if planner is None or not (planner.status.taken and dispatcher.status.taken):
         return None
     planned = (planner.fold, planner.qlen_fold, planner.final_heads)

@@ -16,9 +16,9 @@ from mlaprobe.findings.rules import FindingRule, Otherwise, finding_rules
 _SETTING = tuple(map(AXIS_NAMES.index, ("persistent", "planner", "env")))
 
 
-class Asked:
-    """What was asked: for each axis every value, and those that were asked in one setting (mode,
-    planner call and knobs), because flags are not varied in all of them."""
+class Coverage:
+    """The values of each axis in some cells, and those of the cells in one setting (mode, planner
+    call and knobs), because flags are not varied in all of them."""
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         settings: dict[Cell, list[Cell]] = {}
@@ -33,7 +33,7 @@ class Asked:
         return tuple(cell[at] for at in _SETTING)
 
     def around(self, region: Region) -> Region:
-        """The same region, told against what was asked in its setting."""
+        """The same region, described against the cells in its setting."""
         first = [values[0] for values in region.values]
         return replace(region, asked=self._settings[self._setting(first)])
 
@@ -81,7 +81,7 @@ def apply(
             if rule.means(fact) and (not known or known_as(rule, fact) not in known):
                 meant[rule.rule.id].append(fact)
         step()
-    asked = {about: Asked(found) for about, found in cells.items()}
+    covered = {about: Coverage(found) for about, found in cells.items()}
     found = [
         finding
         for rule in chosen
@@ -89,7 +89,7 @@ def apply(
         for finding in _findings(
             rule,
             [fact for fact in meant[rule.rule.id] if fact.about == about],
-            asked.get(about, Asked(())),
+            covered.get(about, Coverage(())),
         )
     ]
     return tuple(sorted(found, key=lambda each: (each.level.rank, each.rule.id)))
@@ -104,7 +104,7 @@ def known_as(rule: FindingRule, fact: Fact) -> Known:
     return rule.rule.id, fact.cell if fact.cell is not None else fact.identity
 
 
-def _findings(rule: FindingRule, facts: list[Fact], asked: Asked) -> Iterator[Finding]:
+def _findings(rule: FindingRule, facts: list[Fact], coverage: Coverage) -> Iterator[Finding]:
     for fact in facts:
         if fact.cell is None:
             yield _single(rule, fact)
@@ -117,7 +117,7 @@ def _findings(rule: FindingRule, facts: list[Fact], asked: Asked) -> Iterator[Fi
             key = (at, () if together else rule.key(fact))
             groups.setdefault(key, (other, {}))[1][fact.cell] = fact
     for other, by_cell in groups.values():
-        yield from _regions(rule, other, by_cell, asked)
+        yield from _regions(rule, other, by_cell, coverage)
 
 
 def _single(rule: FindingRule, fact: Fact) -> Finding:
@@ -132,15 +132,15 @@ def _single(rule: FindingRule, fact: Fact) -> Finding:
 
 
 def _regions(
-    rule: FindingRule, other: Otherwise | None, by_cell: dict[Cell, Fact], asked: Asked
+    rule: FindingRule, other: Otherwise | None, by_cell: dict[Cell, Fact], coverage: Coverage
 ) -> Iterator[Finding]:
-    found = regions(by_cell, asked.values)
+    found = regions(by_cell, coverage.values)
     if other is not None and other.together:
         found = (_bounds(found),)
     for region in found:
         cell = _plainest(by_cell, region)
         fact = by_cell[cell]
-        words = asked.around(region).description
+        words = coverage.around(region).description
         yield Finding(
             rule=rule.rule,
             level=other.level if other is not None else rule.rule.level,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
 
-from mlaprobe.core.protocols import Answers
+from mlaprobe.core.protocols import Opened
 from mlaprobe.findings.engine import Findings, apply, known_as
 from mlaprobe.findings.facts import Fact
-from mlaprobe.findings.facts.shapes import Asker, Scope
+from mlaprobe.findings.facts.shapes import Scope, ShapeFacts
 from mlaprobe.findings.model import Finding
 from mlaprobe.findings.rules import FindingRule, finding_rules, settings
 from mlaprobe.rulefiles.serving import Serving
@@ -18,17 +19,18 @@ if TYPE_CHECKING:
     from mlaprobe.deciding.capability import Capability
     from mlaprobe.findings.facts.reach import Reach
 
+T = TypeVar("T")
+Step = Callable[[], None]
 _STAGES, _FILES = ("chain", "shape"), ("row", "argument", "flag", "buffer")
-NO_STAGES = "it holds no stages that can be asked apart"
 NO_SOURCE = "it needs AITER's files, which a snapshot does not hold"
 
 
 def inspect(
-    answers: Answers,
+    answers: Opened,
     scope: Scope | None = None,
     *,
     only: Collection[str] = (),
-    step: Callable[[], None] = lambda: None,
+    step: Step = lambda: None,
 ) -> Findings:
     """Everything that the rules find in one source.
 
@@ -43,10 +45,10 @@ def inspect(
     """
     scope = scope or Scope(archs=answers.archs)
     scope = replace(scope, ignored_knobs=frozenset(settings()["knobs"]["ignored"]))
-    able = _able(answers)
+    able = _kinds(answers)
     wanted = tuple(rule for rule in finding_rules() if not only or rule.rule.id in only)
     rules = tuple(rule for rule in wanted if rule.about <= able)
-    found = apply(_facts(answers, scope, rules, step), rules=rules)
+    found = apply(gather(answers, scope, rules, step), rules=rules)
     unfollowed = {rule.rule.id for rule in rules if rule.match({"verdict": "UNKNOWN"})}
     return Findings(
         source=answers.source,
@@ -56,7 +58,7 @@ def inspect(
     )
 
 
-def new_findings(old: Answers, new: Answers, served: Sequence[Serving] = ()) -> tuple[Finding, ...]:
+def new_findings(old: Opened, new: Opened, served: Sequence[Serving] = ()) -> tuple[Finding, ...]:
     """What the rules find in a new source and not in the old one: for deployments in what they
     launch, else for the head counts that are usual. Which rows of the kernel table are out of
     reach is left to ``inspect``: it takes longer than everything else.
@@ -66,18 +68,18 @@ def new_findings(old: Answers, new: Answers, served: Sequence[Serving] = ()) -> 
         SourceError: a file cannot be read.
     """
     scope = _served_scope(served) if served else _usual_scope(old, new)
-    able = _able(old) & _able(new)
+    able = _kinds(old) & _kinds(new)
     rules = tuple(r for r in finding_rules() if r.about <= able and not r.looks_at("by_host"))
     known = {
         known_as(rule, fact)
-        for fact in _facts(old, scope, rules, lambda: None)
+        for fact in gather(old, scope, rules, lambda: None)
         for rule in rules
         if rule.means(fact)
     }
-    return apply(_facts(new, scope, rules, lambda: None), rules=rules, known=known or {("", "")})
+    return apply(gather(new, scope, rules, lambda: None), rules=rules, known=known or {("", "")})
 
 
-def _usual_scope(old: Answers, new: Answers) -> Scope:
+def _usual_scope(old: Opened, new: Opened) -> Scope:
     archs = tuple(arch for arch in new.archs if arch in old.archs)
     heads = tuple(range(16, 129, 16))
     return Scope(archs=archs, heads=heads, beyond=(), qlens=(1, 2, 4), plain_heads=(), knobs=False)
@@ -85,66 +87,68 @@ def _usual_scope(old: Answers, new: Answers) -> Scope:
 
 def _served_scope(served: Sequence[Serving]) -> Scope:
     grids = [each.grid for each in served]
-
-    def merged(name: str) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys(value for grid in grids for value in getattr(grid, name)))
-
     return Scope(
-        archs=merged("archs"),
-        dtypes=merged("dtypes"),
-        heads=merged("heads"),
+        archs=_union(grid.archs for grid in grids),
+        dtypes=_union(grid.dtypes for grid in grids),
+        heads=_union(grid.heads for grid in grids),
         beyond=(),
-        qlens=merged("qlens"),
+        qlens=_union(grid.qlens for grid in grids),
         plain_heads=(),
         knobs=False,
     )
 
 
-def _able(answers: Answers) -> set[str]:
+def _union(values: Iterable[Iterable[T]]) -> tuple[T, ...]:
+    """Each value once."""
+    return tuple(dict.fromkeys(chain.from_iterable(values)))
+
+
+def _kinds(answers: Opened) -> set[str]:
     """The kinds of facts that can be gathered."""
-    able = set(_STAGES if hasattr(answers, "ask") else ())
-    return able | set(_FILES if hasattr(answers, "tables") else ())
+    return {*_STAGES, *(() if answers.capability is None else _FILES)}
 
 
 def _skipped(wanted: Iterable[FindingRule], able: set[str]) -> Iterator[tuple[str, str]]:
     for rule in wanted:
         # Signatures are about two sources, and no fault of one.
-        missing = rule.about - able - {"signature"}
-        if missing:
-            yield rule.rule.id, NO_STAGES if missing & set(_STAGES) else NO_SOURCE
+        if rule.about - able - {"signature"}:
+            yield rule.rule.id, NO_SOURCE
 
 
-def _facts(
-    answers: Any, scope: Scope, rules: tuple[FindingRule, ...], step: Callable[[], None]
+def gather(
+    answers: Opened, scope: Scope, rules: tuple[FindingRule, ...], step: Step
 ) -> Iterator[Fact]:
+    """The facts that some rules are about."""
     kinds = {about for rule in rules for about in rule.about}
-    if not kinds:
-        return
-    asker = Asker(answers, scope, step)
+    shapes = ShapeFacts(answers, scope, step)
     if kinds - {"row", "argument"}:
-        yield from asker.facts(kinds)
+        yield from shapes.facts(kinds)
+    if answers.capability is not None:
+        yield from _file_facts(answers.capability, shapes, rules, kinds)
+
+
+def _file_facts(
+    capability: Capability, shapes: ShapeFacts, rules: Iterable[FindingRule], kinds: set[str]
+) -> Iterator[Fact]:
+    """The facts that take AITER's files."""
+    from mlaprobe.findings.facts.buffers import buffer_facts
+    from mlaprobe.findings.facts.calls import ignored_flags, unused_arguments
+    from mlaprobe.findings.facts.rows import row_facts
+
     if "row" in kinds:
-        from mlaprobe.findings.facts.rows import row_facts
-
-        reach = any(rule.looks_at("by_host") for rule in rules)
-        calls = any(rule.looks_at("by_call") for rule in rules)
-        found = _reach(answers, asker, step) if reach else None
-        yield from row_facts(answers, scope.archs, found, calls=calls)
+        by_host = any(rule.looks_at("by_host") for rule in rules)
+        by_call = any(rule.looks_at("by_call") for rule in rules)
+        reach = _reach(capability, shapes) if by_host else None
+        yield from row_facts(capability, shapes.scope.archs, reach, calls=by_call)
     if "argument" in kinds:
-        from mlaprobe.findings.facts.calls import unused_arguments
-
-        yield from unused_arguments(answers, settings()["arguments"])
+        yield from unused_arguments(capability, settings()["arguments"])
     if "flag" in kinds:
-        from mlaprobe.findings.facts.calls import ignored_flags
-
-        yield from ignored_flags(answers, asker.other_entries)
+        yield from ignored_flags(capability, shapes.other_entries)
     if "buffer" in kinds:
-        from mlaprobe.findings.facts.buffers import buffer_facts
-
-        yield from buffer_facts(answers, asker.taken, settings()["buffers"])
+        yield from buffer_facts(capability, shapes.taken, settings()["buffers"])
 
 
-def _reach(capability: Capability, asker: Asker, step: Callable[[], None]) -> Reach:
+def _reach(capability: Capability, shapes: ShapeFacts) -> Reach:
     from mlaprobe.findings.facts.reach import Reach
 
     wanted = settings()["rows"]
@@ -153,6 +157,6 @@ def _reach(capability: Capability, asker: Asker, step: Callable[[], None]) -> Re
         capability,
         wanted["module"],
         lambda row: all(row.fields.get(name, 0) in some for name, some in columns.items()),
-        asker.pages,
-        step=step,
+        shapes.pages,
+        step=shapes.step,
     )

@@ -67,6 +67,9 @@ class KnownRevision:
         self.release = snapshot.release
         self.erratum_release = snapshot.erratum_release
 
+    capability = None
+    """The snapshot answers."""
+
     @cached_property
     def live(self) -> Capability:
         """The source itself, read when something is asked that the snapshot does not hold."""
@@ -87,6 +90,13 @@ class KnownRevision:
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid, where the snapshot holds all of it."""
         return self._snapshot.held_rows(part, numbering)
+
+    def takes(self, role: str) -> bool:
+        """What the dispatcher has parameters for is not held."""
+        return True
+
+    def refusals(self, stage: str, setting: DecodeShape) -> None:
+        """Nothing: asking for each shape is as quick."""
 
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""

@@ -99,6 +99,16 @@ class Snapshot:
         """Environment variables that the deciding code asks for."""
         return tuple(sorted(self._knobs))
 
+    session = capability = None
+    """A snapshot holds no source."""
+
+    def takes(self, role: str) -> bool:
+        """What the dispatcher has parameters for is not held."""
+        return True
+
+    def refusals(self, stage: str, setting: DecodeShape) -> None:
+        """Nothing: asking for each shape is as quick."""
+
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""
         stage = StageName.GLUON if route is Route.GLUON else StageName.DISPATCHER

@@ -56,6 +56,8 @@ class Stage(ABC, Generic[Question, Answer]):
     """
 
     name: ClassVar[str]
+    function: ir.Function | None = None
+    """The function that it starts from, where that can be read."""
 
     def __init__(self, session: SourceSession) -> None:
         self.session = session
@@ -118,6 +120,7 @@ class CppStage(OutcomeStage[Question]):
         """Why the function cannot be read."""
         try:
             self._function = find_cpp_function(session, self.name)
+            self.function = self._function.function
         except Unreadable as problem:
             self.problem = problem
 

@@ -31,6 +31,10 @@ WORKERS = 256
 """Work groups that the metadata is for: any number above 0."""
 
 
+PLANNED = 600
+"""Entries of the map of partial results that a caller passes."""
+
+
 class Dispatcher(Stage[DecodeShape, Dispatched]):
     """The dispatcher of one source."""
 
@@ -40,6 +44,7 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
         """Raises ``Absent`` where the source has none."""
         super().__init__(session)
         self._function = PythonFunction(session, STAGE)
+        self.function = self._function.function
 
     def takes(self, role: str) -> bool:
         """Whether the function has a parameter of that meaning."""
@@ -98,7 +103,7 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
         indptr = Tensor("qo_indptr", (plus_one(batch),), int32)
         work = Tensor("work", (2,), DtypeToken("u64")) if persistent else None
         some = Tensor("metadata", (Unknown("metadata", free="data"),), int32)
-        partial = Tensor("reduce_partial_map", (600,), int32) if persistent else None
+        partial = Tensor("reduce_partial_map", (PLANNED,), int32) if persistent else None
         scale = Tensor("scale", (1,), fp32)
         round_robin = shape.cp_round_robin
         return {

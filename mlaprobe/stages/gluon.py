@@ -46,6 +46,7 @@ class Gluon(OutcomeStage[GluonQuestion]):
         """Raises ``Absent`` where the source has none."""
         super().__init__(session)
         self._function = PythonFunction(session, STAGE)
+        self.function = self._function.function
 
     @staticmethod
     def question(shape: DecodeShape) -> GluonQuestion:

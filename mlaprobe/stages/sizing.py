@@ -56,6 +56,7 @@ class Sizing(OutcomeStage[SizingQuestion]):
         """Raises ``Absent`` where the source has none."""
         super().__init__(session)
         self._function = PythonFunction(session, STAGE)
+        self.function = self._function.function
 
     @staticmethod
     def question(shape: DecodeShape) -> SizingQuestion:

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.compare.apart import Apart
+from mlaprobe.compare.apart import ForkedSide
 from mlaprobe.compare.diff import compare
 from mlaprobe.compare.scope import compare_served
+from mlaprobe.compare.sides import decide
 from mlaprobe.compare.signatures import changed_signatures
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import DecodeShape, Dtype
@@ -41,7 +42,7 @@ GRID = Grid(
     lse=(False, True),
     persistent=(True, False),
 )
-Open = Callable[[Callable[[], Any]], Apart]
+Open = Callable[[Callable[[], Any]], ForkedSide]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 @pytest.fixture
 def apart() -> Iterator[Open]:
     with ExitStack() as stack:
-        yield lambda open_: stack.enter_context(Apart(open_))
+        yield lambda open_: stack.enter_context(closing(ForkedSide(open_)))
 
 
 def said(comparison: Any) -> Any:
@@ -106,9 +107,9 @@ def test_signatures(paths: tuple[str, str], tmp_path: Path, apart: Open) -> None
 def test_facts(paths: tuple[str, str], apart: Open) -> None:
     here, there = probe(paths[0]), apart(partial(probe, paths[0]))
     shape = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=32)
-    assert there.decide(shape) == here.decide(shape)
-    assert (there.archs, there.stage_status) == (here.archs, here.stage_status)
-    assert there.knobs == here.knobs
+    assert there.ask(decide, shape) == here.decide(shape)
+    assert there.archs == here.archs
+    assert (there.source.label, there.source.location) == (here.source.label, here.source.location)
 
 
 def test_one_that_cannot_be_opened(tmp_path: Path, apart: Open) -> None:

@@ -37,7 +37,7 @@ def at(heads: int) -> Any:
 
 def judged(old: Fake, new: Fake, **options: Any) -> Check:
     options.setdefault("grids", () if "served" in options else (GRID,))
-    return check(old, new, **options)  # type: ignore[arg-type]
+    return check(old.opened, new.opened, **options)
 
 
 def test_nothing_changed() -> None:

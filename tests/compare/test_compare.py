@@ -9,8 +9,8 @@ import pytest
 
 from mlaprobe.compare.diff import Change, Kind, compare, kind_of
 from mlaprobe.compare.scope import compare_served, standard_grids
-from mlaprobe.compare.sides import side_of
-from mlaprobe.core.behaviour import Behaviour, Numbering
+from mlaprobe.compare.sides import pad
+from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import DecodeShape, Dtype, Failure, PlannerCall, Verdict
 from mlaprobe.deciding.capability import Capability, probe
@@ -203,7 +203,6 @@ def test_standard_grids_ask_what_engines_launch(old: Capability) -> None:
 def test_the_count_to_launch_is_one_for_what_the_planner_is_told() -> None:
     source = Fake(native=lambda s: s.num_heads == (64 if s.planner == PlannerCall() else 48))
     shape = DecodeShape(arch="gfx950", q_dtype=FP8, kv_dtype=FP8, num_heads=40)
-    side = side_of(source, Numbering())
-    assert side.pad(shape, (1,)) == 64
+    assert pad(source, shape, (1,)) == 64
     told = replace(shape, planner=PlannerCall(fast_mode=False))
-    assert side.pad(told, (1,)) == 48
+    assert pad(source, told, (1,)) == 48

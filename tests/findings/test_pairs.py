@@ -13,9 +13,10 @@ from mlaprobe.core.shape import Dtype
 from mlaprobe.deciding.capability import probe
 from mlaprobe.findings.engine import apply, known_as
 from mlaprobe.findings.facts import Fact
+from mlaprobe.findings.facts.calls import parameter_lists
 from mlaprobe.findings.facts.shapes import Scope
-from mlaprobe.findings.inspection import _facts
-from mlaprobe.findings.rules import finding_rules
+from mlaprobe.findings.inspection import gather
+from mlaprobe.findings.rules import finding_rules, settings
 from tests.findings.pairs import Pair, pairs
 from tests.trees.common import Tree, write
 
@@ -31,10 +32,13 @@ PAIRS = pairs()
 RULES = finding_rules()
 
 
+FUNCTIONS = [(each["module"], each["function"]) for each in settings()["functions"]]
+
+
 def facts(root: Path, tree: Tree) -> list[Fact]:
     """Everything about one tree, however long it takes."""
     able = tuple(rule for rule in RULES if "signature" not in rule.about)
-    return list(_facts(probe(str(write(root, tree))), SCOPE, able, lambda: None))
+    return list(gather(probe(str(write(root, tree))), SCOPE, able, lambda: None))
 
 
 @lru_cache(maxsize=1)
@@ -49,7 +53,8 @@ def new_in(pair: Pair, root: Path, shared: Path) -> dict[str, list[str]]:
     before = base_facts(shared) if usual else facts(root / "good", pair.good)
     after = facts(root / "bad", pair.bad)
     good, bad = write(root / "old", pair.good), write(root / "new", pair.bad)
-    after += signature_facts(probe(str(good)), probe(str(bad)))
+    lists = [parameter_lists(probe(str(root)).session, FUNCTIONS) for root in (good, bad)]
+    after += signature_facts(*lists)
     known = {known_as(rule, f) for f in before for rule in RULES if rule.means(f)}
     found: dict[str, list[str]] = {}
     for finding in apply(after, known=known):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
-from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from mlaprobe.compare.history import History, Named, history, within
 from mlaprobe.core.grid import Grid
+from mlaprobe.core.protocols import Opened
 from mlaprobe.core.shape import Dtype
 from mlaprobe.errors import UsageError
 from mlaprobe.output.history import history as lines_of
@@ -37,7 +37,7 @@ def releases(native: dict[str, tuple[int, ...]] | None = None) -> Iterator[Named
     """Releases with these native counts."""
     for name, heads in (NATIVE if native is None else native).items():
         fake = Fake(native=lambda shape, heads=heads: shape.num_heads in heads)  # type: ignore[misc]
-        yield name, partial(nullcontext, fake)
+        yield name, nullcontext(fake.opened)
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,8 @@ def test_a_release_from_before_an_arch() -> None:
     older = Fake(archs=("gfx942",), unknown=lambda shape: True)
     newer = Fake(native=lambda shape: shape.num_heads == 16)
     named = [
-        ("v0.1.6.post2", partial(nullcontext, older)),
-        ("v0.1.14", partial(nullcontext, newer)),
+        ("v0.1.6.post2", nullcontext(older.opened)),
+        ("v0.1.14", nullcontext(newer.opened)),
     ]
     found = history(named, GRID, source="made up")
     assert "it does not name the arch" in plain(lines_of(found, native=True, width=100))
@@ -97,14 +97,14 @@ def test_eras_cover_every_release_once(sets: list[set[int]]) -> None:
 def test_each_release_is_open_only_while_it_is_asked() -> None:
     events: list[str] = []
 
-    class Opened(nullcontext[Fake]):
+    class Closing(nullcontext[Opened]):
         def __exit__(self, *error: object) -> None:
             events.append("closed")
 
     def named() -> Iterator[Named]:
         for name in ("v1", "v2"):
             events.append(name)
-            yield name, partial(Opened, Fake())
+            yield name, Closing(Fake().opened)
 
     steps: list[None] = []
     history(named(), GRID, source="made up", step=lambda: steps.append(None))

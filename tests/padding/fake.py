@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
+from mlaprobe.core.behaviour import Numbering
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.protocols import Opened
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -33,6 +37,7 @@ class Source:
     kind: str = "directory"
     release: str | None = None
     commit: str | None = None
+    location: str = "fake"
 
 
 @dataclass(eq=False)
@@ -55,9 +60,29 @@ class Fake:
     knobs: tuple[str, ...] = ()
     asked: list[DecodeShape] = field(default_factory=list)
 
+    session = capability = None
+
     @property
     def source(self) -> Source:
         return Source(release=self.release)
+
+    @property
+    def erratum_release(self) -> str | None:
+        return self.release
+
+    @property
+    def opened(self) -> Opened:
+        """As what commands open."""
+        return cast(Opened, self)
+
+    def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
+        """It has no tables."""
+
+    def refusals(self, stage: str, setting: DecodeShape) -> None:
+        """It has no stages."""
+
+    def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
+        return StageOutcome(stage=stage, status=Status.UNKNOWN)
 
     def has_route(self, route: Route) -> bool:
         return route is Route.ASM or self.gluon is not no

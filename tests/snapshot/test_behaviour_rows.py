@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.compare.sides import LocalSide, parts
+from mlaprobe.compare.sides import parts, rows
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import Behaviour, Numbering, behaviour_of
 from mlaprobe.core.grid import DEFAULT_DTYPES, Grid
@@ -54,13 +54,12 @@ def snapshot(text: str, release: str | None = None) -> Snapshot:
 
 
 def by_rows(answers: Any, grid: Grid) -> list[Behaviour]:
-    side = LocalSide(answers, Numbering())
-    found = []
+    numbering, found = Numbering(), []
     for asked in parts(grid):
         for part in asked:
-            rows = side.rows(part)
-            assert len(rows) == len(part.heads)
-            found += [side.numbering.by_number[number] for row in rows for number in row]
+            of_part = rows(answers, part, numbering)
+            assert len(of_part) == len(part.heads)
+            found += [numbering.by_number[number] for row in of_part for number in row]
     return found
 
 

@@ -12,9 +12,8 @@ from mlaprobe.core.shape import Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlaprobe.compare.apart import Apart
-    from mlaprobe.compare.sides import Asked
-    from mlaprobe.core.protocols import LiveAnswers
+    from mlaprobe.compare.sides import Comparable, Request
+    from mlaprobe.core.protocols import Opened
 
 T = TypeVar("T")
 
@@ -29,7 +28,7 @@ _DTYPE_HINT = (
 )
 
 
-def load(spec: str, *, quick: bool = False) -> LiveAnswers:
+def load(spec: str, *, quick: bool = False) -> Opened:
     """The capability of the source that was named; ``quick``: without reading a revision that is
     a bundled release."""
     from mlaprobe.opening.probing import probe
@@ -38,7 +37,7 @@ def load(spec: str, *, quick: bool = False) -> LiveAnswers:
     return quickest(spec) if quick else probe(spec)
 
 
-def reading(spec: str, *, quiet: bool = False, quick: bool = False) -> LiveAnswers:
+def reading(spec: str, *, quiet: bool = False, quick: bool = False) -> Opened:
     """The same, with a sign of life where it takes a while."""
     from mlaprobe.cli.support.progress import Progress
 
@@ -46,44 +45,46 @@ def reading(spec: str, *, quiet: bool = False, quick: bool = False) -> LiveAnswe
         return load(spec, quick=quick)
 
 
-def both(
-    old: str, new: str, *, quiet: bool = False, apart: bool = False, ahead: Iterable[Asked] = ()
-) -> tuple[LiveAnswers, Any]:
-    """Two sources that are to be compared. ``apart``: the new one may be asked in a process of
-    its own, where both have to be read; it begins at once with what is asked of it ``ahead``."""
+def both(old: str, new: str, *, quiet: bool = False) -> tuple[Opened, Opened]:
+    """Two sources that are to be compared."""
+    from mlaprobe.opening.shortcut import at_hand
+
+    found = tuple(at_hand(spec) or reading(spec, quiet=quiet) for spec in (old, new))
+    return found[0], found[1]
+
+
+def sides(
+    old: str, new: str, requests: Iterable[Request], *, quiet: bool = False
+) -> tuple[Comparable, Comparable]:
+    """Two sources that are to be compared. Where both have to be read, the new one is read in a
+    process of its own, which begins at once with ``requests``."""
     from functools import partial
     from importlib import import_module
 
+    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.opening.shortcut import at_hand, quickest
 
-    kept = at_hand(old), at_hand(new)
-    if apart and kept == (None, None):
-        from mlaprobe.compare.apart import Apart, can_be_apart
+    if at_hand(old) is None and at_hand(new) is None:
+        from mlaprobe.compare.apart import ForkedSide, can_be_apart
 
         if can_be_apart():
             for name in _NEEDED_BY_BOTH:  # before there are two processes to do it
                 import_module(name)
-            elsewhere = Apart(partial(quickest, new))
-            elsewhere.ahead(ahead)
-            return reading(old, quiet=quiet), _awaited(elsewhere, quiet=quiet)
-    return tuple(
-        found or reading(spec, quiet=quiet) for found, spec in zip(kept, (old, new), strict=True)
-    )  # type: ignore[return-value]
+            forked = ForkedSide(partial(quickest, new))
+            forked.ahead(requests)
+            here = reading(old, quiet=quiet)
+            with Progress("reading AITER", quiet=quiet):
+                assert forked.archs is not None
+            return here, forked
+    return both(old, new, quiet=quiet)
 
 
 _NEEDED_BY_BOTH = ("mlaprobe.deciding.capability", "mlaprobe.compare.diff", "mlaprobe.padding.api")
 
 
-def _awaited(elsewhere: Apart, *, quiet: bool) -> Apart:
-    """A source that is being read elsewhere, once it is."""
-    from mlaprobe.cli.support.progress import Progress
-
-    with Progress("reading AITER", quiet=quiet):
-        assert elsewhere.archs is not None
-    return elsewhere
-
-
-def warn_unnamed(answers: Sequence[Any], archs: Iterable[str], *, quiet: bool = False) -> None:
+def warn_unnamed(
+    answers: Sequence[Comparable], archs: Iterable[str], *, quiet: bool = False
+) -> None:
     """Says which archs none of the sources names: they may be slips of the finger."""
     from mlaprobe.cli.support.emit import warn
 

@@ -16,11 +16,12 @@ from mlaprobe.core.shape import DecodeShape, Evidence
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.findings.facts import Fact
-from mlaprobe.findings.facts.shapes import shape_values
+from mlaprobe.findings.facts.decisions import shape_values
 from mlaprobe.sources import Source
 from mlaprobe.stages.base import Absent
+from mlaprobe.stages.dispatcher import PLANNED
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.tensors import Tensor
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from mlaprobe.stages.sizing import Sizing, SizingQuestion
 
 PARTIALS = "reduce_partial_map"
@@ -109,10 +110,9 @@ def _bytes_per_entry(capability: Capability, shape: DecodeShape) -> int | None:
     tensors = [arg for arg in found.reduce_args or () if isinstance(arg, Tensor)]
     if not tensors or not all(type(n) is int for n in tensors[0].shape):
         return None
-    width = _BYTES.get(getattr(tensors[0].dtype, "kind", ""))
-    inputs = {"heads": shape.num_heads, "qlen": shape.qlen, "page_size": shape.page_size}
-    planned: int = dispatcher._values(shape, inputs)[PARTIALS].shape[0]
+    dtype = tensors[0].dtype
+    width = _BYTES.get(dtype.kind) if isinstance(dtype, DtypeToken) else None
     total: int = prod(tensors[0].shape)
-    if width is None or total % planned:
+    if width is None or total % PLANNED:
         return None
-    return total // planned * width
+    return total // PLANNED * width

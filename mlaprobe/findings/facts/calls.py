@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from mlaprobe.core.axes import cell_of
 from mlaprobe.core.shape import DecodeShape, Evidence
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.evaluator import ir
 from mlaprobe.findings.facts import Fact
-from mlaprobe.findings.facts.shapes import shape_values
-from mlaprobe.stages.evidence import evidence
-
-
-def _definition(capability: Capability, stage: str, function: ir.Function) -> tuple[Evidence, ...]:
-    found = evidence(stage, function.span, capability.session.text)
-    return () if found is None else (found,)
+from mlaprobe.findings.facts.decisions import shape_values
+from mlaprobe.stages.base import place_evidence
+from mlaprobe.stages.environment.session import SourceSession
 
 
 def unused_arguments(
@@ -36,7 +31,7 @@ def unused_arguments(
         roles = capability.session.names.roles(stage)
         names = [param.name for param in function.params if roles.get(param.name) == role]
         for name in names:
-            place = _definition(capability, stage, function)
+            place = place_evidence(capability.session, stage, function.span)
             yield Fact(
                 about="argument",
                 values={
@@ -54,9 +49,7 @@ def unused_arguments(
 
 
 def _function(capability: Capability, stage: str) -> ir.Function | None:
-    held = getattr(capability, stage)
-    found = None if held is None else getattr(held, "_function", None)
-    return getattr(found, "function", None)
+    return next((each.function for each in capability.stages if each.name == stage), None)
 
 
 def _takes(capability: Capability, stage: str, role: str) -> bool:
@@ -93,16 +86,17 @@ def ignored_flags(capability: Capability, shapes: Iterable[DecodeShape]) -> Iter
         )
 
 
-def signatures(
-    capability: Capability, functions: Iterable[Mapping[str, str]]
+def parameter_lists(
+    session: SourceSession, functions: Iterable[tuple[str, str]]
 ) -> dict[str, tuple[str, tuple[Evidence, ...]]]:
-    """The parameter lists of functions that callers use, by name, with their places."""
+    """The parameter lists of functions that callers use, by name, with their places. A function is
+    given by its module and its name."""
     found: dict[str, tuple[str, tuple[Evidence, ...]]] = {}
-    for entry in functions:
-        function = capability.session.python.function(entry["module"], entry["function"])
+    for module, name in functions:
+        function = session.python.function(module, name)
         if function is not None:
             text = ", ".join(map(_parameter, function.params))
-            found[entry["function"]] = (text, _definition(capability, "caller", function))
+            found[name] = (text, place_evidence(session, "caller", function.span))
     return found
 
 
@@ -110,5 +104,6 @@ def _parameter(param: ir.Param) -> str:
     stars = param.kind if param.kind.startswith("*") else ""
     if param.default is None:
         return f"{stars}{param.name}"
-    default: Any = param.default.value if isinstance(param.default, ir.Const) else "..."
-    return f"{stars}{param.name}={default!r}" if default != "..." else f"{param.name}=..."
+    if isinstance(param.default, ir.Const):
+        return f"{stars}{param.name}={param.default.value!r}"
+    return f"{param.name}=..."

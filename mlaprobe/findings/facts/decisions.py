@@ -1,0 +1,75 @@
+"""Facts about composed decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlaprobe.core.axes import cell_of
+from mlaprobe.core.reasons import deciding_clause
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, StageName, Verdict
+from mlaprobe.findings.facts import Fact
+
+_LACKS = {
+    Verdict.NO_KERNEL: "finds no kernel for it",
+    Verdict.REJECTED: "refuses it",
+    Verdict.AMBIGUOUS: "finds several kernels for it",
+}
+"""What the host does where nothing is launched, by the verdict."""
+
+
+def shape_values(shape: DecodeShape) -> dict[str, Any]:
+    """The fields that every fact about a shape has."""
+    return {
+        "arch": shape.arch,
+        "dtype": shape.dtype,
+        "heads": shape.num_heads,
+        "qlen": shape.qlen,
+        "lse": shape.lse,
+        "persistent": shape.persistent,
+        "causal": shape.causal,
+        "cp_round_robin": shape.cp_round_robin,
+        "page_size": shape.page_size,
+        "told": "given" if shape.planner == PlannerCall() else "omitted",
+        "knob": ", ".join(f"{name}={value}" for name, value in shape.env) or None,
+    }
+
+
+def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
+    """A composed decision as a fact. ``given`` is the verdict of the same shape where the caller
+    gives the planner the dtypes."""
+    dispatcher = decision.outcome(StageName.DISPATCHER)
+    folds = dispatcher is not None and (dispatcher.fold > 1 or dispatcher.qlen_fold > 1)
+    undefined = None
+    if dispatcher is not None and dispatcher.status.taken and dispatcher.failure:
+        undefined = dispatcher.message
+    values = {
+        **shape_values(decision.shape),
+        **{stage.replace(" ", "_"): str(outcome.status) for stage, outcome in decision.stages},
+        "verdict": decision.verdict.value,
+        "given": None if given is None else given.value,
+        "stage": decision.stage,
+        "folded": folds,
+        "failure": None if decision.failure is None else decision.failure.value,
+        "message": decision.message or "",
+        "lack": _LACKS.get(decision.verdict),
+        "entry": None if dispatcher is None else dispatcher.entry,
+        "undefined": undefined,
+        "place": _place(decision),
+    }
+    cell = cell_of(decision.shape)
+    return Fact(about="shape", values=values, cell=cell, proof=lambda: _evidence(decision))
+
+
+def _place(decision: Decision) -> str | None:
+    """Where an unknown came from: what tells one from another."""
+    if decision.verdict is not Verdict.UNKNOWN:
+        return None
+    clause = deciding_clause(decision)
+    return None if clause is None else f"{clause.file}:{clause.line}"
+
+
+def _evidence(decision: Decision) -> tuple[Evidence, ...]:
+    """All places, the one that decided first."""
+    first = deciding_clause(decision)
+    found = (*([first] if first else []), *decision.evidence)
+    return tuple(dict.fromkeys(found))
