@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.axes import OMITTED, cell_of
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.grid import DEFAULT_DTYPES, DtypePair
 from mlaprobe.core.protocols import LiveAnswers
 from mlaprobe.core.reasons import deciding_clause, said
@@ -225,7 +226,7 @@ class Asker:
         """Persistent shapes that sizing, planner and dispatcher take, or may."""
         self.other_entries: list[DecodeShape] = []
         """Shapes that reach another entry point than the assembly one."""
-        self._refusals: dict[Hashable, tuple[Refusals, ...]] = {}
+        self._refusals: dict[Hashable, tuple[Refusals, ...]] = cache(Cache.REFUSALS)
 
     def facts(self, kinds: Collection[str] = ("chain", "shape", "flag")) -> Iterator[Fact]:
         """Everything about the scope's shapes, as far as these kinds of facts need it."""
