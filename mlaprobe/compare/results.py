@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from mlaprobe.compare.diff import Change, Comparison, Kind
 from mlaprobe.core.behaviour import Behaviour
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.findings.engine import Findings
 from mlaprobe.findings.model import Finding, Level, Rule
@@ -66,7 +66,7 @@ class Results:
         return finding.waiver is None and finding.fingerprint in self.failing
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def change_rules() -> Mapping[Kind, Rule]:
     """The classes of changes: ``rules/changes.yaml``.
 

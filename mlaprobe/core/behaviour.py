@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import Decision, Failure, StageName, Verdict
 
 
@@ -65,7 +66,7 @@ class Numbering:
     def __init__(self) -> None:
         self.by_number: list[Behaviour] = []
         """By number."""
-        self.alike: dict[Hashable, int] = {}
+        self.alike: dict[Hashable, int] = cache(Cache.ROWS)
         """Numbers by what stands for all shapes that are answered so."""
         self._numbers: dict[Behaviour, int] = {}
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
 from operator import index
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.errors import UsageError
 
 LARGEST = 2**31 - 1
@@ -128,7 +128,7 @@ def is_arch(name: str) -> bool:
 _ARCH_HINT = "archs are written like gfx942 or gfx950"
 
 
-@lru_cache(maxsize=256)
+@cached(Cache.NAMES, 256)
 def _arch_name(text: str, what: str) -> str:
     found = _ARCH.fullmatch(text.strip().lower())
     if found is not None:

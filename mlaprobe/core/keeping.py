@@ -8,6 +8,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from mlaprobe.core.caches import Cache, cache
+
 T = TypeVar("T")
 
 
@@ -55,7 +57,7 @@ class Keeper(Generic[T]):
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self.kept: dict[int, Kept[T]] = {}
+        self.kept: dict[int, Kept[T]] = cache(Cache.PLANS)
         """By ``id``; whoever reads it checks the owner."""
 
     def of(self, owner: object) -> T:
@@ -95,7 +97,7 @@ class Memo(Generic[T]):
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._lock = threading.Lock()
-        self.answers: dict[Any, T] = {}
+        self.answers: dict[Any, T] = cache(Cache.PLANS)
 
     def put(self, question: Any, answer: T) -> T:
         """Keeps an answer, and returns the one that is kept."""

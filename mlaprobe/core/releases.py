@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.errors import UsageError
 
 ReleaseKey = tuple[tuple[int, ...], tuple[tuple[int, str, int], ...]]
@@ -17,7 +17,7 @@ _RANKS = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "rc": -1, "post"
 _VARIANT = 1
 
 
-@lru_cache(maxsize=1024)
+@cached(Cache.NAMES, 1024)
 def _parse(release: str) -> ReleaseKey | None:
     found = _RELEASE.fullmatch(release)
     if found is None:

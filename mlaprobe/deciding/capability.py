@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.inputs import is_arch
 from mlaprobe.core.shape import (
     Decision,
@@ -67,7 +68,7 @@ class Capability:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.session = SourceSession(source)
-        self._decisions: dict[DecodeShape, Decision] = {}
+        self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
         self._missing: dict[str, str] = {}
         """Why the source has no such stage, by its name."""
         with self.session.exclusive:

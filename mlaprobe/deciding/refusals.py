@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Refusals:
         self._stage = stage
         self._setting = setting
         self._last: Leaf | None = None
-        self._known: dict[PathSummary, StageOutcome | None] = {}
+        self._known: dict[PathSummary, StageOutcome | None] = cache(Cache.REFUSALS)
         """By path: the refusal; ``None``: it refuses nothing."""
 
     def refusal(self, heads: int, qlen: int) -> StageOutcome | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.shape import Dtype, Route
 from mlaprobe.padding.plan import Mode
 from mlaprobe.rulefiles.loader import RuleMap, load_rules
@@ -92,7 +92,7 @@ class Rules:
         return max((self.tolerances[d] for d in (q_dtype, kv_dtype)), key=lambda t: t.value)
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def rules() -> Rules:
     """The rules.
 

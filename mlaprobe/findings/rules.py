@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from string import Formatter
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.model import Level, Rule
 from mlaprobe.rulefiles.loader import Place, load_rules, rule_names
@@ -175,7 +175,7 @@ class _Fields(dict[str, Any]):
         return f"{{{key}}}"
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def finding_rules() -> tuple[FindingRule, ...]:
     """All rules, by id.
 
@@ -212,7 +212,7 @@ def _rule(name: str) -> FindingRule:
     )
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def settings() -> Mapping[str, Any]:
     """What the facts are gathered with: ``rules/findings.yaml``.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from difflib import get_close_matches
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.errors import RuleError, SourceError
 from mlaprobe.rulefiles.loader import rules_dir
@@ -33,7 +33,7 @@ def folder() -> Path:
     return rules_dir() / "releases"
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def index() -> dict[str, str]:
     """Every bundled release and the name of its file, in order of release; none where there is
     no index.
@@ -92,7 +92,7 @@ def load(name: str) -> Snapshot:
     return Snapshot(contents, label=PREFIX + release, release=release)
 
 
-@lru_cache(maxsize=2)
+@cached(Cache.RULES, 2)
 def _contents(path: Path) -> Contents:
     """A file, read. Neighbouring releases often share one."""
     from mlaprobe.snapshot.file import read

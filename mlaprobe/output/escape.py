@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from mlaprobe.core.caches import Cache, cached
 
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
-@lru_cache(maxsize=4096)
+@cached(Cache.TEXTS, 4096)
 def printable(text: str) -> str:
     """One line of text, what cannot be seen in it written out: an escape as ``\\x1b``."""
     if _PLAIN.fullmatch(text):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import Decision, Route, Verdict
 from mlaprobe.padding.plan import Mode
 from mlaprobe.padding.question import Request
@@ -129,8 +130,8 @@ class Lane:
             self.model = profile.model
         self.borrowed = not self.model.covers(*where)
         """Whether the costs are those of another arch or of other dtypes."""
-        self._asked: dict[tuple[int, int, bool], Decision] = {}
-        self._known: dict[int, Evaluation] = {}
+        self._asked: dict[tuple[int, int, bool], Decision] = cache(Cache.PLANS)
+        self._known: dict[int, Evaluation] = cache(Cache.PLANS)
         self.refused: str | None = None
         """Why the gluon route is not taken, where it was asked for."""
         self._gluon_at = self._gluon_base()
@@ -141,12 +142,13 @@ class Lane:
 
     def evaluate(self, num_heads: int) -> Evaluation:
         """One head count at every query length, in the best of the modes that may be chosen."""
-        if num_heads not in self._known:
-            found = self._gluon(num_heads)
-            if found is None:
-                found = min((self.asm(num_heads, p) for p in self.request.modes), key=_rank)
-            self._known[num_heads] = found
-        return self._known[num_heads]
+        if num_heads in self._known:
+            return self._known[num_heads]
+        found = self._gluon(num_heads)
+        if found is None:
+            found = min((self.asm(num_heads, p) for p in self.request.modes), key=_rank)
+        self._known[num_heads] = found
+        return found
 
     def failing(self, num_heads: int) -> Decision | None:
         """The answer that keeps a count from being native; ``None`` where it is. The longest
@@ -180,9 +182,10 @@ class Lane:
         """The source's answer for one launch, by a longer kernel where that is allowed and the
         query's own is not native."""
         key = num_heads, qlen, persistent
-        if key not in self._asked:
-            self._asked[key] = self._ridden(*key)
-        return self._asked[key]
+        found = self._asked.get(key)
+        if found is None:
+            found = self._asked[key] = self._ridden(*key)
+        return found
 
     def _ridden(self, num_heads: int, qlen: int, persistent: bool) -> Decision:
         shape = self.request.shape

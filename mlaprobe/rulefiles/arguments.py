@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.releases import release_key
 from mlaprobe.core.shape import DecodeShape, Dtype, Route
 from mlaprobe.errors import UsageError
@@ -64,7 +64,7 @@ class _Function:
     parameters: Mapping[str, Mapping[str, Any]]
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def _functions() -> Mapping[str, _Function]:
     return {
         each["name"]: _Function(
@@ -76,7 +76,7 @@ def _functions() -> Mapping[str, _Function]:
     }
 
 
-@lru_cache(maxsize=64)
+@cached(Cache.RULES, 64)
 def parameters_at(release: str) -> Mapping[str, frozenset[str]]:
     """Those parameters of each function that a release takes.
 

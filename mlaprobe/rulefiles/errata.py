@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.blobs import blob_hash
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.core.shape import Decision, Failure, StageName, Verdict
 from mlaprobe.rulefiles.loader import load_rules
@@ -119,7 +119,7 @@ BLOB_SCHEMA = Record(
 )
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def errata() -> tuple[Erratum, ...]:
     """All errata, in the order of the file.
 
@@ -129,7 +129,7 @@ def errata() -> tuple[Erratum, ...]:
     return tuple(map(_erratum, load_rules(RULES, SCHEMA)["errata"]))
 
 
-@lru_cache(maxsize=128)
+@cached(Cache.RULES, 128)
 def _of(release: str | None) -> tuple[Erratum, ...]:
     """Those that can matter to a release; all where it is unknown."""
     active = (e for e in errata() if e.effect is not Effect.NONE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.rulefiles.schema import Anything, ListOf, MapOf, Record, Text
 
@@ -77,7 +77,7 @@ class Layouts:
         return str(variants.get(arch, variants["default"]))
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def layouts() -> Layouts:
     """The names, read once.
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol
 
 import yaml
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.inputs import closest
 from mlaprobe.errors import InputFileError, RuleError
 
@@ -99,7 +99,7 @@ class Checker(Protocol):
         """Raises ``RuleError`` where the value is not as it should be."""
 
 
-@lru_cache(maxsize=256)
+@cached(Cache.RULES, 256)
 def load_rules(name: str, schema: Checker | None = None) -> RuleMap:
     """The rule file ``rules/NAME.yaml``. Loaded once: callers must not change it.
 

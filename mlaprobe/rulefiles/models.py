@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.inputs import closest
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles.loader import load_rules
@@ -100,7 +100,7 @@ class Deployment:
         return tuple(range(1, self.draft + 2))
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def models() -> tuple[Model, ...]:
     """All models, in the order of the file.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.shape import Dtype
 from mlaprobe.rulefiles.cost import MODEL, CostModel, model_of
 from mlaprobe.rulefiles.loader import load_rules
@@ -62,7 +62,7 @@ class Policy:
         return -(-num_heads // self.multiple) * self.multiple
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def policy() -> Policy:
     """The policy.
 

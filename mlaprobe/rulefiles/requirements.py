@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
@@ -61,7 +61,7 @@ class _Rule:
     at_least: Mapping[str, Any]
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def _rules() -> tuple[_Rule, ...]:
     return tuple(
         _Rule(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import behaviour_of
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -86,7 +87,7 @@ class Snapshot:
         self.erratum_release: str | None = release or data["same_files_as"]
         self._knobs = frozenset(data["knobs"])
         self._stages = Stages(contents)
-        self._decisions: dict[DecodeShape, Decision] = {}
+        self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
 
     @property
     def provenance(self) -> dict[str, Any]:

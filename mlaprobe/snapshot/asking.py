@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import DecodeShape, PlannerCall, StageName, StageOutcome, Status, left_open
 from mlaprobe.deciding.capability import Capability, reduced_heads
 from mlaprobe.deciding.pipeline import Launch
@@ -35,9 +36,9 @@ class Asker:
     def __init__(self, capability: Capability) -> None:
         self.capability = capability
         self.notebook = Notebook()
-        self.shared: dict[Hashable, Answer] = {}
+        self.shared: dict[Hashable, Answer] = cache(Cache.CELLS)
         """Answers that others follow from (see ``sharing``)."""
-        self._evidence: dict[Any, tuple[int, ...]] = {}
+        self._evidence: dict[Any, tuple[int, ...]] = cache(Cache.PROOFS)
         capability.session.tracing = True  # every proof is wanted
 
     def forget(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.snapshot.batches import applies
 from mlaprobe.snapshot.cells import Plane, read_plane
 from mlaprobe.snapshot.file import Contents, damaged
@@ -30,7 +31,7 @@ class StageTable:
         self._records: dict[str, Record] = data["records"]
         self.reader = Reader(stage, data["columns"], contents.evidence, contents.kernels)
         self._planes: list[dict[str, Any]] = table["planes"]
-        self._read: dict[int, Plane] = {}
+        self._read: dict[int, Plane] = cache(Cache.RECORDS)
         self._index = {
             setting: at
             for at, plane in enumerate(self._planes)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome, Status
 from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.phrases import (
@@ -157,7 +158,7 @@ class Reader:
         self._columns = columns
         self._evidence = evidence
         self._kernels = kernels
-        self._constant: dict[int, StageOutcome] = {}
+        self._constant: dict[int, StageOutcome] = cache(Cache.RECORDS)
         """Outcomes of records without variables, by the record's identity."""
 
     def outcome(self, record: Record, values: Mapping[str, int]) -> StageOutcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
 from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.file import Contents
@@ -30,7 +31,7 @@ class Stages:
         self._qlen_at = contents.scope.qlen_at
         self._has_tables = bool(data["has_tables"])
         self._takes = frozenset(data["takes"])
-        self._tables: dict[str, StageTable] = {}
+        self._tables: dict[str, StageTable] = cache(Cache.RECORDS)
 
     @property
     def has_tables(self) -> bool:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from mlaprobe.core.behaviour import Numbering, Row, behaviour_of
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import Decision, DecodeShape, Kernel, Route
 from mlaprobe.rulefiles.errata import Erratum
@@ -61,12 +62,12 @@ class Tabled:
         self.stages = stages
         self.scope = scope
         self.errata = errata
-        self.known: dict[Hashable, Row | None] = {}
+        self.known: dict[Hashable, Row | None] = cache(Cache.ROWS)
         """Rows of behaviours by what they depend on; ``None``: on the head count as well."""
         self._kernels = kernels
         self._decide = decide
         self._numbering: Numbering | None = None
-        self._gists: dict[str, _Gist] = {}
+        self._gists: dict[str, _Gist] = cache(Cache.ROWS)
 
     def rows(self, part: Grid, numbering: Numbering) -> list[Row]:
         """The behaviours of a part of a grid that lies in the scope.
@@ -80,7 +81,7 @@ class Tabled:
         by_lse = [_Rows(self, part, lse).all() for lse in part.lse]
         if len(by_lse) == 1:
             return by_lse[0]
-        joined = cache(_joined)
+        joined = lru_cache(maxsize=None)(_joined)  # equal rows are one object
         return [joined(rows) for rows in zip(*by_lse, strict=True)]
 
     def number(self, key: Hashable, shape: Callable[[], DecodeShape]) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
@@ -44,7 +44,7 @@ class Nearest:
         return len(self.changed) + len(self.missing) + len(self.added)
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.RULES)
 def release_files() -> Mapping[str, Mapping[str, str]]:
     """For every release, in order, the blob hash of each file; ``ABSENT`` where it has none.
 

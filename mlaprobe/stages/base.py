@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import SAME, Evidence, Failure, StageOutcome, Status, altered
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.evaluator import ir
@@ -61,7 +62,7 @@ class Stage(ABC, Generic[Question, Answer]):
 
     def __init__(self, session: SourceSession) -> None:
         self.session = session
-        self._known: dict[Hashable, Solved[Answer]] = {}
+        self._known: dict[Hashable, Solved[Answer]] = cache(Cache.STAGES)
 
     def decide(self, question: Question) -> Answer:
         """What the stage answers."""

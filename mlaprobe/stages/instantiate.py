@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import Evidence, altered
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.engine.signals import Failed
@@ -33,7 +34,7 @@ class Deferred:
         """As the run over symbols left it."""
         self._maker: _Maker | None = None
         self._inputs: tuple[int, ...] = ()
-        self._made: dict[Hashable, tuple[Any, Fill | None]] = {}
+        self._made: dict[Hashable, tuple[Any, Fill | None]] = cache(Cache.CALLS)
 
     def filled(self, maker: _Maker, inputs: tuple[int, ...]) -> Deferred:
         """The same for certain inputs; what is made of it is shared."""

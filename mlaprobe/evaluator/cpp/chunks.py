@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
+
+from mlaprobe.core.caches import Cache, cache, cached
 
 _TEXT = (
     r'R"(?P<d>[^()\\\s"]{0,16})\(.*?\)(?P=d)"|"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
@@ -104,8 +106,8 @@ class ChunkIndex:
 
     def __init__(self, code: str) -> None:
         self.code = code
-        self._names: dict[int, set[str]] = {}
-        self._mentioning: dict[str, list[Chunk]] = {}
+        self._names: dict[int, set[str]] = cache(Cache.SPELLINGS)
+        self._mentioning: dict[str, list[Chunk]] = cache(Cache.SPELLINGS)
 
     @cached_property
     def chunks(self) -> list[Chunk]:
@@ -150,7 +152,7 @@ class ChunkIndex:
         return names
 
 
-@lru_cache(maxsize=64)
+@cached(Cache.SPELLINGS, 64)
 def index_of(code: str) -> ChunkIndex:
     """The pieces of a file by its active text: that of a header is the same in most units."""
     return ChunkIndex(code)

@@ -7,8 +7,9 @@ not, so that is found once: the units of a source include the same headers.
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import cached_property
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.cpp.macros import Macro, parse_define
 from mlaprobe.evaluator.cpp.tokens import Token, blank, tokenize
 
@@ -45,7 +46,7 @@ class Directive:
         return parse_define(self.tokens)
 
 
-@lru_cache(maxsize=64)
+@cached(Cache.SPELLINGS, 64)
 def directives(text: str, path: str) -> tuple[Directive, ...]:
     """The directives of a text without comments, in order."""
     found: list[Directive] = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.evaluator.cpp.tokens import Token
 
 MAX_TOKENS = 400_000
@@ -101,14 +102,18 @@ class Expander:
         self._known = known
         self.budget = budget
         """How many tokens more macros may expand to."""
-        self._objects: dict[tuple[int, frozenset[str]], list[Token]] = {}
-        self._calls: dict[tuple[Any, ...], tuple[list[list[Token]], list[Token]]] = {}
+        self._objects: dict[tuple[int, frozenset[str]], list[Token]] = cache(Cache.TOKENS)
+        self._calls: dict[tuple[Any, ...], tuple[list[list[Token]], list[Token]]] = cache(
+            Cache.TOKENS
+        )
         """What uses of macros come to, by the macro and the identities of the arguments."""
-        self._arguments: dict[tuple[int, ...], tuple[list[Token], list[Token]]] = {}
+        self._arguments: dict[tuple[int, ...], tuple[list[Token], list[Token]]] = cache(
+            Cache.TOKENS
+        )
         """By the identities of its tokens: an argument, and what it expands to."""
-        self._placed: dict[tuple[int, str], list[Token]] = {}
+        self._placed: dict[tuple[int, str], list[Token]] = cache(Cache.TOKENS)
         """Expanded arguments as they stand in the bodies of macros."""
-        self._commas: dict[Token, Token] = {}
+        self._commas: dict[Token, Token] = cache(Cache.TOKENS)
         """What joins variable arguments, by what stands behind."""
 
     def expand(self, tokens: list[Token]) -> list[Token]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.evaluator.ir import Node
 
 Fact = tuple[str, str]
@@ -46,7 +47,7 @@ class Memo:
         self._declare = declare
         self._log: list[tuple[bool, Fact, Any]] = []
         """What happened: whether it was a declaration, of what, and the value."""
-        self._made: dict[Hashable, list[_Made]] = {}
+        self._made: dict[Hashable, list[_Made]] = cache(Cache.STATEMENTS)
         self._single = 0
 
     def asked(self, kind: str, name: str, value: Any) -> None:

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.evaluator.cpp.conditions import Condition, ConditionError
 from mlaprobe.evaluator.cpp.directives import Directive, directives
 from mlaprobe.evaluator.cpp.macros import MAX_TOKENS, Expander, ExpansionError, Macro, parse_define
@@ -65,7 +66,7 @@ class TranslationUnit:
         self._events: dict[str, tuple[list[int], list[Macro | None]]] = {}
         self._count = 0
         self._once: set[str] = set()
-        self._stripped: dict[str, str] = {}
+        self._stripped: dict[str, str] = cache(Cache.TEXTS)
         self.files: list[Included] = []
         self.by_path: dict[str, list[Included]] = {}
         self.missing: set[str] = set()
@@ -80,9 +81,10 @@ class TranslationUnit:
 
     def text(self, path: str) -> str:
         """The text of a file without comments."""
-        if path not in self._stripped:
-            self._stripped[path] = without_comments(self._read(path) or "")
-        return self._stripped[path]
+        found = self._stripped.get(path)
+        if found is None:
+            found = self._stripped[path] = without_comments(self._read(path) or "")
+        return found
 
     def _include(self, path: str, depth: int) -> Included | None:
         if self._read(path) is None or len(self.files) >= MAX_INCLUDES or depth > MAX_DEPTH:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import string
-from functools import lru_cache
 from typing import NamedTuple
+
+from mlaprobe.core.caches import Cache, cached
 
 _COMMENT_OR_TEXT = re.compile(
     r"""
@@ -71,7 +72,7 @@ def blank(text: str) -> str:
     return "\n".join([" " * len(line) for line in text.split("\n")])
 
 
-@lru_cache(maxsize=64)
+@cached(Cache.SPELLINGS, 64)
 def without_comments(text: str) -> str:
     """The text with comments blanked; string literals stay.
 

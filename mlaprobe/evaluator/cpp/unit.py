@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.chunks import Chunk, index_of
 from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader
@@ -55,7 +56,7 @@ class CppModule(Module):
         self._found: dict[str, list[Definition]] = {}
         self._finding: dict[str, list[Definition]] = {}
         """What has been found so far of the names that are being looked for."""
-        self._changed: dict[str, bool] = {}
+        self._changed: dict[str, bool] = cache(Cache.SPELLINGS)
         """Whether variables of a namespace are written."""
         self._lines: dict[str, list[int]] = {}
         self._places: dict[tuple[str, int], tuple[int, int]] = {}

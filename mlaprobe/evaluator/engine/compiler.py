@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.evaluator.cpp.builtins import message_of
 from mlaprobe.evaluator.cpp.types import zero_of
 from mlaprobe.evaluator.engine import calls, expressions, statements
@@ -55,7 +56,7 @@ class Compiler:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self._codes: dict[tuple[int, bool], tuple[Function, Code]] = {}
+        self._codes: dict[tuple[int, bool], tuple[Function, Code]] = cache(Cache.CODE)
 
     # --- compiling -------------------------------------------------------------------------------
 

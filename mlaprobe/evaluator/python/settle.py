@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
@@ -73,14 +74,16 @@ def settle(
     ``limit``: the module whose code this is, and the statement.
     """
     shared = shared_cache(run)
-    cache = run.cache if limit is None else shared.setdefault(("import", limit), {})
+    values = run.cache
+    if limit is not None:
+        values = shared.setdefault(("import", limit), cache(Cache.CONTEXT))
 
     def child(script: tuple[int, ...]) -> Run:
         fresh = ImportRun(
             run.machine,
             context=run.context,
             env=run.env,
-            cache=cache,
+            cache=values,
             facts=run.facts,
             script=script,
             knobs=run.knobs,

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cache
+
 Expr = Any
 """An input's name, a number, or ``(op, left, right)``."""
 
@@ -162,7 +164,7 @@ _HELPERS: dict[str, Any] = {
     "nan": math.nan,
     "__builtins__": {},
 }
-_COMPILED: dict[tuple[Expr, tuple[str, ...]], Formula] = {}
+_COMPILED: dict[tuple[Expr, tuple[str, ...]], Formula] = cache(Cache.FORMULAS)
 
 
 def _source(expr: Expr, names: tuple[str, ...]) -> str:

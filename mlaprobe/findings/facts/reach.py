@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import DecodeShape, Dtype, Status
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.kernels.table import TableRow
@@ -49,7 +50,7 @@ class Reach:
         self._pages = pages
         self._step = step
         self._hosts: dict[tuple[str, Pair], HostReach] = {}
-        self._called: dict[DecodeShape, Symbols] = {}
+        self._called: dict[DecodeShape, Symbols] = cache(Cache.STAGES)
 
     def knows(self, module: str, row: TableRow) -> bool:
         """Whether it is about a row at all."""
@@ -92,10 +93,11 @@ class Reach:
         return self._hosts[key]
 
     def _launched(self, shape: DecodeShape) -> Symbols:
-        if shape not in self._called:
-            self._called[shape] = self._launch(shape)
-            self._step()
-        return self._called[shape]
+        if shape in self._called:
+            return self._called[shape]
+        found = self._called[shape] = self._launch(shape)
+        self._step()
+        return found
 
     def _launch(self, shape: DecodeShape) -> Symbols:
         launch = self._capability.launch(shape)

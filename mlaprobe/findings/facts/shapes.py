@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.axes import OMITTED
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.grid import DEFAULT_DTYPES, DtypePair
 from mlaprobe.core.protocols import Opened
 from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
@@ -74,7 +75,7 @@ class ShapeFacts:
         """Persistent shapes that sizing, planner and dispatcher take, or may."""
         self.other_entries: list[DecodeShape] = []
         """Shapes that reach another entry point than the assembly one."""
-        self._refusals: dict[Hashable, list[Refusals | None]] = {}
+        self._refusals: dict[Hashable, list[Refusals | None]] = cache(Cache.REFUSALS)
 
     def facts(self, kinds: Collection[str] = ("chain", "shape", "flag")) -> Iterator[Fact]:
         """Everything about the scope's shapes, as far as these kinds of facts need it."""

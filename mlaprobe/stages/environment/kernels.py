@@ -7,6 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, cast
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import Kernel
 from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.engine.runs import PROBE, Run
@@ -29,7 +30,7 @@ class Tables:
         self.session = session
         self._files = session.source.list("hsa")
         self._present = frozenset(self._files)
-        self._symbols: dict[tuple[str, str], bool | None] = {}
+        self._symbols: dict[tuple[str, str], bool | None] = cache(Cache.SYMBOLS)
 
     @cached_property
     def archs(self) -> tuple[str, ...]:
@@ -84,13 +85,14 @@ class Tables:
 
     def _has_symbol(self, path: str, symbol: str) -> bool | None:
         key = (path, symbol)
-        if key not in self._symbols:
-            try:
-                file = self.session.source.read(path)
-                self._symbols[key] = None if file is None else has_kernel(file.data, symbol)
-            except SourceError:
-                self._symbols[key] = None
-        return self._symbols[key]
+        if key in self._symbols:
+            return self._symbols[key]
+        try:
+            file = self.session.source.read(path)
+        except SourceError:
+            file = None
+        found = self._symbols[key] = None if file is None else has_kernel(file.data, symbol)
+        return found
 
 
 class Column(Model):

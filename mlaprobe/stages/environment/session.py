@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
+from mlaprobe.core.caches import Cache, cache
 from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
 from mlaprobe.evaluator.cpp.unit import CppModule
@@ -110,10 +111,10 @@ class SourceSession:
         self.watch: list[Callable[[Node], tuple[str, Node] | None]] = []
         """What the stages want to observe of branches (see ``Machine.watch``)."""
         self.machine.watch = self._watched
-        self._texts: dict[str, str | None] = {}
+        self._texts: dict[str, str | None] = cache(Cache.TEXTS)
         self._modules: dict[str, CppModule] = {}
         self._functions: dict[str, Closure | None] = {}
-        self._trees: dict[Hashable, Tree] = {}
+        self._trees: dict[Hashable, Tree] = cache(Cache.PATHS)
         self._caches: dict[Context, dict[Any, Any]] = {}
         self._knobs: set[str] = set()
         self.exclusive = Exclusive(source)
@@ -135,14 +136,17 @@ class SourceSession:
 
     def text(self, path: str) -> str | None:
         """The text of a file, ``None`` where there is none; one that is no text reads as empty."""
-        if path not in self._texts:
-            try:
-                file = self.source.read(path)
-            except SourceError:
-                self._texts[path] = ""
-            else:
-                self._texts[path] = None if file is None else "" if file.is_binary else file.text
-        return self._texts[path]
+        if path in self._texts:
+            return self._texts[path]
+        found = self._texts[path] = self._read(path)
+        return found
+
+    def _read(self, path: str) -> str | None:
+        try:
+            file = self.source.read(path)
+        except SourceError:
+            return ""
+        return None if file is None else "" if file.is_binary else file.text
 
     # --- C++ -------------------------------------------------------------------------------------
 
@@ -233,7 +237,7 @@ class SourceSession:
                 self.machine,
                 context=context,
                 env=variables,
-                cache=self._caches.setdefault(context, {}),
+                cache=self._caches.setdefault(context, cache(Cache.CONTEXT)),
                 script=script,
                 facts=known,
                 decided=decided,

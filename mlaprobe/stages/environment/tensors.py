@@ -8,9 +8,9 @@ says.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import lru_cache
 from typing import Any
 
+from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
@@ -64,7 +64,7 @@ class DtypeToken(Model):
         return f"{self.kind}/{self.variant}" if self.variant else self.kind
 
 
-@lru_cache(maxsize=1)
+@cached(Cache.NAMES)
 def named_dtypes() -> dict[str, DtypeToken]:
     """Every name of a dtype in AITER's code."""
     found: dict[str, DtypeToken] = {}
@@ -75,7 +75,7 @@ def named_dtypes() -> dict[str, DtypeToken]:
     return found
 
 
-@lru_cache(maxsize=64)
+@cached(Cache.NAMES, 64)
 def dtype_for(kind: str, arch: str) -> DtypeToken:
     """The dtype of a question on an arch."""
     return DtypeToken(kind, layouts().fp8_variant(arch) if kind == "fp8" else "")
