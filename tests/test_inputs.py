@@ -154,7 +154,7 @@ def test_text_in_what_the_planner_is_told() -> None:
     )
     assert shape(planner=written).planner == meant
     options = [f"{name}={'none' if value is None else value}" for name, value in written.items()]
-    assert parse_planner(options) == meant
+    assert parse_planner("--planner", options) == meant
 
 
 def test_what_is_usual_is_not_told() -> None:
