@@ -17,7 +17,7 @@ from mlaprobe.core.shape import SAME, DecodeShape, Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.api import plan
 from mlaprobe.padding.plan import PadPlan
-from mlaprobe.padding.question import request_of
+from mlaprobe.padding.request import request_of
 from tests.padding.fake import Fake
 
 PLAIN: dict[str, Any] = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8", "num_heads": 16}

@@ -151,23 +151,9 @@ class LocalSide:
     def pad(self, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
         """The head count that the resolver launches a shape with."""
         from mlaprobe.padding.api import bare_plan
+        from mlaprobe.padding.request import Request
 
-        return bare_plan(
-            self.answers,
-            num_heads=shape.num_heads,
-            arch=shape.arch,
-            q_dtype=shape.q_dtype,
-            kv_dtype=shape.kv_dtype,
-            qlens=qlens,
-            lse=shape.lse,
-            page_size=shape.page_size,
-            causal=shape.causal,
-            cp_round_robin=shape.cp_round_robin,
-            batch=shape.batch,
-            persistent=shape.persistent,
-            env=shape.env,
-            planner=shape.planner,
-        ).padded_num_heads
+        return bare_plan(self.answers, Request.around(shape, qlens)).padded_num_heads
 
     def _first(self, shape: DecodeShape) -> Behaviour | None:
         """The behaviour where one of the first stages, the first in call order, refuses; ``None``
