@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from mlaprobe.opening.probing import probe
     from mlaprobe.padding.api import CannotRunError, padded_num_heads, plan
     from mlaprobe.padding.origin import PlanSource
-    from mlaprobe.padding.plan import Mode, PadPlan, Rejected, Way
+    from mlaprobe.padding.plan import PadPlan, Rejected, Way
+    from mlaprobe.padding.request import Mode
     from mlaprobe.padding.runplan import CannotServeError, RunCase, RunConflict, RunPlan, plan_run
     from mlaprobe.padding.tensors import Strategy
     from mlaprobe.snapshot import Snapshot
@@ -99,7 +100,8 @@ _HOMES = {
     ),
     "padding.origin": ("PlanSource",),
     "padding.tensors": ("Strategy",),
-    "padding.plan": ("Mode", "PadPlan", "Rejected", "Way"),
+    "padding.plan": ("PadPlan", "Rejected", "Way"),
+    "padding.request": ("Mode",),
     "opening.probing": ("probe",),
     "padding.api": ("CannotRunError", "padded_num_heads", "plan"),
     "padding.runplan": ("CannotServeError", "RunCase", "RunConflict", "RunPlan", "plan_run"),

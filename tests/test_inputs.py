@@ -17,7 +17,7 @@ from mlaprobe.core.shape import SAME, DecodeShape, Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.api import plan
 from mlaprobe.padding.plan import PadPlan
-from mlaprobe.padding.question import request_of
+from mlaprobe.padding.request import request_of
 from tests.padding.fake import Fake
 
 PLAIN: dict[str, Any] = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8", "num_heads": 16}
@@ -154,7 +154,7 @@ def test_text_in_what_the_planner_is_told() -> None:
     )
     assert shape(planner=written).planner == meant
     options = [f"{name}={'none' if value is None else value}" for name, value in written.items()]
-    assert parse_planner(options) == meant
+    assert parse_planner("--planner", options) == meant
 
 
 def test_what_is_usual_is_not_told() -> None:

@@ -13,6 +13,7 @@ environment variables are honoured, in any case:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mlaprobe.adapters.vllm_switches import (
     ASM_PADDING,
@@ -25,16 +26,23 @@ from mlaprobe.adapters.vllm_switches import (
     pad_to_native_mode,
     small_head_mode,
 )
+from mlaprobe.adapters.vllm_tensors import (
+    RULES,
+    get_actual_mla_num_heads,
+    get_mla_padded_q,
+    get_mla_unpadded_lse,
+    get_mla_unpadded_o,
+    pad_uniform_q_to_kernel_qlen,
+    qo_indptr_for_uniform_qlen,
+    unpad_uniform_rows,
+)
+from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import DecodeShape, Dtype, Route
 from mlaprobe.errors import UsageError
-from mlaprobe.padding import api as resolve
-from mlaprobe.padding import tensors as padding
-from mlaprobe.padding.plan import Mode
+from mlaprobe.padding.api import plan
 from mlaprobe.padding.planning import warn_once
-from mlaprobe.padding.question import positive
-from mlaprobe.padding.resolver import Decider, native
-from mlaprobe.padding.tensors import Strategy, Tensor
-from mlaprobe.rulefiles.policy import policy
+from mlaprobe.padding.request import Mode
+from mlaprobe.padding.verdicts import native
 
 __all__ = [
     "ASM_PADDING",
@@ -58,8 +66,6 @@ __all__ = [
     "use_gluon_verify",
 ]
 
-_RULES = policy()
-"""Read once and here: nothing that is given a tensor reads a file, and it can be compiled."""
 _PLAIN_CACHES = {
     "auto": Dtype.BF16,
     "bfloat16": Dtype.BF16,
@@ -69,14 +75,9 @@ _PLAIN_CACHES = {
 }
 
 
-def get_actual_mla_num_heads(num_heads: int) -> int:
-    """The head count launched without any padding to a native one: the next multiple of 16."""
-    return _RULES.unpadded(positive(num_heads, "num_heads"))
-
-
 def is_valid_num_heads(num_heads: int) -> bool:
     """Whether the back end takes a head count: 1 to 128, and multiples of 16 above."""
-    return num_heads > 0 and (num_heads <= _RULES.largest or num_heads % _RULES.multiple == 0)
+    return num_heads > 0 and (num_heads <= RULES.largest or num_heads % RULES.multiple == 0)
 
 
 def check_num_heads_validity(num_heads: int) -> None:
@@ -88,8 +89,8 @@ def check_num_heads_validity(num_heads: int) -> None:
     if not is_valid_num_heads(num_heads):
         raise UsageError(
             f"AITER MLA does not take {num_heads} query heads per rank",
-            hint=f"change the tensor parallel size: 1 to {_RULES.largest} heads are padded, more "
-            f"must be a multiple of {_RULES.multiple}",
+            hint=f"change the tensor parallel size: 1 to {RULES.largest} heads are padded, more "
+            f"must be a multiple of {RULES.multiple}",
         )
 
 
@@ -108,9 +109,8 @@ def resolve_padded_mla_num_heads(
 ) -> int:
     """The head count to launch with, constant for a run.
 
-    Where no count is known to run it is the unpadded one, as with ``off``, and a warning says
-    what is in the way: the caller may have another kernel for the shape. With ``off`` no source
-    is asked, and nothing is said of what runs.
+    Where no count is known to run it is the unpadded one, as with ``off``, and a warning says why:
+    the caller may have another kernel. With ``off`` no source is asked.
 
     Args:
         num_heads: query heads per rank, after a DCP gather.
@@ -130,19 +130,19 @@ def resolve_padded_mla_num_heads(
     arch = "gfx942" if gfx942 else "gfx950" if gfx950 else None
     if mode is Mode.OFF or arch is None:
         return get_actual_mla_num_heads(num_heads)
-    asked = capability_for(capability)
-    found = resolve.plan(
+    source = capability_for(capability)
+    found = plan(
         num_heads,
-        capability=asked,
+        capability=source,
         arch=arch,
-        q_dtype=Dtype.FP8 if q_fp8 else Dtype.BF16,
-        kv_dtype=Dtype.FP8 if kv_fp8 else Dtype.BF16,
+        q_dtype=_dtype(q_fp8),
+        kv_dtype=_dtype(kv_fp8),
         qlens=tuple(max_qo_lens),
         lse=needs_lse,
         mode=mode,
         page_size=page_size,
         route=Route.ASM,
-        env=knobs(asked),
+        env=knobs(source),
         strict=strict,
     )
     if not found.runs:
@@ -151,49 +151,8 @@ def resolve_padded_mla_num_heads(
     return found.padded_num_heads
 
 
-def _strategy(num_heads: int, target: int) -> Strategy:
-    """vLLM repeats heads in place where the target is a multiple of them, and tiles otherwise."""
-    return Strategy.TILE if target % num_heads else Strategy.REPEAT
-
-
-def _target(num_heads: int, padded_num_heads: int | None) -> int:
-    if padded_num_heads is None:
-        return get_actual_mla_num_heads(num_heads)
-    return padded_num_heads
-
-
-def get_mla_padded_q(num_heads: int, q: Tensor, padded_num_heads: int | None = None) -> Tensor:
-    """The query with the resolved head count: ``[tokens, num_heads, 576]`` to
-    ``[tokens, padded_num_heads, 576]``, packed; itself where nothing is padded.
-
-    Args:
-        padded_num_heads: what ``resolve_padded_mla_num_heads`` said; left out: the unpadded rule.
-    """
-    padding.check_heads(q.shape[-2], num_heads)
-    target = _target(num_heads, padded_num_heads)
-    return padding.pad_heads(q, target, _strategy(num_heads, target))
-
-
-def get_mla_unpadded_o(num_heads: int, o: Tensor, padded_num_heads: int | None = None) -> Tensor:
-    """The output of the real heads, as a view: the reverse of ``get_mla_padded_q``, which must
-    have been given the same counts."""
-    target = _target(num_heads, padded_num_heads)
-    if target == num_heads:
-        return o
-    padding.check_heads(o.shape[-2], target)
-    return padding.unpad_heads(o, num_heads, _strategy(num_heads, target))
-
-
-def get_mla_unpadded_lse(
-    num_heads: int, lse: Tensor, padded_num_heads: int | None = None
-) -> Tensor:
-    """The log-sum-exp of the real heads, as a view: ``[tokens, padded_num_heads]`` to
-    ``[tokens, num_heads]``."""
-    target = _target(num_heads, padded_num_heads)
-    if target == num_heads:
-        return lse
-    padding.check_heads(lse.shape[-1], target)
-    return padding.unpad_heads(lse, num_heads, _strategy(num_heads, target), dim=-1)
+def _dtype(fp8: bool) -> Dtype:
+    return Dtype.FP8 if fp8 else Dtype.BF16
 
 
 def use_gluon_decode(
@@ -220,7 +179,7 @@ def use_gluon_decode(
     if max_qo_len != 1 or not _small(num_heads, dcp_world_size):
         return False
     mode = small_head_mode()
-    if mode == "asm" or (mode == "auto" and _RULES.multiple % num_heads):
+    if mode == "asm" or (mode == "auto" and RULES.multiple % num_heads):
         return False
     return _gluon(num_heads, 1, kv_cache_dtype, dcp_world_size > 1, mode, arch, capability)
 
@@ -255,7 +214,7 @@ def use_gluon_verify(
 
 
 def _small(num_heads: int, dcp_world_size: int) -> bool:
-    return num_heads > 0 and (dcp_world_size > 1 or num_heads < _RULES.multiple)
+    return num_heads > 0 and (dcp_world_size > 1 or num_heads < RULES.multiple)
 
 
 def _gluon(
@@ -274,22 +233,19 @@ def _gluon(
     if kv_dtype is None:
         return False
     if here is not None:
-        asked = capability_for(capability)
-        shapes = (
-            DecodeShape(
-                arch=here,
-                q_dtype=kv_dtype,
-                kv_dtype=kv_dtype,
-                num_heads=num_heads,
-                qlen=qlen,
-                lse=lse,
-                batch=batch,
-                route=Route.GLUON,
-                env=knobs(asked),
-            )
-            for batch in (None, *_RULES.gluon_batches)
+        source = capability_for(capability)
+        shape = DecodeShape(
+            arch=here,
+            q_dtype=kv_dtype,
+            kv_dtype=kv_dtype,
+            num_heads=num_heads,
+            qlen=qlen,
+            lse=lse,
+            route=Route.GLUON,
+            env=knobs(source),
         )
-        if all(native(asked.decide(shape)) for shape in shapes):
+        batches = (None, *RULES.gluon_batches)
+        if all(native(source.decide(replace(shape, batch=batch))) for batch in batches):
             return True
     if mode == "gluon":
         warn_once(
@@ -318,36 +274,18 @@ def asm_lse_ps_kernel_qlen(
     here = arch_for(arch)
     if here is None:
         return None
-    asked = capability_for(capability)
-    found = resolve.plan(
+    source = capability_for(capability)
+    found = plan(
         num_heads,
-        capability=asked,
+        capability=source,
         arch=here,
-        q_dtype=Dtype.FP8 if q_fp8 else Dtype.BF16,
-        kv_dtype=Dtype.FP8 if kv_fp8 else Dtype.BF16,
+        q_dtype=_dtype(q_fp8),
+        kv_dtype=_dtype(kv_fp8),
         qlens=logical_qlen,
         lse=True,
         mode=Mode.OFF,
         route=Route.ASM,
-        env=knobs(asked),
+        env=knobs(source),
         pad_qlen=True,
     )
     return found.kernel_qlen if found.runs else None
-
-
-def pad_uniform_q_to_kernel_qlen(q: Tensor, logical_qlen: int, kernel_qlen: int) -> Tensor:
-    """Queries of the kernel's length: zero rows go in front of each request's. The caller widens
-    ``qo_indptr`` and unpads output and log-sum-exp with ``unpad_uniform_rows``."""
-    return padding.pad_rows(q, logical_qlen, kernel_qlen)
-
-
-def unpad_uniform_rows(x: Tensor, logical_qlen: int, kernel_qlen: int) -> Tensor:
-    """The real rows of an output or log-sum-exp, packed."""
-    return padding.unpad_rows(x, logical_qlen, kernel_qlen)
-
-
-def qo_indptr_for_uniform_qlen(
-    num_reqs: int, qlen: int, device: object = None, dtype: object = None
-) -> Tensor:
-    """Where each request's rows begin and the last ends, ``num_reqs + 1`` elements."""
-    return padding.query_indptr(num_reqs, qlen, device=device, dtype=dtype)

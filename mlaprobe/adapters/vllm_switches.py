@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from mlaprobe.core.protocols import Configurable, Decider
 from mlaprobe.errors import UsageError
 from mlaprobe.padding import api as resolve
-from mlaprobe.padding.plan import Mode
-from mlaprobe.padding.resolver import Decider
+from mlaprobe.padding.request import Mode
 
 PAD_TO_NATIVE_SHAPE = "VLLM_ROCM_AITER_MLA_PAD_TO_NATIVE_SHAPE"
 ASM_PADDING = "VLLM_ROCM_AITER_MLA_ASM_PADDING"
@@ -63,7 +63,7 @@ def arch_for(given: str | None) -> str | None:
 
 def knobs(capability: Decider) -> tuple[tuple[str, str], ...]:
     """The variables that AITER would see, of those that its deciding code reads."""
-    names: tuple[str, ...] = getattr(capability, "knobs", ())
+    names = capability.knobs if isinstance(capability, Configurable) else ()
     return tuple(sorted((name, os.environ[name]) for name in names if name in os.environ))
 
 

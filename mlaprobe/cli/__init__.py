@@ -102,7 +102,7 @@ def _app(names: Sequence[str]) -> typer.Typer:
 
 
 def command_of(names: Sequence[str] = COMMANDS) -> Any:
-    """What typer makes of the commands. Every option has a name for its value."""
+    """What typer makes of the commands."""
     command: Any = typer.main.get_command(_app(names))
     prepare(command.params)
     return command

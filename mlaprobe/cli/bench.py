@@ -26,6 +26,9 @@ FULL = {
 }
 CPU = {"heads": "16,48,64", "batch": "1,2", "kv_len": "64,256", "qlen": "1"}
 """Where there is no GPU, the float32 reference runs: enough to see how the command works."""
+NATIVE = "Head counts to take for native, others folded, whatever an AITER does."
+PROFILES = "Where cost profiles go."
+RETRY = "Measure again what ended the process or had no memory."
 EPILOG = """\b
 Examples:
   mlaprobe bench --quick                                     two minutes, this machine's GPU
@@ -47,10 +50,8 @@ def bench(
     ctx: typer.Context,
     heads: o.HeadsList = None,
     dtype: o.DtypeList = None,
-    batch: Annotated[o.Text, typer.Option("--batch", metavar="LIST", help="Requests.")] = None,
-    kv_len: Annotated[
-        o.Text, typer.Option("--kv-len", metavar="LIST", help="KV tokens of each request.")
-    ] = None,
+    batch: Annotated[o.Text, o.option("--batch", "LIST", "Requests.")] = None,
+    kv_len: Annotated[o.Text, o.option("--kv-len", "LIST", "KV tokens of each request.")] = None,
     qlen: o.QlenList = None,
     page_size: o.PageSizeOne = "1",
     lse: o.LseFlag = False,
@@ -58,23 +59,11 @@ def bench(
     arch: o.ArchHere = None,
     aiter: o.AiterOption = "installed",
     device: o.DeviceOption = None,
-    native: Annotated[
-        o.Text,
-        typer.Option(
-            "--native",
-            metavar="LIST",
-            help="Head counts to take for native, others folded, whatever an AITER does.",
-        ),
-    ] = None,
+    native: Annotated[o.Text, o.option("--native", "LIST", NATIVE)] = None,
     quick: bool = typer.Option(False, "--quick", help="A small sweep, in two minutes."),
     results: o.ResultsFile = "mlaprobe-bench.jsonl",
-    profiles: Annotated[
-        str,
-        typer.Option("--profiles", metavar="DIR", callback=o.named, help="Where cost profiles go."),
-    ] = ".",
-    retry: bool = typer.Option(
-        False, "--retry", help="Measure again what ended the process or had no memory."
-    ),
+    profiles: Annotated[str, o.option("--profiles", "DIR", PROFILES, callback=o.named)] = ".",
+    retry: Annotated[bool, o.switch("--retry", RETRY)] = False,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mlaprobe.compare.waivers import Waiver
     from mlaprobe.findings.model import Finding
 
+PIN = "The snapshot of the AITER in use."
+FAIL_ON = "Classes of changes that fail, or none."
+ACCEPT = "Show what changed, then make the new AITER the pin."
 EPILOG = """\b
 Examples:
   mlaprobe snapshot --aiter ~/src/aiter@v0.1.20 -o aiter.pin          make the pin
@@ -34,21 +37,12 @@ something that is needed is not known, 1 a source cannot be read, 2 wrong usage.
 @o.with_filters
 def check(
     ctx: typer.Context,
-    pin: Annotated[
-        str,
-        typer.Option(
-            "--pin", metavar="FILE", callback=o.named, help="The snapshot of the AITER in use."
-        ),
-    ],
+    pin: Annotated[str, o.option("--pin", "FILE", PIN, callback=o.named)],
     aiter: o.AiterOption = "installed",
     deployments: o.DeploymentsFile = None,
     waivers: o.WaiversFile = None,
-    fail_on: str = typer.Option(
-        "breaks,slower", "--fail-on", metavar="LIST", help="Classes of changes that fail, or none."
-    ),
-    accept: bool = typer.Option(
-        False, "--accept", help="Show what changed, then make the new AITER the pin."
-    ),
+    fail_on: Annotated[str, o.option("--fail-on", "LIST", FAIL_ON)] = "breaks,slower",
+    accept: Annotated[bool, o.switch("--accept", ACCEPT)] = False,
     filters: o.Filters = None,
     every: bool = typer.Option(False, "--all", help="Show every change in the text."),
     format: FormatOption = None,
@@ -80,7 +74,7 @@ def parse_kinds(text: str) -> tuple[Kind, ...]:
 
 def _run(given: dict[str, Any]) -> int:
     from mlaprobe.cli.compare import archs_of, load_served
-    from mlaprobe.cli.support import common, outputs
+    from mlaprobe.cli.support import common, outputs, shapes
     from mlaprobe.compare.waivers import load_waivers
 
     reads = (given["pin"], given["aiter"], given["deployments"], given["waivers"])
@@ -89,7 +83,7 @@ def _run(given: dict[str, Any]) -> int:
     served = load_served(given)
     waivers = () if given["waivers"] is None else load_waivers(given["waivers"])
     _warn_strays(waivers, [serving.name for serving in served], given)
-    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
     if given["accept"]:
         _pin_file(given["pin"])
     old, new = common.both(given["pin"], given["aiter"], quiet=given["quiet"])
@@ -107,15 +101,14 @@ def _run(given: dict[str, Any]) -> int:
 
 def _warn_strays(waivers: Sequence[Waiver], names: Sequence[str], given: dict[str, Any]) -> None:
     """Says which waivers are for deployments that are not there: they cover nothing."""
-    from difflib import get_close_matches
-
     from mlaprobe.cli.support.emit import warn
+    from mlaprobe.core.inputs import closest
 
     for waiver in waivers:
         if waiver.deployment in (None, *names):
             continue
-        close = get_close_matches(waiver.deployment or "", names, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        close = closest(waiver.deployment or "", names)
+        hint = f" (did you mean {close!r}?)" if close else ""
         named = given["deployments"] or "no deployments file"
         warn(
             f"{waiver.file}:{waiver.line}: the waiver for {waiver.deployment!r} covers nothing, "

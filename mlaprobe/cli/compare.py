@@ -48,7 +48,7 @@ def compare(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli.support import common, outputs
+    from mlaprobe.cli.support import common, outputs, shapes
     from mlaprobe.compare.results import compared
     from mlaprobe.compare.scope import requests_for
     from mlaprobe.compare.signatures import changed_signatures
@@ -56,7 +56,7 @@ def _run(given: dict[str, Any]) -> None:
     reads = (given["old"], given["new"], given["deployments"])
     wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
     served = load_served(given)
-    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
     requests = requests_for(served)
     old, new = common.sides(given["old"], given["new"], requests, quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
@@ -72,14 +72,14 @@ def load_served(given: dict[str, Any]) -> Any:
     Raises:
         UsageError: the file is wrong, or filters were given as well.
     """
+    from mlaprobe.core.axes import AXES
     from mlaprobe.errors import UsageError
     from mlaprobe.rulefiles.serving import load_deployments
 
     if given["deployments"] is None:
         return ()
-    filters = [name for name in o.FILTERS if given.get(name)]
-    if filters:
-        option = "--" + filters[0].replace("_", "-")
+    option = next((axis.option for axis in AXES if given.get(axis.name)), None)
+    if option is not None:
         raise UsageError(
             f"--deployments and {option} contradict each other",
             hint="the deployments say themselves which shapes they launch",
@@ -112,18 +112,12 @@ def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
     """The standard grids, restricted by filters."""
     from dataclasses import replace
 
-    from mlaprobe.cli.support import common
+    from mlaprobe.cli.support import shapes
     from mlaprobe.compare.scope import standard_grids
 
     standard = standard_grids((old, new))
-    filtered = common.make_grid(given, archs=lambda: standard[0].archs)
-    names = {
-        **{"arch": "archs", "dtype": "dtypes", "heads": "heads", "qlen": "qlens", "lse": "lse"},
-        **{"persistent": "persistent", "causal": "causal", "cp_round_robin": "cp_round_robin"},
-        **{"batch": "batches", "page_size": "page_sizes", "env": "env", "planner": "planner"},
-        "route": "route",
-    }
-    fixed = {field: getattr(filtered, field) for name, field in names.items() if given.get(name)}
+    filtered = shapes.make_grid(given, archs=lambda: standard[0].archs)
+    fixed = shapes.parse_filters(given)
     found = [replace(grid, **_within(grid, fixed)) for grid in standard if _compatible(grid, fixed)]
     return tuple(dict.fromkeys(grid for grid in found if grid.size)) or (filtered,)
 

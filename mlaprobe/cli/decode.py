@@ -22,6 +22,8 @@ OF_THE_SELFTEST = (
     *("format", "output", "quiet"),
 )
 """The options that go with --selftest."""
+KV_LENS = "KV tokens of each request: one for all, or a list."
+FORCE = "Launch also what AITER's source does not call safe."
 EPILOG = """\b
 Examples:
   mlaprobe decode --heads 48 --dtype fp8/fp8 --batch 52 --kv-len 16384
@@ -40,21 +42,10 @@ Exit codes: 0 the result is right, 10 it is not, 1 it could not be run, 2 wrong 
 
 def decode(
     ctx: typer.Context,
-    heads: Annotated[
-        o.Text, typer.Option("--heads", metavar="N", help="Query heads per rank.")
-    ] = None,
-    dtype: Annotated[
-        o.Text, typer.Option("--dtype", metavar="Q/KV", help="Query and KV dtype: fp8/fp8.")
-    ] = None,
-    batch: Annotated[
-        o.Text, typer.Option("--batch", metavar="N", help="Requests; default 1.")
-    ] = None,
-    kv_len: Annotated[
-        str,
-        typer.Option(
-            "--kv-len", metavar="LIST", help="KV tokens of each request: one for all, or a list."
-        ),
-    ] = "1024",
+    heads: Annotated[o.Text, o.option("--heads", "N", "Query heads per rank.")] = None,
+    dtype: Annotated[o.Text, o.option("--dtype", "Q/KV", "Query and KV dtype: fp8/fp8.")] = None,
+    batch: Annotated[o.Text, o.option("--batch", "N", "Requests; default 1.")] = None,
+    kv_len: Annotated[str, o.option("--kv-len", "LIST", KV_LENS)] = "1024",
     qlen: o.QlenOne = "1",
     lse: o.LseFlag = False,
     page_size: o.PageSizeOne = "1",
@@ -68,9 +59,7 @@ def decode(
     device: o.DeviceOption = None,
     compare: bool = typer.Option(False, "--compare", help="Run the unpadded launch as well."),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of the random inputs."),
-    force: bool = typer.Option(
-        False, "--force", help="Launch also what AITER's source does not call safe."
-    ),
+    force: Annotated[bool, o.switch("--force", FORCE)] = False,
     selftest: bool = typer.Option(False, "--selftest", help="Run a list of shapes instead."),
     json: o.RecordFile = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
@@ -181,10 +170,10 @@ def _runs(
 
 def _problem(given: dict[str, Any]) -> Problem:
     from mlaprobe.cli import machine
-    from mlaprobe.cli.support import common
+    from mlaprobe.cli.support import common, shapes
     from mlaprobe.decode.problem import Problem
 
-    q_dtype, kv_dtype = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
+    q_dtype, kv_dtype = shapes.parse_pair(given)
     return Problem(
         num_heads=common.parse_number("--heads", given["heads"]),
         q_dtype=q_dtype,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from mlaprobe.cli.support import options as o
-from mlaprobe.core.shape import DecodeShape
+
+if TYPE_CHECKING:
+    from mlaprobe.core.shape import DecodeShape
 
 FORMATS = ("text", "json")
 EPILOG = """\b
@@ -45,30 +47,10 @@ def explain(
 
     Says also which knobs would change the answer, and which shapes near by do better.
     """
-    _run(_shape(ctx.params), aiter=aiter, format=format, output=output, quiet=quiet)
+    from mlaprobe.cli.support import shapes
 
-
-def _shape(given: dict[str, Any]) -> DecodeShape:
-    from mlaprobe.cli.support import common
-
-    q_dtype, kv_dtype = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
-    batch = given["batch"]
-    return DecodeShape(
-        arch=common.parse_one("--arch", common.parse_archs("--arch", given["arch"])),
-        q_dtype=q_dtype,
-        kv_dtype=kv_dtype,
-        num_heads=common.parse_number("--heads", given["heads"]),
-        qlen=common.parse_number("--qlen", given["qlen"]),
-        lse=given["lse"],
-        persistent=given["persistent"],
-        causal=given["causal"],
-        cp_round_robin=given["cp_round_robin"],
-        batch=None if batch is None else common.parse_number("--batch", batch),
-        page_size=common.parse_number("--page-size", given["page_size"]),
-        route=common.parse_route(given["route"]),
-        env=common.parse_env(given["env"] or ()),
-        planner=common.parse_planner(given["planner"] or ()),
-    )
+    shape = shapes.parse_shape(ctx.params)
+    _run(shape, aiter=aiter, format=format, output=output, quiet=quiet)
 
 
 def _run(shape: DecodeShape, *, aiter: str, format: str, output: str | None, quiet: bool) -> None:

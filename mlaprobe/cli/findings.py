@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mlaprobe.findings.facts.shapes import Scope
 
 LEVELS = ("error", "warning", "note", "never")
+FAIL_ON = "The mildest level that exits with 10: " + ", ".join(LEVELS)
 EPILOG = """\b
 Examples:
   mlaprobe findings                                    the installed AITER
@@ -36,13 +37,8 @@ def findings(
     dtype: o.DtypeList = None,
     heads: o.HeadsList = None,
     qlen: o.QlenList = None,
-    rule: str = typer.Option(None, "--rule", metavar="LIST", help="Only these rules: MLA001,..."),
-    fail_on: str = typer.Option(
-        "warning",
-        "--fail-on",
-        metavar="LEVEL",
-        help="The mildest level that exits with 10: " + ", ".join(LEVELS),
-    ),
+    rule: Annotated[o.Text, o.option("--rule", "LIST", "Only these rules: MLA001,...")] = None,
+    fail_on: Annotated[str, o.option("--fail-on", "LEVEL", FAIL_ON)] = "warning",
     every: bool = typer.Option(False, "--all", help="Show every finding in the text."),
     format: FormatOption = None,
     output: o.OutputOption = None,
@@ -55,7 +51,7 @@ def findings(
 
 
 def _run(given: dict[str, Any]) -> int:
-    from mlaprobe.cli.support import common, outputs
+    from mlaprobe.cli.support import common, outputs, shapes
     from mlaprobe.cli.support.progress import Progress
     from mlaprobe.compare.results import found
     from mlaprobe.findings.inspection import inspect
@@ -69,7 +65,7 @@ def _run(given: dict[str, Any]) -> int:
     some = () if given["rule"] is None else common.parse_names("--rule", named)
     for name in some:
         common.parse_choice("--rule", name, known)
-    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
     answers = common.reading(given["aiter"], quiet=given["quiet"])
     archs = common.parse_archs("--arch", given["arch"]) if given["arch"] else ()
     common.warn_unnamed([answers], archs, quiet=given["quiet"])
@@ -90,10 +86,10 @@ def _code(result: Findings, failing: bool) -> int:
 
 def scope_of(given: dict[str, Any], answers: Any) -> Scope:
     """The shapes to ask: all that matter, as far as no filter restricts them."""
-    from mlaprobe.cli.support import common
+    from mlaprobe.cli.support import shapes
     from mlaprobe.findings.facts.shapes import Scope
 
-    grid = common.make_grid(given, archs=lambda: answers.archs)
+    grid = shapes.make_grid(given, archs=lambda: answers.archs)
     scope = Scope(archs=grid.archs, dtypes=grid.dtypes)
     if given["heads"] is not None:
         within = tuple(count for count in grid.heads if count <= max(scope.heads))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mlaprobe.core.grid import Grid
 
 FORMATS = ("text", "json", "markdown", "svg")
+REPOSITORY = "A git repository of AITER, for its release tags. Default: the bundled releases."
 EPILOG = """\b
 Examples:
   mlaprobe history                                               every release, native head counts
@@ -28,21 +29,9 @@ Examples:
 @o.with_filters
 def history(
     ctx: typer.Context,
-    aiter: Annotated[
-        o.Text,
-        typer.Option(
-            "--aiter",
-            metavar="REPO",
-            callback=o.named,
-            help="A git repository of AITER, for its release tags. Default: the bundled releases.",
-        ),
-    ] = None,
-    since: Annotated[
-        o.Text, typer.Option("--since", metavar="RELEASE", help="Leave out what is older.")
-    ] = None,
-    until: Annotated[
-        o.Text, typer.Option("--until", metavar="RELEASE", help="Leave out what is newer.")
-    ] = None,
+    aiter: Annotated[o.Text, o.option("--aiter", "REPO", REPOSITORY, callback=o.named)] = None,
+    since: Annotated[o.Text, o.option("--since", "RELEASE", "Leave out what is older.")] = None,
+    until: Annotated[o.Text, o.option("--until", "RELEASE", "Leave out what is newer.")] = None,
     filters: o.Filters = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
@@ -55,11 +44,11 @@ def history(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support import common, emit, shapes
     from mlaprobe.output import history as shown
 
     form = common.parse_choice("--format", given["format"], FORMATS)
-    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
     found = _asked(given)
     native = given["heads"] is None
     if form == "text":
@@ -119,7 +108,7 @@ def _opened(repository: str | None, names: Iterable[str]) -> Iterable[Named]:
 def _grid(given: dict[str, Any], names: tuple[str, ...]) -> Grid:
     """What the filters say; the archs are by default those of the newest release. Live sources are
     asked usual head counts, because each takes its time."""
-    from mlaprobe.cli.support import common
+    from mlaprobe.cli.support import shapes
     from mlaprobe.opening.shortcut import quickest
     from mlaprobe.reports.survey import USUAL_HEADS
 
@@ -129,7 +118,7 @@ def _grid(given: dict[str, Any], names: tuple[str, ...]) -> Grid:
         with quickest(f"{prefix}{names[-1]}") as newest:
             return newest.archs
 
-    grid = common.make_grid(given, archs=archs)
+    grid = shapes.make_grid(given, archs=archs)
     if given["aiter"] is not None and given["heads"] is None:
         return replace(grid, heads=USUAL_HEADS)
     return grid

@@ -36,13 +36,13 @@ def device(named: str | None) -> str:
 
 def arch(given: dict[str, Any]) -> str:
     """The arch that was named, or this machine's, or one to plan for where it has none."""
-    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support import emit, shapes
     from mlaprobe.decode.rules import rules
     from mlaprobe.system.gpu import arch as local_arch
     from mlaprobe.system.gpu import archs
 
-    if given["arch"] is not None:
-        return common.parse_one("--arch", common.parse_archs("--arch", given["arch"]))
+    if (named := shapes.parse_arch(given)) is not None:
+        return named
     if archs():
         return local_arch()
     emit.warn(

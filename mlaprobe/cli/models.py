@@ -11,6 +11,9 @@ from mlaprobe.cli.support import options as o
 from mlaprobe.errors import UsageError
 
 FORMATS = ("text", "json", "jsonl", "markdown")
+MODELS = "Ids, names or families; default: all."
+DRAFTS = "Draft tokens per step, 0-7; default: those that the weights serve themselves."
+PAIRS = "Pairs q/kv, for example fp8/fp8."
 EPILOG = """\b
 Examples:
   mlaprobe models --arch gfx950
@@ -24,30 +27,12 @@ _MOST_DRAFT = 63
 def models(
     ctx: typer.Context,
     aiter: o.AiterOption = "installed",
-    model: Annotated[
-        o.Text,
-        typer.Option("--model", metavar="LIST", help="Ids, names or families; default: all."),
-    ] = None,
-    tp: Annotated[
-        str, typer.Option("--tp", metavar="LIST", help="Tensor parallel sizes.")
-    ] = "1,2,4,8,16",
-    dcp: Annotated[
-        str, typer.Option("--dcp", metavar="LIST", help="Decode context parallel sizes.")
-    ] = "1,2,4,8",
-    draft: Annotated[
-        o.Text,
-        typer.Option(
-            "--draft",
-            metavar="LIST",
-            help="Draft tokens per step, 0-7; default: those that the weights serve themselves.",
-        ),
-    ] = None,
-    arch: Annotated[
-        o.Text, typer.Option("--arch", metavar="LIST", help="Default: this machine's GPU.")
-    ] = None,
-    dtype: Annotated[
-        str, typer.Option("--dtype", metavar="LIST", help="Pairs q/kv, for example fp8/fp8.")
-    ] = "bf16/bf16,fp8/fp8",
+    model: Annotated[o.Text, o.option("--model", "LIST", MODELS)] = None,
+    tp: Annotated[str, o.option("--tp", "LIST", "Tensor parallel sizes.")] = "1,2,4,8,16",
+    dcp: Annotated[str, o.option("--dcp", "LIST", "Decode context parallel sizes.")] = "1,2,4,8",
+    draft: Annotated[o.Text, o.option("--draft", "LIST", DRAFTS)] = None,
+    arch: Annotated[o.Text, o.option("--arch", "LIST", "Default: this machine's GPU.")] = None,
+    dtype: Annotated[str, o.option("--dtype", "LIST", PAIRS)] = "bf16/bf16,fp8/fp8",
     batch: o.BatchOne = None,
     page_size: o.PageSizeOne = "1",
     kv_len: o.KvLenOne = None,
@@ -144,19 +129,15 @@ def _drafts(text: str) -> tuple[int, ...]:
 
 
 def _grid(given: dict[str, Any]) -> dict[str, Any]:
-    from mlaprobe.cli.support import common
+    from mlaprobe.cli.support import common, shapes
     from mlaprobe.system.gpu import arch as local_arch
 
     archs = given["arch"]
     return {
         "archs": common.parse_archs("--arch", archs) if archs else (local_arch(),),
         "dtypes": common.parse_dtypes("--dtype", given["dtype"]),
-        "page_size": common.parse_number("--page-size", given["page_size"]),
-        "batch": None if given["batch"] is None else common.parse_number("--batch", given["batch"]),
-        "kv_len": None
-        if given["kv_len"] is None
-        else common.parse_number("--kv-len", given["kv_len"]),
-        "env": common.parse_env(given["env"] or ()),
+        **{name: shapes.parse_optional(given, name) for name in ("page_size", "batch", "kv_len")},
+        "env": common.parse_env("--env", given["env"] or ()),
     }
 
 

@@ -53,10 +53,10 @@ def write_page(
 def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
     """What the filters say, and both values of what a page can switch between."""
     from mlaprobe.cli.report import QLENS
-    from mlaprobe.cli.support import common
+    from mlaprobe.cli.support import shapes
     from mlaprobe.reports.survey import head_counts
 
-    grid = common.make_grid(given, qlens=QLENS, archs=lambda: answers.archs)
+    grid = shapes.make_grid(given, qlens=QLENS, archs=lambda: answers.archs)
     if given["heads"] is None:
         grid = replace(grid, heads=head_counts(answers, grid)[0])
     return replace(

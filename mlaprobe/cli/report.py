@@ -11,6 +11,7 @@ from mlaprobe.cli.support import options as o
 
 FORMATS = ("text", "json", "jsonl", "markdown", "csv", "html")
 QLENS = tuple(range(1, 9))
+AGAINST = "With html: show what differs from this one."
 EPILOG = """\b
 Examples:
   mlaprobe report                                   the installed AITER
@@ -29,15 +30,7 @@ def report(
     ctx: typer.Context,
     aiter: o.AiterOption = "installed",
     filters: o.Filters = None,
-    against: Annotated[
-        o.Text,
-        typer.Option(
-            "--against",
-            metavar="SOURCE",
-            callback=o.named,
-            help="With html: show what differs from this one.",
-        ),
-    ] = None,
+    against: Annotated[o.Text, o.option("--against", "SOURCE", AGAINST, callback=o.named)] = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
@@ -55,14 +48,14 @@ def report(
 def _run(
     given: dict[str, Any], *, aiter: str, format: str, output: str | None, quiet: bool
 ) -> None:
-    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support import common, emit, shapes
     from mlaprobe.cli.support.progress import Progress
     from mlaprobe.opening.probing import or_bundled
     from mlaprobe.reports.survey import Others, head_counts, survey
 
     common.parse_choice("--format", format, FORMATS)
     _needs_html(given["against"], format)
-    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
     aiter, instead = or_bundled(aiter)
     banner = "" if instead is None else _instead(instead, aiter)
     if banner and format not in ("text", "html"):
@@ -73,7 +66,7 @@ def _run(
         write_page(given, aiter=aiter, banner=banner, output=output, quiet=quiet)
         return
     answers = common.reading(aiter, quiet=quiet, quick=True)
-    grid, others = common.make_grid(given, qlens=QLENS, archs=lambda: answers.archs), Others.NONE
+    grid, others = shapes.make_grid(given, qlens=QLENS, archs=lambda: answers.archs), Others.NONE
     common.warn_unnamed([answers], grid.archs, quiet=quiet)
     with Progress("head counts asked", quiet=quiet) as progress:
         if given["heads"] is None:

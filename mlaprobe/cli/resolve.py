@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json")
 NOTHING_RUNS, UNDECIDED = 10, 11
 """Exit codes."""
+QLENS = "Every query length of the run: 1-4."
+EITHER = "With work metadata or without: whichever runs natively."
+RIDE = "Let queries ride a kernel for longer ones."
 EPILOG = """\b
 Examples:
   mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8
@@ -33,28 +36,19 @@ def resolve(
     dtype: o.DtypeOne,
     aiter: o.AiterOption = "installed",
     arch: o.ArchHere = None,
-    qlens: Annotated[
-        str,
-        typer.Option(
-            "--qlens", "--qlen", metavar="LIST", help="Every query length of the run: 1-4."
-        ),
-    ] = "1",
+    qlens: Annotated[str, o.option("--qlens --qlen", "LIST", QLENS)] = "1",
     lse: o.LseFlag = False,
     mode: o.ModeOption = "auto",
     route: o.PlanRoute = "auto",
     persistent: o.PersistentFlag = True,
-    auto_persistent: bool = typer.Option(
-        False, "--auto-persistent", help="With work metadata or without: whichever runs natively."
-    ),
+    auto_persistent: Annotated[bool, o.switch("--auto-persistent", EITHER)] = False,
     causal: o.CausalFlag = True,
     cp_round_robin: o.RoundRobinFlag = False,
     batch: o.BatchOne = None,
     page_size: o.PageSizeOne = "1",
     kv_len: o.KvLenOne = None,
     strategy: o.StrategyOption = "tile",
-    pad_qlen: bool = typer.Option(
-        False, "--pad-qlen", help="Let queries ride a kernel for longer ones."
-    ),
+    pad_qlen: Annotated[bool, o.switch("--pad-qlen", RIDE)] = False,
     profile: o.ProfileFile = None,
     planner: o.PlannerOption = None,
     env: o.EnvOption = None,
@@ -100,33 +94,23 @@ def _run(given: dict[str, Any]) -> None:
 
 def _question(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of the library's call, checked."""
-    from mlaprobe.cli.support import common
+    from mlaprobe.cli.support import common, shapes
     from mlaprobe.system.gpu import arch as local_arch
 
-    pair = common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
-    arch = given["arch"]
-    numbers = {
-        name: None if given[name] is None else common.parse_number(option, given[name])
-        for name, option in (
-            *(("batch", "--batch"), ("page_size", "--page-size"), ("kv_len", "--kv-len")),
-        )
-    }
+    q_dtype, kv_dtype = shapes.parse_pair(given)
     return {
         "num_heads": common.parse_number("--heads", given["heads"]),
-        "arch": common.parse_one("--arch", common.parse_archs("--arch", arch))
-        if arch
-        else local_arch(),
-        "q_dtype": pair[0],
-        "kv_dtype": pair[1],
+        "arch": shapes.parse_arch(given) or local_arch(),
+        "q_dtype": q_dtype,
+        "kv_dtype": kv_dtype,
         "qlens": common.parse_numbers("--qlens", given["qlens"]),
         **common.parse_plan(given),
-        "env": common.parse_env(given["env"] or ()),
-        "planner": common.parse_planner(given["planner"] or ()),
+        "env": common.parse_env("--env", given["env"] or ()),
+        "planner": common.parse_planner("--planner", given["planner"] or ()),
         "profile": _profile(given["profile"]),
-        **numbers,
-        **{name: given[name] for name in ("lse", "causal", "cp_round_robin")},
+        **{name: shapes.parse_optional(given, name) for name in ("batch", "page_size", "kv_len")},
+        **{name: given[name] for name in ("lse", "causal", "cp_round_robin", "pad_qlen")},
         "persistent": "auto" if given["auto_persistent"] else given["persistent"],
-        "pad_qlen": given["pad_qlen"],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 REMEMBERED = 8192
 """Rows after which the capability forgets its answers: a table asks nothing twice."""
 FORMATS = ("jsonl", "json", "csv", "markdown")
+STAGE = "One stage alone: planner, sizing, dispatcher, host, reducer or gluon."
 EPILOG = """\b
 Examples:
   mlaprobe table --arch gfx950 --dtype fp8/fp8 --heads 1-160 --qlen 1-8
@@ -34,12 +35,7 @@ def table(
     ctx: typer.Context,
     aiter: o.AiterOption = "installed",
     filters: o.Filters = None,
-    stage: str = typer.Option(
-        None,
-        "--stage",
-        metavar="STAGE",
-        help="One stage alone: planner, sizing, dispatcher, host, reducer or gluon.",
-    ),
+    stage: Annotated[o.Text, o.option("--stage", "STAGE", STAGE)] = None,
     format: str = typer.Option(
         "jsonl", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."
     ),
@@ -64,7 +60,7 @@ def _run(
     output: str | None,
     quiet: bool,
 ) -> None:
-    from mlaprobe.cli.support import common, emit
+    from mlaprobe.cli.support import common, emit, shapes
     from mlaprobe.cli.support.progress import Progress
     from mlaprobe.output import SCHEMA
     from mlaprobe.output.report_data import source_row
@@ -74,9 +70,9 @@ def _run(
     common.parse_choice("--format", format, FORMATS)
     if stage is not None:
         common.parse_choice("--stage", stage, STAGES)
-    common.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
     answers = common.reading(aiter, quiet=quiet)
-    grid = common.make_grid(given, archs=lambda: answers.archs)
+    grid = shapes.make_grid(given, archs=lambda: answers.archs)
     common.warn_unnamed([answers], grid.archs, quiet=quiet)
     head = {"schema": SCHEMA, "source": source_row(answers.source), "stage": stage}
     seen = output is None and sys.stdout.isatty()  # the rows themselves are the progress

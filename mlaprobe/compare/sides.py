@@ -10,17 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.enums import TAKEN, StageName, Status
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.protocols import Opened, SourceInfo
+from mlaprobe.core.protocols import Decider, Opened, SourceInfo
 from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
-
-if TYPE_CHECKING:
-    from mlaprobe.padding.resolver import Decider
 
 T = TypeVar("T")
 Step = Callable[[], None]
@@ -134,23 +131,9 @@ def behaviour(answers: Opened, shape: DecodeShape) -> Behaviour:
 def pad(answers: Decider, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
     """The head count that the resolver launches a shape with."""
     from mlaprobe.padding.api import bare_plan
+    from mlaprobe.padding.request import Request as PlanRequest
 
-    return bare_plan(
-        answers,
-        num_heads=shape.num_heads,
-        arch=shape.arch,
-        q_dtype=shape.q_dtype,
-        kv_dtype=shape.kv_dtype,
-        qlens=qlens,
-        lse=shape.lse,
-        page_size=shape.page_size,
-        causal=shape.causal,
-        cp_round_robin=shape.cp_round_robin,
-        batch=shape.batch,
-        persistent=shape.persistent,
-        env=shape.env,
-        planner=shape.planner,
-    ).padded_num_heads
+    return bare_plan(answers, PlanRequest.around(shape, qlens)).padded_num_heads
 
 
 def signatures(answers: Opened, functions: tuple[tuple[str, str], ...]) -> Signatures | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
 
@@ -18,6 +18,7 @@ NearestRow = tuple[str, str, int, tuple[str, ...]]
 """A table row's text, its file and line, and the columns in which it differs."""
 
 
+@runtime_checkable
 class SourceInfo(Protocol):
     """Where AITER was found, for display."""
 
@@ -43,28 +44,50 @@ class SourceInfo(Protocol):
         ...
 
 
-class Answers(Protocol):
-    """What a live capability and a snapshot have in common."""
-
-    @property
-    def source(self) -> SourceInfo: ...
+class Decider(Protocol):
+    """What the resolver asks; a caller's own stand-in need have no more."""
 
     @property
     def archs(self) -> tuple[str, ...]:
         """The archs that the source names."""
         ...
 
+    def decide(self, shape: DecodeShape) -> Decision: ...
+
+
+@runtime_checkable
+class Sourced(Protocol):
+    """Something that says which AITER it answers for."""
+
     @property
-    def stage_status(self) -> tuple[tuple[str, str, str], ...]:
-        """Stage, ``present`` or ``absent``, and what there is to say about it."""
-        ...
+    def source(self) -> SourceInfo: ...
+
+
+@runtime_checkable
+class Dated(Protocol):
+    """Something that says which release's errata it goes by."""
+
+    @property
+    def erratum_release(self) -> str | None: ...
+
+
+@runtime_checkable
+class Configurable(Protocol):
+    """Something that says what it reads from the environment."""
 
     @property
     def knobs(self) -> tuple[str, ...]:
         """Environment variables that the deciding code reads, as far as it was asked."""
         ...
 
-    def decide(self, shape: DecodeShape) -> Decision: ...
+
+class Answers(Decider, Sourced, Configurable, Protocol):
+    """What a live capability and a snapshot have in common."""
+
+    @property
+    def stage_status(self) -> tuple[tuple[str, str, str], ...]:
+        """Stage, ``present`` or ``absent``, and what there is to say about it."""
+        ...
 
 
 class LiveAnswers(Answers, Protocol):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import Dtype, Route
 from mlaprobe.decode.backends import registry as backends
 from mlaprobe.decode.driver import Driver
@@ -21,8 +22,8 @@ from mlaprobe.decode.tensors import torch
 from mlaprobe.decode.timing import Timing, time_calls
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.padding.api import plan
-from mlaprobe.padding.plan import Mode, PadPlan
-from mlaprobe.padding.resolver import Decider
+from mlaprobe.padding.plan import PadPlan
+from mlaprobe.padding.request import Mode
 
 STAY, PAD = "stay", "pad"
 MEASURED, SKIPPED, FAILED = "measured", "skipped", "failed"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.inputs import whole
 from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.interface import KvLayout
 from mlaprobe.decode.layout import kv_layout
 from mlaprobe.decode.memory import check_host_memory
 from mlaprobe.decode.tensors import HEAD_DIM, torch, torch_dtype
 from mlaprobe.errors import UsageError
-from mlaprobe.padding.question import positive
 from mlaprobe.padding.tensors import Tensor, query_indptr
 
 MOST_HEADS = 128
@@ -46,7 +46,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name in ("num_heads", "qlen", "page_size"):
-            positive(getattr(self, name), name)
+            whole(getattr(self, name), name)
         if self.num_heads > MOST_HEADS:
             raise UsageError(
                 f"{self.num_heads} query heads: one call decodes at most {MOST_HEADS}",
@@ -55,7 +55,7 @@ class Problem:
         if not self.kv_lens:
             raise UsageError("the batch is empty", hint="give at least one KV length")
         for request, length in enumerate(self.kv_lens):
-            positive(length, f"kv_lens[{request}]")
+            whole(length, f"kv_lens[{request}]")
             if length < self.qlen:
                 raise UsageError(
                     f"kv_lens[{request}] is {length}, less than the {self.qlen} query tokens that "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.shape import Dtype, Route
-from mlaprobe.padding.plan import Mode
+from mlaprobe.padding.request import Mode
 from mlaprobe.rulefiles.loader import RuleMap, load_rules
 from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
 from mlaprobe.rulefiles.schema import Flag, ListOf, Number, Record, Text, whole

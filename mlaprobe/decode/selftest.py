@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.decode.backends import registry as backends
 from mlaprobe.decode.backends.aiter_calls import Functions, InstalledFunctions
@@ -19,7 +20,6 @@ from mlaprobe.decode.surroundings import Surroundings, surroundings
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.padding.api import plan as make_plan
 from mlaprobe.padding.plan import PadPlan
-from mlaprobe.padding.resolver import Decider
 
 
 class Standing(str, Enum):

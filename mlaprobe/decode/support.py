@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import Decision, DecodeShape, StageName, Status, Verdict
 from mlaprobe.decode.backends.aiter_calls import Functions
 from mlaprobe.decode.tensors import torch_dtype
-from mlaprobe.padding.resolver import Decider
 
 _ARGUMENTS = {
     "num_heads": "num_heads",

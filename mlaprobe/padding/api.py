@@ -5,23 +5,25 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from functools import wraps
 from typing import Any, ParamSpec
 
+from mlaprobe.core.inputs import whole
 from mlaprobe.core.keeping import Keeper, Memo, Once
+from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import PlannerCall, Route
 from mlaprobe.errors import MlaprobeError, NotInstalledError, SourceError
 from mlaprobe.opening import probing
 from mlaprobe.padding.origin import Origin, origin_of
-from mlaprobe.padding.plan import Mode, PadPlan, Rejected
+from mlaprobe.padding.plan import PadPlan
 from mlaprobe.padding.planning import make_plan, warn_once
-from mlaprobe.padding.question import AUTO, Env, positive, request_of
-from mlaprobe.padding.resolver import Decider, runs, why_not
+from mlaprobe.padding.request import AUTO, Env, Mode, Request, request_of
 from mlaprobe.padding.tensors import Strategy
+from mlaprobe.padding.verdicts import runs, why_not
 from mlaprobe.rulefiles.cost import Profile
 from mlaprobe.rulefiles.policy import policy
 
-__all__ = ["CannotRunError", "Decider", "Mode", "PadPlan", "Rejected", "padded_num_heads", "plan"]
 P = ParamSpec("P")
 
 
@@ -100,13 +102,14 @@ def plan(
     """
     if capability is None:
         capability = default_capability()
+    # In the order of the request's fields.
     key = (
         *(num_heads, arch, q_dtype, kv_dtype, qlens, lse, mode, page_size, route, causal),
-        *(cp_round_robin, kv_len, batch, env, persistent, pad_qlen, planner, strategy, profile),
+        *(cp_round_robin, kv_len, batch, strategy, env, persistent, pad_qlen, planner, profile),
     )
-    # What is asked over and over is answered here: Keeper.of() alone takes half as long again.
-    kept = _caches.get(id(capability))
-    plans = kept.value if kept and kept.owner() is capability else _KEEPER.of(capability)
+    # Repeated calls are answered here: Keeper.of() alone takes half as long again.
+    kept = _kept.get(id(capability))
+    plans = kept.value if kept and kept.owner() is capability else PLANS.of(capability)
     try:
         found = plans.answers.get(key)
     except TypeError:  # a list of lengths, a mapping of variables, what is no argument at all
@@ -118,41 +121,26 @@ def plan(
     return found
 
 
-_NAMES = (
-    *("num_heads", "arch", "q_dtype", "kv_dtype", "qlens", "lse", "mode", "page_size", "route"),
-    *("causal", "cp_round_robin", "kv_len", "batch", "env", "persistent", "pad_qlen", "planner"),
-    "strategy",
-)
-"""The question, in the order in which plans are remembered by it; the profile comes last."""
+_ARGUMENTS = tuple(each.name for each in fields(Request) if each.name != "name")
 
 
 def _answer(capability: Decider, plans: Plans, written: tuple[Any, ...]) -> PadPlan:
     """The plan for what the caller wrote, remembered by that and by what it means."""
-    *question, profile = written
-    request = request_of(dict(zip(_NAMES, question, strict=True)))
-    found = plans.answers.get((request, profile))
+    request = request_of(dict(zip(_ARGUMENTS, written, strict=True)))
+    found = plans.answers.get(request)
     if found is None:
-        made = make_plan(capability, request, profile, plans.origin_of(capability))
-        found = plans.put((request, profile), made)
+        made = make_plan(capability, request, plans.origin_of(capability))
+        found = plans.put(request, made)
     with contextlib.suppress(TypeError):  # what cannot be hashed is looked at again
         plans.put(written, found)
     return found
 
 
-def bare_plan(capability: Decider, **question: Any) -> PadPlan:
-    """As ``plan``, for those who ask for a great many: nothing is remembered, and nothing is said
-    of what would run instead."""
-    request = request_of({**_DEFAULTS, **question})
-    return make_plan(
-        capability, request, None, plans_of(capability).origin_of(capability), ways=False
-    )
-
-
-_DEFAULTS = {
-    name: each.default
-    for name, each in inspect.signature(plan).parameters.items()
-    if name in _NAMES and each.default is not each.empty
-}
+def bare_plan(capability: Decider, request: Request) -> PadPlan:
+    """The plan of ``plan``, for those who want a great many: nothing is remembered, and nothing is
+    said of what would run instead."""
+    origin = PLANS.of(capability).origin_of(capability)
+    return make_plan(capability, request, origin, alternatives=False)
 
 
 def _counting(call: Callable[P, PadPlan]) -> Callable[P, int]:
@@ -167,7 +155,7 @@ def _counting(call: Callable[P, PadPlan]) -> Callable[P, int]:
         """
         if kwargs.get("mode") == "off" and not kwargs.get("strict"):
             heads = args[0] if args else kwargs["num_heads"]
-            return policy().unpadded(positive(heads, "num_heads"))
+            return policy().unpadded(whole(heads, "num_heads"))
         return call(*args, **kwargs).padded_num_heads
 
     own = inspect.signature(call).replace(return_annotation="int")
@@ -179,7 +167,7 @@ def _counting(call: Callable[P, PadPlan]) -> Callable[P, int]:
 padded_num_heads = _counting(plan)
 
 
-_LIMIT = 4096
+MOST_PLANS = 4096
 """Plans that are kept per capability; a serving engine asks for a handful."""
 
 
@@ -189,7 +177,7 @@ class Plans(Memo[PadPlan]):
     __slots__ = ("_origin",)
 
     def __init__(self, capability: object) -> None:
-        super().__init__(_LIMIT)
+        super().__init__(MOST_PLANS)
         self._origin: Origin | None = None
 
     def origin_of(self, capability: Decider) -> Origin:
@@ -199,10 +187,10 @@ class Plans(Memo[PadPlan]):
         return self._origin
 
 
-_KEEPER = Keeper(Plans)
-_caches = _KEEPER.kept
-plans_of = _KEEPER.of
-"""What is remembered of a capability, while it lives."""
+PLANS = Keeper(Plans)
+"""What is remembered of each capability, while it lives. A repeated plan takes 1.7 us with it, and
+1.5 ms without."""
+_kept = PLANS.kept
 
 
 def _default() -> Decider:

@@ -14,6 +14,7 @@ from mlaprobe.opening import bundled
 from mlaprobe.padding.api import plan
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.snapshot import OUTSIDE
+from mlaprobe.sources import Source
 from mlaprobe.sources.closest_release import nearest
 
 
@@ -64,8 +65,8 @@ def _unknown(answers: Answers, found: PadPlan) -> Decision | None:
 
 
 def _with_nearest(known: Doubt, answers: Answers, question: Mapping[str, Any]) -> Doubt:
-    source: Any = answers.source
-    if not hasattr(source, "blob"):
+    source = answers.source
+    if not isinstance(source, Source):
         return known
     try:
         close = nearest(source)

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.core.enums import StageName
+from mlaprobe.core.protocols import Dated, Sourced, SourceInfo
 from mlaprobe.core.releases import is_release
 from mlaprobe.errors import SourceError
 from mlaprobe.rulefiles.arguments import parameters_at
 from mlaprobe.rulefiles.layouts import layouts
+from mlaprobe.sources import Source
 from mlaprobe.sources.closest_release import Nearest, nearest
 
 _SHOWN = 12
@@ -64,13 +66,15 @@ def origin_of(capability: object) -> Origin:
     Raises:
         RuleError: the rules are wrong.
     """
-    info: Any = getattr(capability, "source", None)
-    if not isinstance(getattr(info, "label", None), str):
+    if not isinstance(capability, Sourced) or not isinstance(capability.source, SourceInfo):
         return Origin(source=None, parameters={})
+    info = capability.source
     release = info.release
     near = _nearest(info) if release is None else None
     # A snapshot has no files: it holds which release's they were the same as.
-    held = getattr(capability, "erratum_release", None) if release is None else None
+    held = None
+    if release is None and isinstance(capability, Dated):
+        held = capability.erratum_release
     source = PlanSource(
         label=info.label,
         kind=info.kind,
@@ -82,9 +86,9 @@ def origin_of(capability: object) -> Origin:
     return Origin(source=source, parameters=_parameters(capability, release))
 
 
-def _nearest(source: Any) -> Nearest | None:
+def _nearest(source: SourceInfo) -> Nearest | None:
     """The release that a source's files are closest to. Not knowing it costs no plan."""
-    if not hasattr(source, "blob"):
+    if not isinstance(source, Source):
         return None
     try:
         return nearest(source)

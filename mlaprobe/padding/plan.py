@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.shape import Decision, Dtype, Route, Verdict
 from mlaprobe.errors import UsageError
 from mlaprobe.padding import tensors as padding
-from mlaprobe.padding.resolver import runs
+from mlaprobe.padding.request import Mode
 from mlaprobe.padding.tensors import Strategy, Tensor
+from mlaprobe.padding.verdicts import runs
 from mlaprobe.rulefiles.arguments import PLANNER, arguments
 from mlaprobe.rulefiles.requirements import LaunchNeed, Setting, needs, settings
 
 if TYPE_CHECKING:
     from mlaprobe.padding.origin import PlanSource
-
-
-class Mode(str, Enum):
-    """How far a caller wants heads padded."""
-
-    OFF = "off"
-    """To the next multiple of 16, whatever the source says."""
-    AUTO = "auto"
-    """To a native count where the policy allows it and it is not dearer."""
-    FORCE = "force"
-    """To a native count wherever there is one."""
-
-    __hash__ = str.__hash__  # repeated plans are looked up by it
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

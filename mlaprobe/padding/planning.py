@@ -1,30 +1,37 @@
-"""From the launches of a run to their plans: the head count, and what each launch needs."""
+"""From the requests of a run to the plans of its launches, and to what would run instead where one
+does not."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from mlaprobe.core.keeping import Topics
-from mlaprobe.core.shape import Route
-from mlaprobe.padding.choosing import Choice, Chooser
-from mlaprobe.padding.lanes import Evaluation, Lane
+from mlaprobe.core.protocols import Decider
+from mlaprobe.core.shape import PlannerCall, Route
+from mlaprobe.padding.candidates import Evaluation, Launch
+from mlaprobe.padding.choice import Choice, Chooser
 from mlaprobe.padding.origin import Origin
-from mlaprobe.padding.plan import Mode, PadPlan, Way
-from mlaprobe.padding.question import Request
-from mlaprobe.padding.resolver import Decider, why_not
+from mlaprobe.padding.plan import PadPlan, Way
+from mlaprobe.padding.request import Mode, Request
 from mlaprobe.padding.tensors import Strategy
-from mlaprobe.padding.ways import ways
-from mlaprobe.rulefiles.cost import Profile
+from mlaprobe.padding.verdicts import why_not
 from mlaprobe.rulefiles.policy import policy
 from mlaprobe.rulefiles.requirements import needs
 
 logger = logging.getLogger("mlaprobe")
-_warned = Topics()
+WARNED = Topics()
+"""The warnings of this process."""
+_LONGEST = 8
+"""The longest query that is tried for one that does not run."""
+_PAGE_SIZES = (1, 64)
 
 
 def warn_once(topic: str, message: str) -> None:
     """Logs a warning, one per topic and process."""
-    if _warned.first(topic):
+    if WARNED.first(topic):
         logger.warning(message)
 
 
@@ -35,30 +42,29 @@ class Planner:
         self,
         capability: Decider,
         requests: tuple[Request, ...],
-        profile: Profile | None,
         origin: Origin,
         *,
-        ways: bool = True,
+        alternatives: bool = True,
     ) -> None:
         """
         Args:
-            ways: whether to look for what would run where a plan does not.
+            alternatives: whether to look for what would run where a plan does not.
 
         Raises:
             RuleError: the rules are wrong.
         """
-        self._capability, self._profile, self._ways = capability, profile, ways
+        self._capability, self._alternatives = capability, alternatives
         self.rules = policy()
-        self.lanes = tuple(Lane(capability, each, self.rules, profile) for each in requests)
+        self.launches = tuple(Launch(capability, each, self.rules) for each in requests)
         self.origin = origin
-        self.chooser = Chooser(capability, self.lanes, self.rules)
+        self.chooser = Chooser(capability, self.launches, self.rules)
 
     def choose(self) -> Choice:
         """The head count, and a warning where not all that was asked for is done."""
-        request = self.lanes[0].request
-        for lane in self.lanes:
-            if lane.refused is not None:
-                warn_once("gluon", f"{lane.refused}; using the asm route instead")
+        request = self.launches[0].request
+        for launch in self.launches:
+            if launch.refused is not None:
+                warn_once("gluon", f"{launch.refused}; using the asm route instead")
         choice = self.chooser.choose()
         above = request.num_heads > self.rules.largest and request.mode is not Mode.OFF
         if above and not choice.taken.gluon:
@@ -71,15 +77,15 @@ class Planner:
 
     def plans(self, choice: Choice) -> tuple[PadPlan, ...]:
         """The plan of each launch."""
-        pairs = zip(self.lanes, choice.taken.parts, choice.stay.parts, strict=True)
-        return tuple(self._plan(lane, taken, stay, choice) for lane, taken, stay in pairs)
+        pairs = zip(self.launches, choice.taken.parts, choice.stay.parts, strict=True)
+        return tuple(self._plan(launch, taken, stay, choice) for launch, taken, stay in pairs)
 
-    def _plan(self, lane: Lane, taken: Evaluation, stay: Evaluation, choice: Choice) -> PadPlan:
-        request = lane.request
+    def _plan(self, launch: Launch, taken: Evaluation, stay: Evaluation, choice: Choice) -> PadPlan:
+        request = launch.request
         gluon = taken.route is Route.GLUON
         kernel_qlens = tuple(d.shape.qlen for d in taken.decisions)
         padded = taken.num_heads != request.num_heads
-        launch = needs(
+        required = needs(
             taken.decisions[0].shape, padded=padded, qlens=tuple(sorted(set(kernel_qlens)))
         )
         # Nothing is known of what the gluon route costs.
@@ -92,7 +98,7 @@ class Planner:
             strategy=_strategy(request.num_heads, taken.num_heads, request.strategy),
             mode=request.mode,
             verdict=taken.verdict,
-            reason=choice.reason + _mode_reason(lane, taken),
+            reason=choice.reason + _mode_reason(launch, taken),
             arch=request.arch,
             q_dtype=request.q_dtype,
             kv_dtype=request.kv_dtype,
@@ -101,36 +107,45 @@ class Planner:
             kernel_qlens=kernel_qlens,
             decisions=taken.decisions,
             rejected=tuple(choice.rejected),
-            launch=launch,
-            cost_us=None if lane.borrowed else costs[0],
-            stay_us=None if lane.borrowed else costs[1],
+            launch=required,
+            cost_us=None if launch.borrowed else costs[0],
+            stay_us=None if launch.borrowed else costs[1],
             cost_ratio=None if costs[0] is None or not costs[1] else costs[0] / costs[1],
-            cost_name="" if gluon else lane.model.name,
-            notes=_notes(lane, taken, stay),
+            cost_name="" if gluon else launch.model.name,
+            notes=_notes(launch, taken, stay),
             undecided=tuple(choice.undecided),
-            ways=self._other(request) if self._ways and not taken.runs else (),
+            ways=self._ways(request) if self._alternatives and not taken.runs else (),
             source=self.origin.source,
             parameters=tuple(self.origin.parameters.items()),
         )
 
-    def _other(self, request: Request) -> tuple[Way, ...]:
-        return ways(self._capability, request, self._profile)
+    def _ways(self, request: Request) -> tuple[Way, ...]:
+        """Launches that run, with one thing of a request changed: of each kind the nearest."""
+        found = []
+        for what, values in _changes(request):
+            for value in values:
+                launch = Launch(self._capability, replace(request, **{what: value}), self.rules)
+                chosen = Chooser(self._capability, (launch,), self.rules).choose()
+                part = chosen.taken.parts[0]
+                # A refused route falls back to the other, which is no change.
+                if part.runs and (what != "route" or part.route is value):
+                    way = Way(
+                        what=what, value=value, num_heads=part.num_heads, verdict=part.verdict
+                    )
+                    found.append(way)
+                    break
+        return tuple(found)
 
 
 def make_plan(
-    capability: Decider,
-    request: Request,
-    profile: Profile | None,
-    origin: Origin,
-    *,
-    ways: bool = True,
+    capability: Decider, request: Request, origin: Origin, *, alternatives: bool = True
 ) -> PadPlan:
-    """Answers a request.
+    """Answers a request; the arguments are those of ``Planner``.
 
     Raises:
         RuleError: the rules are wrong.
     """
-    planner = Planner(capability, (request,), profile, origin, ways=ways)
+    planner = Planner(capability, (request,), origin, alternatives=alternatives)
     return planner.plans(planner.choose())[0]
 
 
@@ -139,12 +154,12 @@ def _strategy(heads: int, target: int, wanted: Strategy) -> Strategy:
     return Strategy.TILE if wanted is Strategy.REPEAT and target % heads else wanted
 
 
-def _mode_reason(lane: Lane, taken: Evaluation) -> str:
+def _mode_reason(launch: Launch, taken: Evaluation) -> str:
     """Why a launch goes with work metadata or without, where that was free."""
-    if lane.request.persistent is not None or taken.route is Route.GLUON:
+    if launch.request.persistent is not None or taken.route is Route.GLUON:
         return ""
     how = "with work metadata" if taken.persistent else "without work metadata"
-    other = lane.asm(taken.num_heads, not taken.persistent)
+    other = launch.asm(taken.num_heads, not taken.persistent)
     if not taken.runs:
         return f"; {how}, and not otherwise either: {why_not(other.worst)}"
     if other.native or (other.runs and other.cost == taken.cost):
@@ -153,27 +168,52 @@ def _mode_reason(lane: Lane, taken: Evaluation) -> str:
     return f"; {how}, as {otherwise} they are {why_not(other.worst)}"
 
 
-def _notes(lane: Lane, taken: Evaluation, stay: Evaluation) -> tuple[str, ...]:
+def _notes(launch: Launch, taken: Evaluation, stay: Evaluation) -> tuple[str, ...]:
     """The notes of all decisions, each once, and what there is to say about the choice."""
-    said = [] if lane.refused is None else [f"{lane.refused}; the asm route is used"]
-    said += [note for d in taken.decisions for note in d.notes]
-    return (*dict.fromkeys(said), *_crossing(lane, taken, stay))
+    notes = [] if launch.refused is None else [f"{launch.refused}; the asm route is used"]
+    notes += [note for d in taken.decisions for note in d.notes]
+    return (*dict.fromkeys(notes), *_crossing(launch, taken, stay))
 
 
-def _crossing(lane: Lane, taken: Evaluation, stay: Evaluation) -> tuple[str, ...]:
+def _crossing(launch: Launch, taken: Evaluation, stay: Evaluation) -> tuple[str, ...]:
     """Down to which KV length padding to a larger count pays, by the cost model."""
-    request = lane.request
+    request = launch.request
     if request.kv_len is not None or taken.num_heads == stay.num_heads or stay.cost is None:
         return ()
     launches = len(taken.decisions)
     passes = sum(d.fold * d.qlen_fold for d in stay.decisions)
-    crossing = lane.model.crossing(
+    crossing = launch.model.crossing(
         (stay.num_heads * launches, passes), (taken.num_heads * launches, launches)
     )
     if crossing is None:
         return ()
-    where = f" on {lane.model.where}" if lane.borrowed else ""
+    where = f" on {launch.model.where}" if launch.borrowed else ""
     return (
         f"by the cost model this pays from about {crossing:.0f} KV tokens per request on "
-        f"(measured at {lane.model.kv_len}{where})",
+        f"(measured at {launch.model.kv_len}{where})",
     )
+
+
+def _changes(request: Request) -> Iterator[tuple[str, Iterator[Any]]]:
+    """Fields of a request, and other values for each, the nearest first."""
+    modes = list(Mode)
+    yield "mode", iter(modes[modes.index(request.mode) + 1 :])
+    if request.planner != PlannerCall():
+        yield "planner", iter([PlannerCall()])
+    if request.persistent is not None:
+        yield "persistent", iter([not request.persistent])
+    yield "route", iter([Route.ASM if request.route is Route.GLUON else Route.GLUON])
+    yield "qlens", _qlens(request.qlens)
+    if request.lse:
+        yield "lse", iter([False])
+    yield "page_size", (size for size in _PAGE_SIZES if size != request.page_size)
+
+
+def _qlens(qlens: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The most of the run's query lengths, from either end; then others, the nearest first."""
+    for count in range(len(qlens) - 1, 0, -1):
+        yield qlens[:count]
+        yield qlens[-count:]
+    if len(qlens) == 1:
+        others = sorted(range(1, _LONGEST + 1), key=lambda q: (abs(q - qlens[0]), q))
+        yield from ((qlen,) for qlen in others if qlen != qlens[0])

@@ -8,15 +8,15 @@ from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
 
+from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import PlannerCall, Route
 from mlaprobe.errors import MlaprobeError, UsageError
-from mlaprobe.padding.api import default_capability, plans_of
-from mlaprobe.padding.choosing import Choice
+from mlaprobe.padding.api import PLANS, default_capability
+from mlaprobe.padding.choice import Choice
 from mlaprobe.padding.origin import PlanSource
-from mlaprobe.padding.plan import Mode, PadPlan, Rejected
+from mlaprobe.padding.plan import PadPlan, Rejected
 from mlaprobe.padding.planning import Planner
-from mlaprobe.padding.question import AUTO, Env, Request, request_of
-from mlaprobe.padding.resolver import Decider
+from mlaprobe.padding.request import AUTO, Env, Mode, Request, request_of
 from mlaprobe.padding.tensors import Strategy
 from mlaprobe.rulefiles.cost import Profile
 
@@ -164,15 +164,22 @@ def plan_run(
         SourceError: no capability is given, and there is no AITER or it cannot be read.
         RuleError: the rules are wrong.
     """
-    asked = default_capability() if capability is None else capability
+    if capability is None:
+        capability = default_capability()
     common = {
-        **{"num_heads": num_heads, "arch": arch, "q_dtype": q_dtype, "kv_dtype": kv_dtype},
-        **{"mode": mode, "page_size": page_size, "env": env, "strategy": strategy},
+        "num_heads": num_heads,
+        "arch": arch,
+        "q_dtype": q_dtype,
+        "kv_dtype": kv_dtype,
+        "mode": mode,
+        "page_size": page_size,
+        "env": env,
+        "strategy": strategy,
+        "profile": profile,
     }
     requests = tuple(_requests(cases, common))
-    planner = Planner(asked, requests, profile, plans_of(asked).origin_of(asked))
-    choice = planner.choose()
-    found = _found(planner, choice)
+    planner = Planner(capability, requests, PLANS.of(capability).origin_of(capability))
+    found = _run_plan(planner, planner.choose())
     if strict and not found.runs:
         raise CannotServeError(found)
     return found
@@ -184,7 +191,7 @@ def _requests(
     given = [RunCase.of(case) for case in cases]
     if not 1 <= len(given) <= MOST_CASES:
         raise UsageError(f"a run has 1 to {MOST_CASES} cases, not {len(given)}")
-    names = [case.name or f"case {number}" for number, case in enumerate(given, start=1)]
+    names = [str(case.name) or f"case {number}" for number, case in enumerate(given, start=1)]
     if len(set(names)) != len(names):
         raise UsageError(f"two cases of the run have one name: {', '.join(names)}")
     for name, case in zip(names, given, strict=True):
@@ -193,13 +200,13 @@ def _requests(
         yield request_of({**common, **own, "name": name if len(given) > 1 else ""})
 
 
-def _found(planner: Planner, choice: Choice) -> RunPlan:
+def _run_plan(planner: Planner, choice: Choice) -> RunPlan:
     """The answer that a choice comes to."""
     taken, stay = choice.taken, choice.stay
-    names = [lane.request.name or "case 1" for lane in planner.lanes]
+    names = [launch.request.name or "case 1" for launch in planner.launches]
     ratio = None if taken.cost is None or not stay.cost else taken.cost / stay.cost
     return RunPlan(
-        num_heads=planner.lanes[0].request.num_heads,
+        num_heads=planner.launches[0].request.num_heads,
         padded_num_heads=taken.num_heads,
         plans=tuple(zip(names, planner.plans(choice), strict=True)),
         reason=choice.reason,
@@ -213,9 +220,9 @@ def _found(planner: Planner, choice: Choice) -> RunPlan:
 def _conflicts(planner: Planner, launched: int, names: list[str]) -> Iterator[RunConflict]:
     """The smallest groups of cases that no count serves."""
     counts = _counts(planner, launched)
-    lanes = list(zip(names, planner.lanes, strict=True))
-    served = {name: {n for n in counts if lane.evaluate(n).runs} for name, lane in lanes}
-    maybe = {name: {n for n in counts if lane.evaluate(n).may_run} for name, lane in lanes}
+    launches = list(zip(names, planner.launches, strict=True))
+    served = {name: {n for n in counts if launch.evaluate(n).runs} for name, launch in launches}
+    maybe = {name: {n for n in counts if launch.evaluate(n).may_run} for name, launch in launches}
     found: list[set[str]] = []
     for size in range(1, len(names) + 1):
         for group in combinations(names, size):
@@ -231,7 +238,7 @@ def _conflicts(planner: Planner, launched: int, names: list[str]) -> Iterator[Ru
 
 def _counts(planner: Planner, launched: int) -> list[int]:
     """The counts that may be launched."""
-    request, largest = planner.lanes[0].request, planner.rules.largest
+    request, largest = planner.launches[0].request, planner.rules.largest
     if request.mode is Mode.OFF or not planner.chooser.named or request.num_heads > largest:
         return sorted({launched, *([] if request.mode is Mode.OFF else [request.num_heads])})
     return sorted({launched, *range(request.num_heads, largest + 1)})

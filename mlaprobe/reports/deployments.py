@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import product
 
-from mlaprobe.core.shape import DecodeShape, Dtype, Route, Verdict
+from mlaprobe.core.protocols import Decider
+from mlaprobe.core.shape import Dtype, Route, Verdict
 from mlaprobe.padding.api import bare_plan
-from mlaprobe.padding.lanes import Evaluation
-from mlaprobe.padding.plan import Mode, PadPlan
-from mlaprobe.padding.resolver import Decider
+from mlaprobe.padding.candidates import Evaluation
+from mlaprobe.padding.plan import PadPlan
+from mlaprobe.padding.request import Mode, Request
 from mlaprobe.rulefiles.models import Deployment
 
 DtypePair = tuple[Dtype, Dtype]
@@ -71,69 +73,40 @@ def assess(
     Args:
         step: called after each.
     """
-
-    def each() -> Iterator[Assessment]:
-        for deployment in kept:
-            for arch in archs:
-                for q_dtype, kv_dtype in dtypes:
-                    yield _assess(deployment, arch, q_dtype, kv_dtype)
-                    step()
-
-    def _assess(deployment: Deployment, arch: str, q_dtype: Dtype, kv_dtype: Dtype) -> Assessment:
-        launch = (deployment.num_heads, deployment.qlens, deployment.lse)
-        key = (launch, arch, q_dtype, kv_dtype)
-        plans = known.get(key)
-        if plans is None:
-            plans = known[key] = _plans(launch, arch, q_dtype, kv_dtype)
-        own, as_is, padded = plans
-        return Assessment(deployment=deployment, own=own, as_is=as_is, padded=padded)
-
-    def _plans(
-        launch: tuple[int, tuple[int, ...], bool], arch: str, q_dtype: Dtype, kv_dtype: Dtype
-    ) -> tuple[Evaluation, PadPlan, PadPlan]:
-        as_is, padded = (
-            bare_plan(
-                capability,
-                num_heads=launch[0],
-                arch=arch,
-                q_dtype=q_dtype,
-                kv_dtype=kv_dtype,
-                qlens=launch[1],
-                lse=launch[2],
-                mode=mode,
-                page_size=page_size,
-                batch=batch,
-                kv_len=kv_len,
-                env=env,
-            )
-            for mode in (Mode.OFF, Mode.AUTO)
+    known: dict[Request, tuple[Evaluation, PadPlan, PadPlan]] = {}
+    """Many deployments launch the same."""
+    found = []
+    for deployment, arch, (q_dtype, kv_dtype) in product(deployments, archs, dtypes):
+        request = Request(
+            num_heads=deployment.num_heads,
+            arch=arch,
+            q_dtype=q_dtype,
+            kv_dtype=kv_dtype,
+            qlens=deployment.qlens,
+            lse=deployment.lse,
+            mode=Mode.OFF,
+            page_size=page_size,
+            kv_len=kv_len,
+            batch=batch,
+            env=env,
         )
-        return _own(launch, arch, q_dtype, kv_dtype), as_is, padded
+        if request not in known:
+            known[request] = _launches(capability, request)
+        own, as_is, padded = known[request]
+        found.append(Assessment(deployment=deployment, own=own, as_is=as_is, padded=padded))
+        step()
+    return tuple(sorted(found, key=lambda each: each.trouble))
 
-    def _own(
-        launch: tuple[int, tuple[int, ...], bool], arch: str, q_dtype: Dtype, kv_dtype: Dtype
-    ) -> Evaluation:
-        count, qlens, lse = launch
-        shapes = (
-            DecodeShape(
-                arch=arch,
-                q_dtype=q_dtype,
-                kv_dtype=kv_dtype,
-                num_heads=count,
-                qlen=qlen,
-                lse=lse,
-                batch=batch,
-                page_size=page_size,
-                env=env,
-            )
-            for qlen in qlens
-        )
-        decisions = tuple(map(capability.decide, shapes))
-        return Evaluation(
-            num_heads=count, route=Route.ASM, persistent=True, decisions=decisions, cost=None
-        )
 
-    # Many deployments launch the same.
-    known: dict[tuple[object, ...], tuple[Evaluation, PadPlan, PadPlan]] = {}
-    kept, archs, dtypes = tuple(deployments), tuple(archs), tuple(dtypes)
-    return tuple(sorted(each(), key=lambda found: found.trouble))
+def _launches(capability: Decider, request: Request) -> tuple[Evaluation, PadPlan, PadPlan]:
+    """What happens to a head count itself, and the plans without and with padding."""
+    shapes = [request.shape(request.num_heads, qlen) for qlen in request.qlens]
+    own = Evaluation(
+        num_heads=request.num_heads,
+        route=Route.ASM,
+        persistent=True,
+        decisions=tuple(map(capability.decide, shapes)),
+        cost=None,
+    )
+    padded = replace(request, mode=Mode.AUTO)
+    return own, bare_plan(capability, request), bare_plan(capability, padded)

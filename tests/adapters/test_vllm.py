@@ -15,7 +15,7 @@ from mlaprobe.core.shape import DecodeShape
 from mlaprobe.errors import UsageError
 from mlaprobe.padding import planning
 from mlaprobe.padding.api import CannotRunError
-from mlaprobe.padding.plan import Mode
+from mlaprobe.padding.request import Mode
 from tests.padding.fake import Fake, later, no
 from tests.padding.tensors import torch_or_skip
 
@@ -24,7 +24,7 @@ from tests.padding.tensors import torch_or_skip
 def _clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv(vllm.PAD_TO_NATIVE_SHAPE, raising=False)
     monkeypatch.delenv(vllm.ASM_PADDING, raising=False)
-    monkeypatch.setattr(planning, "_warned", Topics())
+    monkeypatch.setattr(planning, "WARNED", Topics())
     vllm.configure(capability=later(), arch="gfx950")
     yield
     vllm.configure()

@@ -76,10 +76,10 @@ def test_wrong_usage(run: Run, words: list[str], says: str) -> None:
 
 def test_filters() -> None:
     assert common.parse_numbers("--heads", "1-3, 8,2") == (1, 2, 3, 8)
-    assert common.parse_booleans("--lse", "1,0,1") == (True, False)
+    assert common.parse_flags("--lse", "1,0,1") == (True, False)
     assert common.parse_archs("--arch", "gfx942,gfx90a") == ("gfx942", "gfx90a")
     assert common.parse_dtypes("--dtype", "fp8/bfloat16") == ((Dtype.FP8, Dtype.BF16),)
-    assert common.parse_env(["B=1", "A=x=y", "B="]) == (("A", "x=y"), ("B", ""))
+    assert common.parse_env("--env", ["B=1", "A=x=y", "B="]) == (("A", "x=y"), ("B", ""))
     with pytest.raises(UsageError):
         common.parse_numbers("--heads", "9" * 50)
 

@@ -163,7 +163,7 @@ def test_an_address_is_no_source(run: Run, url: str) -> None:
 @pytest.mark.usefixtures("fake")
 def test_what_the_library_logs_is_a_warning(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for heads, quiet, said in (("301", ["-q"], ""), ("300", [], "warning: 300 query heads per")):
-        monkeypatch.setattr(planning, "_warned", Topics())
+        monkeypatch.setattr(planning, "WARNED", Topics())
         done = run("resolve", *ONE, heads, *quiet)
         assert done.code == 0
         assert done.err.startswith(said)

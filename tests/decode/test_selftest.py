@@ -16,7 +16,7 @@ from mlaprobe.decode.interface import DecodeError, Launch
 from mlaprobe.decode.rules import Rules, SelfTest
 from mlaprobe.decode.running import Session
 from mlaprobe.decode.selftest import Report, Standing
-from mlaprobe.padding.plan import Mode
+from mlaprobe.padding.request import Mode
 from tests.decode.help import a_plan, a_problem, tile
 from tests.decode.test_support import Support, With
 from tests.padding.fake import Fake

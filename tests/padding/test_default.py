@@ -97,12 +97,12 @@ def test_resolving_on_a_bundled_release_reads_no_source() -> None:
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolve, "_LIMIT", 3)
+    monkeypatch.setattr(resolve, "MOST_PLANS", 3)
     source = later()
     for heads in range(1, 12):
         found = plan(heads, capability=source, arch="gfx950", q_dtype="fp8", kv_dtype="fp8")
         assert found.padded_num_heads == 16
-        assert len(resolve._caches[id(source)].value.answers) <= 3
+        assert len(resolve.PLANS.kept[id(source)].value.answers) <= 3
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def warnings(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> pytest.LogCaptureFixture:
     """What is logged, as in a process that has said nothing yet."""
-    monkeypatch.setattr(planning, "_warned", Topics())
+    monkeypatch.setattr(planning, "WARNED", Topics())
     caplog.set_level(logging.WARNING, "mlaprobe")
     return caplog
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import sys
 import threading
 import weakref
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.keeping import Keeper, Kept, Memo, Once, Topics
-from mlaprobe.core.shape import Decision, DecodeShape, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Verdict
 from mlaprobe.padding import api as resolve
 from mlaprobe.padding.api import padded_num_heads, plan
 from tests.padding.fake import Fake, later
@@ -137,8 +138,8 @@ def test_a_plan_is_never_of_another_capability() -> None:
     """Though one at its address was asked before."""
     old, new = later(), Fake()
     assert (ask(old, 48), ask(later(), 48)) == (64, 64)
-    held = resolve._caches[id(old)]
-    resolve._caches[id(new)] = held
+    held = resolve.PLANS.kept[id(old)]
+    resolve.PLANS.kept[id(new)] = held
     assert ask(new, 48) == 48
     assert ask(old, 48) == 64
 
@@ -159,15 +160,15 @@ class Slotted:
 
 
 def test_a_capability_need_not_be_weakly_referable() -> None:
-    before = dict(resolve._caches)
+    before = dict(resolve.PLANS.kept)
     for native in (64, 80, 96):
         assert ask(Slotted(native), 48) == native
-    assert {*resolve._caches} <= {*before}
+    assert {*resolve.PLANS.kept} <= {*before}
 
 
 @pytest.mark.usefixtures("switching")
 def test_threads_that_plan_at_once_get_the_same_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolve, "_LIMIT", 7)  # so that the cache is emptied again and again
+    monkeypatch.setattr(resolve, "MOST_PLANS", 7)  # so that the cache is emptied again and again
     alone = {heads: ask(later(), heads) for heads in range(1, 129)}
     shared = later()
 
@@ -177,23 +178,24 @@ def test_threads_that_plan_at_once_get_the_same_plans(monkeypatch: pytest.Monkey
 
     assert at_once(work) == [alone] * THREADS
     assert {count: ask(shared, count) for count in alone} == alone
-    assert len(resolve._caches[id(shared)].value.answers) <= 7
+    assert len(resolve.PLANS.kept[id(shared)].value.answers) <= 7
 
 
-def test_the_order_in_which_a_question_is_remembered_is_that_of_the_call() -> None:
-    import inspect
-
-    names = [*inspect.signature(plan).parameters]
-    assert {*resolve._NAMES} == {*names} - {"capability", "strict", "profile"}
+def test_every_argument_gets_to_its_place() -> None:
+    """In what a plan is remembered by as well."""
     source = later()
     question: dict[str, Any] = {
         **{"num_heads": 24, "arch": "gfx942", "q_dtype": "bf16", "kv_dtype": "fp8"},
         **{"qlens": (2, 3), "lse": True, "mode": "force", "page_size": 64, "route": "asm"},
         **{"causal": False, "cp_round_robin": True, "kv_len": 77, "batch": 5, "env": (("A", "1"),)},
-        **{"persistent": False, "pad_qlen": False, "planner": None, "strategy": "zero"},
+        **{"persistent": False, "pad_qlen": True, "planner": None, "strategy": "zero"},
+        "profile": None,
     }
+    assert {*question} == {*inspect.signature(plan).parameters} - {"capability", "strict"}
     found = plan(capability=source, **question)
-    meant, key = resolve._caches[id(source)].value.answers
-    assert len(meant) == 2, "the request that was meant, and the profile"
-    assert dict(zip(resolve._NAMES, key[:-1], strict=True)) == question
+    request, written = resolve.PLANS.kept[id(source)].value.answers
+    meant = {name: getattr(request, name) for name in question}
+    assert meant == {**question, "planner": PlannerCall()}
+    assert {*written} == {*question.values()}
     assert (found.num_heads, found.lse, str(found.strategy)) == (24, True, "zero")
+    assert plan(capability=source, **question) is found

@@ -125,12 +125,7 @@ def tied(policy_now: Policy, stay_us: float, padded_us: float) -> Policy:
 def test_a_tie_is_no_loss(monkeypatch: pytest.MonkeyPatch, padded_us: float, taken: int) -> None:
     """Floats that are equal on paper are equal; what is dearer is not taken."""
     rules = tied(policy(), 100.0, padded_us)
-    for module in (
-        "mlaprobe.padding.api",
-        "mlaprobe.padding.planning",
-        "mlaprobe.padding.resolver",
-    ):
-        monkeypatch.setattr(f"{module}.policy", lambda: rules, raising=False)
+    monkeypatch.setattr("mlaprobe.padding.planning.policy", lambda: rules)
     found = made(48, Fake(native=lambda s: s.num_heads == 64))
     assert found.padded_num_heads == taken
 

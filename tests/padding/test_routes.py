@@ -16,7 +16,7 @@ from tests.padding.fake import Fake, later, no, small_gluon
 
 @pytest.fixture(autouse=True)
 def _no_warnings_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_warned", Topics())
+    monkeypatch.setattr(planning, "WARNED", Topics())
 
 
 def one_request_at_a_time(shape: DecodeShape) -> bool:

@@ -204,7 +204,7 @@ def test_an_arch_that_the_source_does_not_name_pads_nothing() -> None:
 def test_above_128_nothing_is_padded_and_one_warning_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planning, "_warned", Topics())
+    monkeypatch.setattr(planning, "WARNED", Topics())
     with caplog.at_level(logging.WARNING, "mlaprobe"):
         for heads in range(129, 257):
             for mode in ("auto", "force"):
@@ -318,9 +318,9 @@ def test_what_is_remembered_goes_with_its_source() -> None:
     source = later()
     ask(source, 48, "gfx950 fp8/fp8")
     key = id(source)
-    assert key in resolve._caches
+    assert key in resolve.PLANS.kept
     del source
-    assert key not in resolve._caches
+    assert key not in resolve.PLANS.kept
 
 
 class Table:

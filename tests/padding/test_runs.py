@@ -13,6 +13,7 @@ from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, Route, Verdict
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.api import CannotRunError, bare_plan, plan
 from mlaprobe.padding.plan import PadPlan
+from mlaprobe.padding.request import request_of
 from tests.padding.fake import Fake, later
 
 
@@ -243,7 +244,7 @@ def test_a_gluon_plan_costs_nobody_knows_what() -> None:
 def test_a_plan_in_bulk_is_the_same_but_for_the_ways(heads: int) -> None:
     for source in (later(), Fake(no_kernel=lambda s: s.persistent)):
         question = {"arch": "gfx950", "q_dtype": "bf16", "kv_dtype": "bf16", "qlens": (1, 2)}
-        bare = bare_plan(source, num_heads=heads, **question)
+        bare = bare_plan(source, request_of({"num_heads": heads, **question}))
         whole = plan(heads, capability=source, **question)  # type: ignore[arg-type]
         assert bare == replace(whole, ways=())
         assert bool(whole.ways) is not whole.runs

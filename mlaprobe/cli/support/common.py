@@ -1,13 +1,13 @@
-"""What commands share: reading filters, and finding the source that was named."""
+"""What commands share: reading the values of options, and finding the source that was named."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mlaprobe.core.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair, Grid, by_generation
-from mlaprobe.core.inputs import arch_name
+from mlaprobe.core.grid import DtypePair
+from mlaprobe.core.inputs import arch_name, closest
 from mlaprobe.core.shape import Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
 
@@ -169,12 +169,14 @@ def parse_one(option: str, values: Sequence[T]) -> T:
     return values[0]
 
 
-def parse_booleans(option: str, text: str) -> tuple[bool, ...]:
-    """A comma list of 0 and 1.
+def parse_flags(option: str, text: str | bool) -> tuple[bool, ...]:
+    """A comma list of 0 and 1, or the flag of a command about one shape.
 
     Raises:
         UsageError: it is something else.
     """
+    if isinstance(text, bool):
+        return (text,)
     hint = f"write {option} 0, {option} 1 or {option} 0,1"
     found = []
     for part in _parts(option, text, hint):
@@ -213,7 +215,7 @@ def parse_dtypes(option: str, text: str) -> tuple[DtypePair, ...]:
     return _once(found)
 
 
-def parse_env(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def parse_env(option: str, values: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """``NAME=VALUE`` each, the last of a name wins.
 
     Raises:
@@ -224,33 +226,33 @@ def parse_env(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
         name, equals, text = value.partition("=")
         if not equals or not _NAME.fullmatch(name):
             raise UsageError(
-                f"--env: {value!r} is not NAME=VALUE",
-                hint="for example --env AITER_ENABLE_EXPERIMENTAL=1",
+                f"{option}: {value!r} is not NAME=VALUE",
+                hint=f"for example {option} AITER_ENABLE_EXPERIMENTAL=1",
             )
         found[name] = text
     return tuple(sorted(found.items()))
 
 
-def parse_planner(values: Sequence[str]) -> PlannerCall:
+def parse_planner(option: str, values: Sequence[str]) -> PlannerCall:
     """``FIELD=VALUE`` each: what the planner is told otherwise, ``none`` for a dtype left out.
 
     Raises:
         UsageError: one is something else.
     """
-    hint = "for example --planner q_dtype=none, --planner num_heads=32, --planner fast_mode=0"
+    hint = f"for example {option} q_dtype=none, {option} num_heads=32, {option} fast_mode=0"
     found: dict[str, Any] = {}
     for value in values:
         name, equals, text = value.partition("=")
         if not equals:
-            raise UsageError(f"--planner: {value!r} is not FIELD=VALUE", hint=hint)
+            raise UsageError(f"{option}: {value!r} is not FIELD=VALUE", hint=hint)
         found[name] = None if name.endswith("dtype") and text.lower() == "none" else text
     try:
         return PlannerCall.of(found)
     except UsageError as error:
-        raise UsageError(f"--planner: {error.message}", hint=error.hint or hint) from None
+        raise UsageError(f"{option}: {error.message}", hint=error.hint or hint) from None
 
 
-def parse_route(text: str) -> Route:
+def parse_route(option: str, text: str) -> Route:
     """A route.
 
     Raises:
@@ -259,8 +261,8 @@ def parse_route(text: str) -> Route:
     try:
         return Route(text)
     except ValueError:
-        names = ", ".join(route.value for route in Route)
-        raise UsageError(f"--route: unknown route {text!r}", hint=f"use one of {names}") from None
+        names = ", ".join(map(str, Route))
+        raise UsageError(f"{option}: unknown route {text!r}", hint=f"use one of {names}") from None
 
 
 def parse_choice(option: str, text: str, choices: Sequence[str]) -> str:
@@ -271,10 +273,8 @@ def parse_choice(option: str, text: str, choices: Sequence[str]) -> str:
     """
     if text in choices:
         return text
-    from difflib import get_close_matches
-
-    close = get_close_matches(text, choices, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    close = closest(text, choices)
+    hint = f"did you mean {close!r}? " if close else ""
     raise UsageError(f"{option}: unknown value {text!r}", hint=f"{hint}one of {', '.join(choices)}")
 
 
@@ -290,42 +290,3 @@ def parse_plan(given: dict[str, Any]) -> dict[str, Any]:
         "strategy": ("tile", "repeat", "zero"),
     }
     return {n: parse_choice(f"--{n}", given[n].lower(), words) for n, words in choices.items()}
-
-
-def make_grid(
-    given: dict[str, Any], *, qlens: tuple[int, ...] = (1,), archs: Callable[[], tuple[str, ...]]
-) -> Grid:
-    """The grid that a command's filters describe, where the source's archs are the default.
-
-    Raises:
-        UsageError: a filter is wrong, or there is no arch.
-    """
-
-    def parsed(name: str, parse: Callable[[str, str], tuple[T, ...]], default: Any) -> Any:
-        text = given.get(name)
-        return default if text is None else parse("--" + name.replace("_", "-"), text)
-
-    wanted: tuple[str, ...] = parsed("arch", parse_archs, ())
-    return Grid(
-        dtypes=parsed("dtype", parse_dtypes, DEFAULT_DTYPES),
-        heads=parsed("heads", parse_numbers, DEFAULT_HEADS),
-        qlens=parsed("qlen", parse_numbers, qlens),
-        lse=parsed("lse", parse_booleans, (False,)),
-        persistent=parsed("persistent", parse_booleans, (True,)),
-        causal=parsed("causal", parse_booleans, (True,)),
-        cp_round_robin=parsed("cp_round_robin", parse_booleans, (False,)),
-        batches=parsed("batch", parse_numbers, (None,)),
-        page_sizes=parsed("page_size", parse_numbers, (1,)),
-        route=parse_route(given.get("route") or Route.ASM.value),
-        env=parse_env(given.get("env") or ()),
-        planner=parse_planner(given.get("planner") or ()),
-        archs=wanted or by_generation(_named(archs())),
-    )
-
-
-def _named(archs: tuple[str, ...]) -> tuple[str, ...]:
-    if not archs:
-        raise UsageError(
-            "the source names no GPU architecture", hint="name one, for example --arch gfx950"
-        )
-    return archs

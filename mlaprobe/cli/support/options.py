@@ -11,7 +11,9 @@ from typing import Annotated, Any, Optional, TypeVar
 import typer
 
 T = TypeVar("T")
-Text = Optional[str]  # noqa: UP045 (typer reads it at run time, on Python 3.10 too)
+# Typer reads these at run time, on Python 3.10 too.
+Text = Optional[str]  # noqa: UP045
+Texts = Optional[list[str]]  # noqa: UP045
 
 
 def named(value: str | None) -> str | None:
@@ -30,149 +32,89 @@ def _a_file(value: str | None) -> str | None:
     return value
 
 
-AiterOption = Annotated[
-    str,
-    typer.Option(
-        "--aiter",
-        metavar="SOURCE",
-        callback=named,
-        help="installed, a directory, REPO@REV, a wheel, sdist or zip, a snapshot, release:TAG.",
-    ),
-]
-ArchList = Annotated[
-    Text, typer.Option("--arch", metavar="LIST", help="For example gfx942,gfx950.")
-]
-DtypeList = Annotated[
-    Text,
-    typer.Option("--dtype", metavar="LIST", help="Pairs q/kv, for example fp8/fp8,bf16/bf16."),
-]
-HeadsList = Annotated[
-    Text, typer.Option("--heads", metavar="LIST", help="Query heads per rank: 1-160,200.")
-]
-QlenList = Annotated[
-    Text, typer.Option("--qlen", metavar="LIST", help="Query tokens per request: 1-8.")
-]
-LseList = Annotated[
-    Text, typer.Option("--lse", metavar="0,1", help="Whether the log-sum-exp is wanted.")
-]
-PersistentList = Annotated[
-    Text, typer.Option("--persistent", metavar="0,1", help="With work metadata or without.")
-]
-CausalList = Annotated[Text, typer.Option("--causal", metavar="0,1", help="Causal mask or none.")]
-RoundRobinList = Annotated[
-    Text,
-    typer.Option("--cp-round-robin", metavar="0,1", help="Round-robin context parallelism."),
-]
-BatchList = Annotated[
-    Text,
-    typer.Option(
-        "--batch", metavar="LIST", help="Requests; unset: gates on it are notes, not applied."
-    ),
-]
-PageSizeList = Annotated[
-    Text, typer.Option("--page-size", metavar="LIST", help="KV tokens per page.")
-]
-RouteOption = Annotated[str, typer.Option("--route", metavar="ROUTE", help="asm or gluon.")]
-RouteFilter = Annotated[Text, typer.Option("--route", metavar="ROUTE", help="asm or gluon.")]
-EnvOption = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option("--env", metavar="NAME=VALUE", help="A variable that is set; repeatable."),
-]
-PlannerOption = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option(
-        "--planner",
-        metavar="FIELD=VALUE",
-        help="What the planner is told otherwise, as q_dtype=none or fast_mode=0; repeatable.",
-    ),
-]
-OutputOption = Annotated[
-    Text,
-    typer.Option(
-        "--output", "-o", metavar="FILE", callback=_a_file, help="Write there, not to stdout."
-    ),
-]
-OutputFile = Annotated[
-    str,
-    typer.Option(
-        "--output", "-o", metavar="FILE", callback=_a_file, help="The file; - for stdout."
-    ),
-]
-RecordFile = Annotated[
-    Text,
-    typer.Option(
-        "--json", metavar="FILE", callback=_a_file, help="Where the self-test's record goes."
-    ),
-]
-ResultsFile = Annotated[
-    str,
-    typer.Option(
-        "--results", metavar="FILE", callback=_a_file, help="What is measured, as JSON lines."
-    ),
-]
-DeploymentsFile = Annotated[
-    Text,
-    typer.Option(
-        "--deployments",
-        metavar="FILE",
-        callback=named,
-        help="Only what a team serves, from YAML.",
-    ),
-]
-WaiversFile = Annotated[
-    Text,
-    typer.Option(
-        "--waivers", metavar="FILE", callback=named, help="Changes that do not count, from YAML."
-    ),
-]
-ProfileFile = Annotated[
-    Text,
-    typer.Option("--profile", metavar="FILE", callback=named, help="A measured cost profile."),
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no warnings.")]
+def option(name: str, metavar: str, help: str, **more: Any) -> Any:
+    """What typer is told of an option that takes a value.
+
+    Args:
+        name: with its dashes; several names have a space between them.
+        metavar: what the help calls its value.
+        more: as ``typer.Option`` takes it.
+    """
+    return typer.Option(*name.split(), metavar=metavar, help=help, **more)
+
+
+def switch(name: str, help: str) -> Any:
+    """What typer is told of an option that takes none.
+
+    Args:
+        name: with its dashes, and perhaps ``/--no-...`` or a short name after a space.
+    """
+    return typer.Option(*name.split(), help=help)
+
+
+_SPEC = "installed, a directory, REPO@REV, a wheel, sdist or zip, a snapshot, release:TAG."
+AiterOption = Annotated[str, option("--aiter", "SOURCE", _SPEC, callback=named)]
+QuietOption = Annotated[bool, switch("--quiet -q", "No progress, no warnings.")]
+
+# Many shapes.
+ArchList = Annotated[Text, option("--arch", "LIST", "For example gfx942,gfx950.")]
+_PAIRS = "Pairs q/kv, for example fp8/fp8,bf16/bf16."
+DtypeList = Annotated[Text, option("--dtype", "LIST", _PAIRS)]
+HeadsList = Annotated[Text, option("--heads", "LIST", "Query heads per rank: 1-160,200.")]
+QlenList = Annotated[Text, option("--qlen", "LIST", "Query tokens per request: 1-8.")]
+LseList = Annotated[Text, option("--lse", "0,1", "Whether the log-sum-exp is wanted.")]
+_METADATA = "With work metadata or without."
+PersistentList = Annotated[Text, option("--persistent", "0,1", _METADATA)]
+CausalList = Annotated[Text, option("--causal", "0,1", "Causal mask or none.")]
+_ROUND_ROBIN = "Round-robin context parallelism."
+RoundRobinList = Annotated[Text, option("--cp-round-robin", "0,1", _ROUND_ROBIN)]
+_GATES = "Requests; unset: gates on it are notes, not applied."
+BatchList = Annotated[Text, option("--batch", "LIST", _GATES)]
+PageSizeList = Annotated[Text, option("--page-size", "LIST", "KV tokens per page.")]
+RouteFilter = Annotated[Text, option("--route", "ROUTE", "asm or gluon.")]
+_VARIABLE = "A variable that is set; repeatable."
+EnvOption = Annotated[Texts, option("--env", "NAME=VALUE", _VARIABLE)]
+_OVERRIDE = "What the planner is told otherwise, as q_dtype=none or fast_mode=0; repeatable."
+PlannerOption = Annotated[Texts, option("--planner", "FIELD=VALUE", _OVERRIDE)]
 
 # One shape.
-ArchHere = Annotated[
-    Text, typer.Option("--arch", metavar="ARCH", help="Default: this machine's GPU.")
-]
-ArchOne = Annotated[str, typer.Option("--arch", metavar="ARCH", help="For example gfx950.")]
-DtypeOne = Annotated[
-    str, typer.Option("--dtype", metavar="Q/KV", help="Query and KV dtype: fp8/fp8.")
-]
-HeadsOne = Annotated[str, typer.Option("--heads", metavar="N", help="Query heads per rank.")]
-QlenOne = Annotated[str, typer.Option("--qlen", metavar="N", help="Query tokens per request.")]
-LseFlag = Annotated[bool, typer.Option("--lse/--no-lse", help="The log-sum-exp is wanted.")]
-PersistentFlag = Annotated[
-    bool, typer.Option("--persistent/--no-persistent", help="With work metadata or without.")
-]
-CausalFlag = Annotated[bool, typer.Option("--causal/--no-causal", help="Causal mask or none.")]
-RoundRobinFlag = Annotated[
-    bool,
-    typer.Option("--cp-round-robin/--no-cp-round-robin", help="Round-robin context parallelism."),
-]
-BatchOne = Annotated[
-    Text, typer.Option("--batch", metavar="N", help="Requests; unset: gates on it are notes.")
-]
-PageSizeOne = Annotated[str, typer.Option("--page-size", metavar="N", help="KV tokens per page.")]
+ArchHere = Annotated[Text, option("--arch", "ARCH", "Default: this machine's GPU.")]
+ArchOne = Annotated[str, option("--arch", "ARCH", "For example gfx950.")]
+DtypeOne = Annotated[str, option("--dtype", "Q/KV", "Query and KV dtype: fp8/fp8.")]
+HeadsOne = Annotated[str, option("--heads", "N", "Query heads per rank.")]
+QlenOne = Annotated[str, option("--qlen", "N", "Query tokens per request.")]
+LseFlag = Annotated[bool, switch("--lse/--no-lse", "The log-sum-exp is wanted.")]
+PersistentFlag = Annotated[bool, switch("--persistent/--no-persistent", _METADATA)]
+CausalFlag = Annotated[bool, switch("--causal/--no-causal", "Causal mask or none.")]
+RoundRobinFlag = Annotated[bool, switch("--cp-round-robin/--no-cp-round-robin", _ROUND_ROBIN)]
+BatchOne = Annotated[Text, option("--batch", "N", "Requests; unset: gates on it are notes.")]
+PageSizeOne = Annotated[str, option("--page-size", "N", "KV tokens per page.")]
+RouteOption = Annotated[str, option("--route", "ROUTE", "asm or gluon.")]
+
+# Files.
+_STDOUT = "Write there, not to stdout."
+OutputOption = Annotated[Text, option("--output -o", "FILE", _STDOUT, callback=_a_file)]
+_FILE = "The file; - for stdout."
+OutputFile = Annotated[str, option("--output -o", "FILE", _FILE, callback=_a_file)]
+_RECORD = "Where the self-test's record goes."
+RecordFile = Annotated[Text, option("--json", "FILE", _RECORD, callback=_a_file)]
+_LINES = "What is measured, as JSON lines."
+ResultsFile = Annotated[str, option("--results", "FILE", _LINES, callback=_a_file)]
+_SERVED = "Only what a team serves, from YAML."
+DeploymentsFile = Annotated[Text, option("--deployments", "FILE", _SERVED, callback=named)]
+_LIVED_WITH = "Changes that do not count, from YAML."
+WaiversFile = Annotated[Text, option("--waivers", "FILE", _LIVED_WITH, callback=named)]
+_PROFILE = "A measured cost profile."
+ProfileFile = Annotated[Text, option("--profile", "FILE", _PROFILE, callback=named)]
 
 # How a plan is made, and where it runs.
-ModeOption = Annotated[
-    str,
-    typer.Option("--mode", metavar="MODE", help="off, auto or force: how far heads are padded."),
-]
-PlanRoute = Annotated[str, typer.Option("--route", metavar="ROUTE", help="auto, asm or gluon.")]
-StrategyOption = Annotated[
-    str, typer.Option("--strategy", metavar="HOW", help="tile, repeat or zero.")
-]
-KvLenOne = Annotated[
-    Text, typer.Option("--kv-len", metavar="N", help="KV tokens per request, for the cost.")
-]
-BackendOption = Annotated[
-    str, typer.Option("--backend", metavar="NAME", help="auto, aiter, triton or torch.")
-]
-DeviceOption = Annotated[
-    Text, typer.Option("--device", metavar="DEVICE", help="Default: a GPU if there is one.")
-]
+_MODES = "off, auto or force: how far heads are padded."
+ModeOption = Annotated[str, option("--mode", "MODE", _MODES)]
+PlanRoute = Annotated[str, option("--route", "ROUTE", "auto, asm or gluon.")]
+StrategyOption = Annotated[str, option("--strategy", "HOW", "tile, repeat or zero.")]
+KvLenOne = Annotated[Text, option("--kv-len", "N", "KV tokens per request, for the cost.")]
+BackendOption = Annotated[str, option("--backend", "NAME", "auto, aiter, triton or torch.")]
+DeviceOption = Annotated[Text, option("--device", "DEVICE", "Default: a GPU if there is one.")]
 
 
 def _filters(

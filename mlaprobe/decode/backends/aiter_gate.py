@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Verdict
 from mlaprobe.decode.interface import DecodeError, Launch
-from mlaprobe.padding.resolver import why_not
+from mlaprobe.padding.verdicts import why_not
 
 if TYPE_CHECKING:
     from mlaprobe.deciding.capability import Capability

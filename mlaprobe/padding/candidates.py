@@ -1,16 +1,15 @@
-"""What a source says of head counts, for one launch of a run and for all of them together."""
+"""Head counts as candidates: what a source says of them in one launch, and in all of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import Decision, Route, Verdict
-from mlaprobe.padding.plan import Mode
-from mlaprobe.padding.question import Request
-from mlaprobe.padding.resolver import Decider, may_run, native, runs, why_not, worst
-from mlaprobe.rulefiles.cost import CostModel, Profile
+from mlaprobe.padding.request import Mode, Request
+from mlaprobe.padding.verdicts import may_run, native, runs, why_not, worst, worst_of
+from mlaprobe.rulefiles.cost import CostModel
 from mlaprobe.rulefiles.policy import Policy
 
 
@@ -49,16 +48,18 @@ class Evaluation:
     @property
     def worst(self) -> Decision:
         """What there is most to say against it."""
-        return _worst(self.decisions)
+        return worst_of(self.decisions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
+class Candidate:
     """One head count for every launch of a run."""
 
     num_heads: int
     parts: tuple[Evaluation, ...]
+    """For each launch."""
     names: tuple[str, ...]
+    """Of the launches."""
 
     @property
     def native(self) -> bool:
@@ -89,49 +90,31 @@ class Together:
     @property
     def worst(self) -> tuple[Decision, str]:
         """What there is most to say against it, and the name of the launch."""
-        decision = _worst([part.worst for part in self.parts])
+        decision = worst_of(part.worst for part in self.parts)
         at = next(i for i, part in enumerate(self.parts) if part.worst is decision)
         return decision, self.names[at]
 
     @property
     def why_not(self) -> str:
         """What there is most to say against it, in words."""
-        return said(*self.worst)
+        return why_not(*self.worst)
 
 
-def _worst(decisions: Iterable[Decision]) -> Decision:
-    """The decision that speaks most against a launch: the worst verdict, or among those of one
-    verdict a kernel that does not ship."""
-    kept = list(decisions)
-    verdict = worst(d.verdict for d in kept)
-    missing = [d for d in kept if d.verdict.runs and not runs(d)]
-    if verdict.runs and missing:
-        return missing[0]
-    return next(d for d in kept if d.verdict is verdict)
+class Launch:
+    """Asks a source about head counts for one launch of a run, each question at most once."""
 
-
-def said(decision: Decision, name: str) -> str:
-    """Why a decision is not a target, and in which launch."""
-    return f"{why_not(decision)}, in {name}" if name else why_not(decision)
-
-
-class Lane:
-    """Asks a capability about head counts for one launch, each at most once."""
-
-    def __init__(
-        self, capability: Decider, request: Request, policy: Policy, profile: Profile | None
-    ) -> None:
+    def __init__(self, capability: Decider, request: Request, policy: Policy) -> None:
         self.request = request
-        self._ask: Callable[..., Decision] = capability.decide
+        self._decide = capability.decide
         self._policy = policy
         self.model: CostModel = policy.cost
         where = request.arch, request.q_dtype, request.kv_dtype
-        if profile is not None and profile.covers(*where):
-            self.model = profile.model
+        if request.profile is not None and request.profile.covers(*where):
+            self.model = request.profile.model
         self.borrowed = not self.model.covers(*where)
         """Whether the costs are those of another arch or of other dtypes."""
-        self._asked: dict[tuple[int, int, bool], Decision] = cache(Cache.PLANS)
-        self._known: dict[int, Evaluation] = cache(Cache.PLANS)
+        self._decisions: dict[tuple[int, int, bool], Decision] = cache(Cache.PLANS)
+        self._evaluations: dict[int, Evaluation] = cache(Cache.PLANS)
         self.refused: str | None = None
         """Why the gluon route is not taken, where it was asked for."""
         self._gluon_at = self._gluon_base()
@@ -142,12 +125,10 @@ class Lane:
 
     def evaluate(self, num_heads: int) -> Evaluation:
         """One head count at every query length, in the best of the modes that may be chosen."""
-        if num_heads in self._known:
-            return self._known[num_heads]
-        found = self._gluon(num_heads)
+        found = self._evaluations.get(num_heads) or self._gluon(num_heads)
         if found is None:
             found = min((self.asm(num_heads, p) for p in self.request.modes), key=_rank)
-        self._known[num_heads] = found
+        self._evaluations[num_heads] = found
         return found
 
     def failing(self, num_heads: int) -> Decision | None:
@@ -157,7 +138,7 @@ class Lane:
             found = self.evaluate(num_heads)
             return None if found.native else found.worst
         for qlen in reversed(self.request.qlens):
-            decision = self._decide(num_heads, qlen, self.request.modes[0])
+            decision = self._launched(num_heads, qlen, self.request.modes[0])
             if not native(decision):
                 return decision
         return None
@@ -166,7 +147,7 @@ class Lane:
 
     def asm(self, num_heads: int, persistent: bool) -> Evaluation:
         """One head count at every query length on the asm route, in one mode."""
-        decisions = tuple(self._decide(num_heads, q, persistent) for q in self.request.qlens)
+        decisions = tuple(self._launched(num_heads, q, persistent) for q in self.request.qlens)
         cost: float | None = None
         if all(map(runs, decisions)):
             cost = sum(self.cost(num_heads, d.fold * d.qlen_fold) for d in decisions)
@@ -178,23 +159,23 @@ class Lane:
             cost=cost,
         )
 
-    def _decide(self, num_heads: int, qlen: int, persistent: bool) -> Decision:
+    def _launched(self, num_heads: int, qlen: int, persistent: bool) -> Decision:
         """The source's answer for one launch, by a longer kernel where that is allowed and the
         query's own is not native."""
         key = num_heads, qlen, persistent
-        found = self._asked.get(key)
+        found = self._decisions.get(key)
         if found is None:
-            found = self._asked[key] = self._ridden(*key)
+            found = self._decisions[key] = self._ridden(*key)
         return found
 
     def _ridden(self, num_heads: int, qlen: int, persistent: bool) -> Decision:
         shape = self.request.shape
-        own = self._ask(shape(num_heads, qlen, persistent=persistent))
+        own = self._decide(shape(num_heads, qlen, persistent=persistent))
         if self.request.pad_qlen and not native(own):
             for longer in self._policy.ride_lengths:
                 if longer <= qlen:
                     continue
-                ridden = self._ask(shape(num_heads, longer, persistent=persistent))
+                ridden = self._decide(shape(num_heads, longer, persistent=persistent))
                 if native(ridden):
                     return ridden
         return own
@@ -235,7 +216,7 @@ class Lane:
         request = self.request
         batches = (None,) if request.batch is not None else (None, *self._policy.gluon_batches)
         return tuple(
-            self._ask(request.shape(num_heads, qlen, Route.GLUON, batch=batch))
+            self._decide(request.shape(num_heads, qlen, Route.GLUON, batch=batch))
             for batch in batches
             for qlen in request.qlens
         )

@@ -1,35 +1,40 @@
-"""What the resolver asks, and what the answers mean to it."""
+"""What a source's answers mean to whoever wants to launch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from mlaprobe.core import reasons
-from mlaprobe.core.shape import Decision, DecodeShape, Verdict
+from mlaprobe.core.shape import Decision, Verdict
 
-
-class Decider(Protocol):
-    """What the resolver asks: a live source or a snapshot."""
-
-    @property
-    def archs(self) -> tuple[str, ...]:
-        """The archs that the source names."""
-        ...
-
-    def decide(self, shape: DecodeShape) -> Decision: ...
-
-
-# From harmless to harmful; a definite failure is worse than an unknown.
 _SEVERITY = (
-    *(Verdict.NATIVE, Verdict.FOLDED, Verdict.UNKNOWN, Verdict.REJECTED, Verdict.NO_REDUCER),
-    *(Verdict.NO_KERNEL, Verdict.AMBIGUOUS, Verdict.INCOHERENT, Verdict.ERRATUM),
+    Verdict.NATIVE,
+    Verdict.FOLDED,
+    Verdict.UNKNOWN,
+    Verdict.REJECTED,
+    Verdict.NO_REDUCER,
+    Verdict.NO_KERNEL,
+    Verdict.AMBIGUOUS,
+    Verdict.INCOHERENT,
+    Verdict.ERRATUM,
 )
+"""From harmless to harmful; a definite failure is worse than an unknown."""
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The most harmful of some verdicts."""
     return max(verdicts, key=_SEVERITY.index)
+
+
+def worst_of(decisions: Iterable[Decision]) -> Decision:
+    """The decision that speaks most against a launch: the worst verdict, or among those of one
+    verdict a kernel that does not ship."""
+    kept = list(decisions)
+    verdict = worst(d.verdict for d in kept)
+    missing = [d for d in kept if d.verdict.runs and not runs(d)]
+    if verdict.runs and missing:
+        return missing[0]
+    return next(d for d in kept if d.verdict is verdict)
 
 
 def runs(decision: Decision) -> bool:
@@ -49,8 +54,16 @@ def may_run(decision: Decision) -> bool:
     return decision.verdict is Verdict.UNKNOWN or runs(decision)
 
 
-def why_not(decision: Decision) -> str:
-    """Why a decision is not a target, in words."""
+def why_not(decision: Decision, launch: str = "") -> str:
+    """Why a decision is no target, in words.
+
+    Args:
+        launch: the name of the launch, where a run has several.
+    """
+    return f"{_why_not(decision)}, in {launch}" if launch else _why_not(decision)
+
+
+def _why_not(decision: Decision) -> str:
     verdict, at = decision.verdict, f"at qlen {decision.shape.qlen}"
     if verdict.runs and not runs(decision):
         kernel = next(k for k in decision.kernels if k.co_present is False or k.has_symbol is False)

@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import Decision, Verdict
-from mlaprobe.padding.lanes import Lane, Together, said
-from mlaprobe.padding.plan import Mode, Rejected
-from mlaprobe.padding.resolver import Decider, may_run
+from mlaprobe.padding.candidates import Candidate, Launch
+from mlaprobe.padding.plan import Rejected
+from mlaprobe.padding.request import Mode
+from mlaprobe.padding.verdicts import may_run, why_not
 from mlaprobe.rulefiles.policy import Policy
 
 
@@ -24,8 +26,8 @@ from mlaprobe.rulefiles.policy import Policy
 class Choice:
     """What was chosen, and what was not."""
 
-    taken: Together
-    stay: Together
+    taken: Candidate
+    stay: Candidate
     """The unpadded rule's count."""
     reason: str
     rejected: list[Rejected] = field(default_factory=list)
@@ -36,20 +38,20 @@ class Choice:
 class Chooser:
     """Looks for one head count for all launches of a run."""
 
-    def __init__(self, capability: Decider, lanes: tuple[Lane, ...], policy: Policy) -> None:
-        self._lanes = lanes
+    def __init__(self, capability: Decider, launches: tuple[Launch, ...], policy: Policy) -> None:
+        self._launches = launches
         self._policy = policy
-        self._request = lanes[0].request
-        """What all launches have in common stands in each."""
+        self._request = launches[0].request
+        """What they have in common stands in the request of each."""
         self.named = self._request.arch in capability.archs
         """Whether the source names the arch; nothing is padded where it does not."""
 
-    def evaluate(self, num_heads: int) -> Together:
+    def evaluate(self, num_heads: int) -> Candidate:
         """One head count in every launch."""
-        return Together(
+        return Candidate(
             num_heads=num_heads,
-            parts=tuple(lane.evaluate(num_heads) for lane in self._lanes),
-            names=tuple(lane.request.name for lane in self._lanes),
+            parts=tuple(launch.evaluate(num_heads) for launch in self._launches),
+            names=tuple(launch.request.name for launch in self._launches),
         )
 
     def choose(self) -> Choice:
@@ -71,32 +73,32 @@ class Chooser:
         return self._search(own, stay)
 
     def _gluon_reason(self, count: int) -> str:
-        asked = all(lane.request.route is not None for lane in self._lanes)
-        chosen = "asked for" if asked else "it needs no padding"
+        named = all(launch.request.route is not None for launch in self._launches)
+        chosen = "asked for" if named else "it needs no padding"
         return f"the gluon route takes {count} heads here ({chosen})"
 
-    def _staying(self, stay: Together, why: str) -> Choice:
+    def _staying(self, stay: Candidate, why: str) -> Choice:
         """The unpadded rule's count, the only one that may be launched."""
         if stay.gluon and stay.native:
             return Choice(taken=stay, stay=stay, reason=why + self._gluon_reason(stay.num_heads))
         choice = Choice(taken=stay, stay=stay, reason=why + self._rule(stay))
         if not stay.runs:
-            choice.undecided += [stay.num_heads] if stay.may_run else []
+            choice.undecided = [stay.num_heads] if stay.may_run else []
             choice.reason = f"{choice.reason}, and {_refusal(stay)}"
         return choice
 
-    def _rule(self, stay: Together) -> str:
+    def _rule(self, stay: Candidate) -> str:
         if stay.num_heads == self._request.num_heads:
             return f"{stay.num_heads} heads are a multiple of {self._policy.multiple} already"
         return f"the next multiple of {self._policy.multiple}"
 
     # --- searching -------------------------------------------------------------------------------
 
-    def _search(self, own: Together, stay: Together) -> Choice:
+    def _search(self, own: Candidate, stay: Candidate) -> Choice:
         choice = Choice(taken=stay, stay=stay, reason="")
         self._reject(choice, own.num_heads, *own.worst)
-        second = self._looked_at(choice, own, None)
-        found: Together | None = None
+        second = self._note(choice, own, None)
+        found: Candidate | None = None
         for cost, count in self._candidates():
             refused = self._refused_by_policy(count, cost, stay)
             if refused is not None:
@@ -108,13 +110,13 @@ class Chooser:
                 break
             self._reject(choice, count, *failing)
             if not stay.runs and may_run(failing[0]):
-                second = self._looked_at(choice, self.evaluate(count), second)
+                second = self._note(choice, self.evaluate(count), second)
         self._settle(choice, found, second)
         choice.rejected.sort(key=lambda rejected: rejected.num_heads)
         return choice
 
     @staticmethod
-    def _looked_at(choice: Choice, found: Together, second: Together | None) -> Together | None:
+    def _note(choice: Choice, found: Candidate, second: Candidate | None) -> Candidate | None:
         """Notes what a count that is not native is good for where the unpadded rule's does not
         run: it may run all the same, or not be known not to.
 
@@ -128,7 +130,7 @@ class Chooser:
             choice.undecided.append(found.num_heads)
         return second
 
-    def _settle(self, choice: Choice, found: Together | None, second: Together | None) -> None:
+    def _settle(self, choice: Choice, found: Candidate | None, second: Candidate | None) -> None:
         """Takes what was found: a native count, one that runs, or what is launched anyhow."""
         stay = choice.stay
         if not stay.runs and second is not None and not self._preferred(found, second):
@@ -156,7 +158,7 @@ class Chooser:
         how = "is known to run" if choice.undecided else "runs"
         choice.reason = f"no count up to {self._policy.largest} {how}: {_refusal(stay)}"
 
-    def _preferred(self, found: Together | None, second: Together) -> bool:
+    def _preferred(self, found: Candidate | None, second: Candidate) -> bool:
         """Whether a native count is taken rather than one that only runs."""
         if found is None or found.cost is None or second.cost is None:
             return False
@@ -168,9 +170,9 @@ class Chooser:
         yield from sorted((self._cost(count), count) for count in counts)
 
     def _cost(self, count: int) -> float:
-        return sum(len(lane.request.qlens) * lane.cost(count) for lane in self._lanes)
+        return sum(len(launch.request.qlens) * launch.cost(count) for launch in self._launches)
 
-    def _refused_by_policy(self, count: int, cost: float, stay: Together) -> str | None:
+    def _refused_by_policy(self, count: int, cost: float, stay: Candidate) -> str | None:
         # What runs is better than what does not, whatever it costs.
         if self._request.mode is Mode.FORCE or stay.cost is None:
             return None
@@ -179,17 +181,17 @@ class Chooser:
             return f"more than {growth:g}x the {stay.num_heads} heads launched otherwise"
         # The tolerance is for sums of floats that are equal on paper.
         if cost > stay.cost * (1 + 1e-9):
-            if any(lane.borrowed for lane in self._lanes):
+            if any(launch.borrowed for launch in self._launches):
                 return f"dearer than {stay.num_heads} heads: {cost / stay.cost - 1:+.1%}"
             return f"dearer than {stay.num_heads} heads: {cost:.1f} us against {stay.cost:.1f} us"
         return None
 
     def _failing(self, count: int) -> tuple[Decision, str] | None:
         """The answer that keeps a count from being native, and the name of its launch."""
-        for lane in self._lanes:
-            decision = lane.failing(count)
+        for launch in self._launches:
+            decision = launch.failing(count)
             if decision is not None:
-                return decision, lane.request.name
+                return decision, launch.request.name
         return None
 
     @staticmethod
@@ -197,7 +199,7 @@ class Chooser:
         choice.rejected.append(
             Rejected(
                 num_heads=count,
-                reason=said(decision, name),
+                reason=why_not(decision, name),
                 verdict=None if decision.verdict is Verdict.NATIVE else decision.verdict,
                 qlen=decision.shape.qlen,
             )
@@ -217,7 +219,7 @@ class Chooser:
         return f"{text}: {change:+.1%} against {stay.num_heads} heads {stay.why_not}"
 
 
-def _refusal(stay: Together) -> str:
+def _refusal(stay: Candidate) -> str:
     """What is in the way of a count."""
     if stay.may_run:
         return f"it is not known whether {stay.num_heads} heads run: {stay.why_not}"

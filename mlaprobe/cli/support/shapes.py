@@ -1,0 +1,96 @@
+"""The shapes that options describe: one option for each axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mlaprobe.cli.support import common
+from mlaprobe.core.axes import AXES, Kind, shape_of
+from mlaprobe.core.grid import DtypePair, Grid, by_generation
+from mlaprobe.core.shape import DecodeShape
+from mlaprobe.errors import UsageError
+
+_PARSERS: Mapping[Kind, Callable[[str, Any], Any]] = {
+    Kind.ARCH: common.parse_archs,
+    Kind.DTYPES: common.parse_dtypes,
+    Kind.NUMBER: common.parse_numbers,
+    Kind.FLAG: common.parse_flags,
+    Kind.PLANNER: common.parse_planner,
+    Kind.ROUTE: common.parse_route,
+    Kind.VARIABLES: common.parse_env,
+}
+
+
+def parse_filters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The filters that were given, by the fields of a grid.
+
+    Raises:
+        UsageError: one is wrong.
+    """
+    return {
+        axis.grid: _PARSERS[axis.kind](axis.option, given[axis.name])
+        for axis in AXES
+        if given.get(axis.name) not in (None, (), [])
+    }
+
+
+def make_grid(
+    given: Mapping[str, Any], *, qlens: tuple[int, ...] = (1,), archs: Callable[[], tuple[str, ...]]
+) -> Grid:
+    """The grid that a command's filters describe, where the source's archs are the default.
+
+    Raises:
+        UsageError: a filter is wrong, or there is no arch.
+    """
+    found = {"qlens": qlens, **parse_filters(given)}
+    if "archs" not in found:
+        found["archs"] = by_generation(_named(archs()))
+    return Grid(**found)
+
+
+def parse_shape(given: Mapping[str, Any]) -> DecodeShape:
+    """The shape that the options of a command about one shape describe; its arch is given.
+
+    Raises:
+        UsageError: an option is wrong, or has several values.
+    """
+    values = Grid(**parse_filters(given)).values
+    return shape_of([common.parse_one(a.option, v) for a, v in zip(AXES, values, strict=True)])
+
+
+def parse_pair(given: Mapping[str, Any]) -> DtypePair:
+    """The one pair of dtypes that was given.
+
+    Raises:
+        UsageError: it is none, or there are several.
+    """
+    return common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
+
+
+def parse_arch(given: Mapping[str, Any]) -> str | None:
+    """The one arch that was given; ``None`` where none was.
+
+    Raises:
+        UsageError: it is none, or there are several.
+    """
+    text = given["arch"]
+    return None if text is None else common.parse_one("--arch", common.parse_archs("--arch", text))
+
+
+def parse_optional(given: Mapping[str, Any], name: str) -> int | None:
+    """The number of an option, by the name of its parameter; ``None`` where it was not given.
+
+    Raises:
+        UsageError: it is no positive number.
+    """
+    text = given[name]
+    return None if text is None else common.parse_number("--" + name.replace("_", "-"), text)
+
+
+def _named(archs: tuple[str, ...]) -> tuple[str, ...]:
+    if not archs:
+        raise UsageError(
+            "the source names no GPU architecture", hint="name one, for example --arch gfx950"
+        )
+    return archs
