@@ -40,7 +40,7 @@ def _collect(value: object, found: list[Node]) -> None:
 
 def walk(nodes: Iterable[Node], *, into_functions: bool = True) -> Iterator[Node]:
     """Every node at or below the given ones, once: what macros repeat is one node in several
-    places (see ``cppmemo``)."""
+    places."""
     stack = list(nodes)[::-1]
     seen: set[int] = set()
     while stack:
@@ -51,6 +51,11 @@ def walk(nodes: Iterable[Node], *, into_functions: bool = True) -> Iterator[Node
         yield node
         if into_functions or not isinstance(node, (ir.Function, ir.Define)):
             stack.extend(children(node))
+
+
+def is_name(node: Node | None, name: str) -> bool:
+    """Whether an expression is a variable of that name."""
+    return isinstance(node, ir.Name) and node.id == name
 
 
 def _root(node: Node) -> str | None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from mlaprobe.evaluator.cpp.tree import Tree
+from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field
 
 
-def find_declarator(node: Any) -> Any:
+def find_declarator(node: Syntax) -> Syntax:
+    """The function declarator at or below a declarator; ``None`` where there is none."""
     while node is not None and node.type != "function_declarator":
-        node = node.child_by_field_name("declarator") or next(
+        node = field(node, "declarator") or next(
             (c for c in node.named_children if c.type.endswith("declarator")), None
         )
     return node
 
 
-def name_of(node: Any, tree: Tree) -> tuple[str, bool, bool]:
+def name_of(node: Syntax, tree: Tree) -> tuple[str, bool, bool]:
     """(name, is a reference, is a pointer) of a declarator."""
     ref = pointer = False
     while node is not None:
@@ -30,7 +29,7 @@ def name_of(node: Any, tree: Tree) -> tuple[str, bool, bool]:
             pointer = True
         elif node.type in ("identifier", "field_identifier", "type_identifier"):
             return tree.source(node), ref, pointer
-        inner = node.child_by_field_name("declarator")
+        inner = field(node, "declarator")
         if inner is None:
             inner = next(
                 (

@@ -3,64 +3,59 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.declarators import name_of
-from mlaprobe.evaluator.cpp.expressions import expression, names_in
+from mlaprobe.evaluator.cpp.expressions import expression, expressions_in
+from mlaprobe.evaluator.cpp.literals import Handler, names_in
+from mlaprobe.evaluator.cpp.tree import Syntax, field, named
 from mlaprobe.evaluator.cpp.types import parse_type
 from mlaprobe.evaluator.ir import CType, Node
-from mlaprobe.evaluator.walk import walk
+from mlaprobe.evaluator.walk import is_name, walk
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.cpp.translate import Translator
 
 
-def _declaration(tr: Translator, node: Any) -> Node:
-    first = next(
-        (c for i, c in enumerate(node.children) if node.field_name_for_child(i) == "declarator"),
-        None,
-    )
-    if first is None:
-        return ir.Block(tr.tree.span(node), ())
-    head = tr.tree.text[node.start_byte : first.start_byte].decode("utf-8", "replace")
-    parts = [
-        _declarator(tr, c, head)
-        for i, c in enumerate(node.children)
-        if node.field_name_for_child(i) == "declarator"
-    ]
-    return parts[0] if len(parts) == 1 else ir.Block(tr.tree.span(node), tuple(parts))
+def _declaration(tr: Translator, node: Syntax) -> Node:
+    declarators = node.children_by_field_name("declarator")
+    if not declarators:
+        return ir.Block(tr.span(node), ())
+    head = tr.tree.head(node, declarators[0])
+    parts = [_declarator(tr, declarator, head) for declarator in declarators]
+    return parts[0] if len(parts) == 1 else ir.Block(tr.span(node), tuple(parts))
 
 
-def _declarator(tr: Translator, node: Any, head: str) -> Node:
-    span = tr.tree.span(node)
+def _declarator(tr: Translator, node: Syntax, head: str) -> Node:
+    span = tr.span(node)
     if node.type == "function_declarator":
         return ir.Block(span, ())
     binding = _binding(node)
     if binding is not None:
-        value = node.child_by_field_name("value")
+        value = field(node, "value")
         if value is None:
             return tr.opaque(node, "a structured binding without a value")
-        names = tuple(tr.tree.source(c) for c in binding.named_children)
+        names = tuple(tr.source(c) for c in binding.named_children)
         return ir.Unpack(span, names, expression(tr, value))
     name, ref, pointer = name_of(node, tr.tree)
     if not name:
         return tr.opaque(node, "a declaration that is not followed")
     ctype = tr.type_of(head, ref=ref, pointer=pointer)
     static = bool(re.search(r"\bstatic\b", head))
-    value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+    value = field(node, "value") if node.type == "init_declarator" else None
     init = _initialiser(tr, value, ctype) if value is not None else None
     tr.declare(name, ctype)
-    array = node.child_by_field_name("declarator") if node.type == "init_declarator" else node
+    array = field(node, "declarator") if node.type == "init_declarator" else node
     if array is not None and array.type == "array_declarator":
         tr.declare_array(name, ctype)
-    if pointer and value is None and "[" in tr.tree.source(node):
+    if pointer and value is None and "[" in tr.source(node):
         init = ir.Opaque(span, "an array without values")
     return ir.Decl(span, name, ctype, init, static)
 
 
-def _binding(node: Any) -> Any:
+def _binding(node: Syntax) -> Syntax:
+    """The names of a structured binding; ``None`` for any other declarator."""
     while node is not None:
         if node.type == "structured_binding_declarator":
             return node
@@ -68,32 +63,32 @@ def _binding(node: Any) -> Any:
     return None
 
 
-def _initialiser(tr: Translator, node: Any, ctype: CType) -> Node:
+def _initialiser(tr: Translator, node: Syntax, ctype: CType) -> Node:
     if node.type == "argument_list":
-        args = tuple(expression(tr, c) for c in node.named_children if c.type != "comment")
+        args = expressions_in(tr, node)
         if ctype.kind != "other" and len(args) == 1:
             return args[0]
-        return ir.Construct(tr.tree.span(node), ctype, args, braced=False)
+        return ir.Construct(tr.span(node), ctype, args, braced=False)
     if node.type == "initializer_list":
-        args = tuple(expression(tr, c) for c in node.named_children if c.type != "comment")
+        args = expressions_in(tr, node)
         if ctype.pointer and "[" not in ctype.name:
-            return ir.Sequence(tr.tree.span(node), "tuple" if ctype.const else "list", args)
-        return ir.Construct(tr.tree.span(node), ctype, args)
+            return ir.Sequence(tr.span(node), "tuple" if ctype.const else "list", args)
+        return ir.Construct(tr.span(node), ctype, args)
     return expression(tr, node)
 
 
-def _expression_statement(tr: Translator, node: Any) -> Node:
-    parts = [c for c in node.named_children if c.type != "comment"]
+def _expression_statement(tr: Translator, node: Syntax) -> Node:
+    parts = named(node)
     if not parts:
-        return ir.Block(tr.tree.span(node), ())
-    return ir.ExprStmt(tr.tree.span(node), expression(tr, parts[0]))
+        return ir.Block(tr.span(node), ())
+    return ir.ExprStmt(tr.span(node), expression(tr, parts[0]))
 
 
-def _if(tr: Translator, node: Any) -> Node:
-    span = tr.tree.span(node)
-    condition = node.child_by_field_name("condition")
-    initial = condition.child_by_field_name("initializer") if condition is not None else None
-    value = condition.child_by_field_name("value") if condition is not None else None
+def _if(tr: Translator, node: Syntax) -> Node:
+    span = tr.span(node)
+    condition = field(node, "condition")
+    initial = field(condition, "initializer") if condition is not None else None
+    value = field(condition, "value") if condition is not None else None
     prefix: list[Node] = []
     if initial is not None:
         prefix.append(_initial_statement(tr, initial))
@@ -107,11 +102,11 @@ def _if(tr: Translator, node: Any) -> Node:
         test = tr.tested(expression(tr, value))
     else:
         test = tr.tested(expression(tr, condition))
-    then = tr.body(node.child_by_field_name("consequence"))
-    alternative = node.child_by_field_name("alternative")
+    then = tr.body(field(node, "consequence"))
+    alternative = field(node, "alternative")
     orelse: tuple[Node, ...] = ()
     if alternative is not None:
-        inner = [c for c in alternative.named_children if c.type != "comment"]
+        inner = named(alternative)
         if len(inner) != 1:
             return tr.opaque(node, "an else that could not be parsed")
         orelse = tr.body(inner[0])
@@ -119,56 +114,56 @@ def _if(tr: Translator, node: Any) -> Node:
     return ir.Block(span, (*prefix, branch), scoped=True) if prefix else branch
 
 
-def _initial_statement(tr: Translator, node: Any) -> Node:
+def _initial_statement(tr: Translator, node: Syntax) -> Node:
     """The first part of ``if (statement; condition)``."""
-    inner = [c for c in node.named_children if c.type != "comment"]
+    inner = named(node)
     return tr.statement(inner[0] if node.type == "init_statement" and len(inner) == 1 else node)
 
 
-def _condition_declaration(tr: Translator, node: Any) -> ir.Decl | None:
+def _condition_declaration(tr: Translator, node: Syntax) -> ir.Decl | None:
     """``if (type name = value)``."""
-    value, declarator = node.child_by_field_name("value"), node.child_by_field_name("declarator")
+    value, declarator = field(node, "value"), field(node, "declarator")
     if value is None or declarator is None:
         declared = _declaration(tr, node)
         return declared if isinstance(declared, ir.Decl) else None
     name, ctype = tr.declared(node)
     tr.declare(name, ctype)
     initial = _initialiser(tr, value, ctype)
-    return ir.Decl(tr.tree.span(node), name, ctype, initial) if name else None
+    return ir.Decl(tr.span(node), name, ctype, initial) if name else None
 
 
-def _for(tr: Translator, node: Any) -> Node:
-    span = tr.tree.span(node)
+def _for(tr: Translator, node: Syntax) -> Node:
+    span = tr.span(node)
     parts: list[Node] = []
-    initial = node.child_by_field_name("initializer")
+    initial = field(node, "initializer")
     if initial is not None:
         if initial.type == "declaration":
             parts.append(_declaration(tr, initial))
         else:
             parts.append(ir.ExprStmt(span, expression(tr, initial)))
-    condition = node.child_by_field_name("condition")
-    update = node.child_by_field_name("update")
+    condition = field(node, "condition")
+    update = field(node, "update")
     test = tr.tested(expression(tr, condition)) if condition is not None else ir.Const(span, True)
     step = expression(tr, update) if update is not None else None
-    loop = ir.While(span, test, tr.body(node.child_by_field_name("body")), step)
+    loop = ir.While(span, test, tr.body(field(node, "body")), step)
     return ir.Block(span, (*parts, loop), scoped=True)
 
 
-def _for_range(tr: Translator, node: Any) -> Node:
-    declarator = node.child_by_field_name("declarator")
-    span = tr.tree.span(node)
+def _for_range(tr: Translator, node: Syntax) -> Node:
+    declarator = field(node, "declarator")
+    span = tr.span(node)
     binding = _binding(declarator)
     target: Node
     if binding is not None:
-        names = tuple(ir.Name(span, tr.tree.source(c)) for c in binding.named_children)
+        names = tuple(ir.Name(span, tr.source(c)) for c in binding.named_children)
         target = ir.Sequence(span, "tuple", names)
     else:
         target = ir.Name(span, name_of(declarator, tr.tree)[0])
-    iterable = expression(tr, node.child_by_field_name("right"))
+    iterable = expression(tr, field(node, "right"))
     if isinstance(iterable, ir.Sequence):
         iterable = ir.Sequence(iterable.span, "tuple", iterable.items)
-    body = tr.body(node.child_by_field_name("body"))
-    text = tr.tree.source(declarator)
+    body = tr.body(field(node, "body"))
+    text = tr.source(declarator)
     if text.startswith("&") and isinstance(target, ir.Name):
         if _is_const(tr, node):
             if _keeps_address(body, target.id):
@@ -176,7 +171,7 @@ def _for_range(tr: Translator, node: Any) -> Node:
         elif _assigns(body, target.id):
             return tr.opaque(node, "a loop that writes its elements is not followed")
     loop = ir.ForEach(span, target, iterable, body)
-    initial = node.child_by_field_name("initializer")
+    initial = field(node, "initializer")
     if initial is not None:
         return ir.Block(span, (tr.statement(initial), loop), scoped=True)
     return loop
@@ -185,66 +180,59 @@ def _for_range(tr: Translator, node: Any) -> Node:
 def _assigns(body: tuple[Node, ...], name: str) -> bool:
     """Whether a variable itself may be written."""
     return any(
-        (isinstance(n, ir.AssignExpr) and isinstance(n.target, ir.Name) and n.target.id == name)
-        or (isinstance(n, ir.Call) and any(getattr(a, "id", "") == name for a in n.args))
-        or (isinstance(n, ir.AddressOf) and getattr(n.value, "id", "") == name)
-        or (isinstance(n, ir.Decl) and n.type.ref and getattr(n.init, "id", "") == name)
+        (isinstance(n, ir.AssignExpr) and is_name(n.target, name))
+        or (isinstance(n, ir.Call) and any(is_name(a, name) for a in n.args))
+        or (isinstance(n, ir.AddressOf) and is_name(n.value, name))
+        or (isinstance(n, ir.Decl) and n.type.ref and is_name(n.init, name))
         for n in walk(body)
     )
 
 
-def _is_const(tr: Translator, node: Any) -> bool:
+def _is_const(tr: Translator, node: Syntax) -> bool:
     """Whether the elements of a loop are declared ``const``: nothing in its body writes them."""
     kinds = [c for c in node.children if c.type == "type_qualifier"]
-    return any(tr.tree.source(c) == "const" for c in kinds)
+    return any(tr.source(c) == "const" for c in kinds)
 
 
 def _keeps_address(body: tuple[Node, ...], name: str) -> bool:
     """Whether the address of an element may be used after its round, unless it is returned."""
-    returned = [n.value for n in walk(body) if isinstance(n, ir.Return)]
-    return any(
-        isinstance(n, ir.AddressOf)
-        and getattr(n.value, "id", "") == name
-        and not any(n is value for value in returned)
-        for n in walk(body)
-    )
+    returned = {n.value for n in walk(body) if isinstance(n, ir.Return)}
+    taken = (n for n in walk(body) if isinstance(n, ir.AddressOf) and is_name(n.value, name))
+    return any(n not in returned for n in taken)
 
 
-def _while(tr: Translator, node: Any) -> Node:
-    condition = node.child_by_field_name("condition")
-    value = condition.child_by_field_name("value")
+def _while(tr: Translator, node: Syntax) -> Node:
+    condition = field(node, "condition")
+    value = field(condition, "value")
     if value is not None and value.type == "declaration":
         return tr.opaque(node, "a loop condition that declares something")
     test = tr.tested(expression(tr, value if value is not None else condition))
-    return ir.While(tr.tree.span(node), test, tr.body(node.child_by_field_name("body")))
+    return ir.While(tr.span(node), test, tr.body(field(node, "body")))
 
 
-def _do(tr: Translator, node: Any) -> Node:
-    test = expression(tr, node.child_by_field_name("condition"))
-    body = tr.body(node.child_by_field_name("body"))
-    if isinstance(test, ir.Const) and not test.value and not _jumps(body):
-        return ir.Block(tr.tree.span(node), body, scoped=True)
-    return ir.While(tr.tree.span(node), test, body, first=True)
+def _do(tr: Translator, node: Syntax) -> Node:
+    test = expression(tr, field(node, "condition"))
+    body = tr.body(field(node, "body"))
+    jumps = any(isinstance(n, ir.Jump) for n in walk(body))
+    if isinstance(test, ir.Const) and not test.value and not jumps:
+        return ir.Block(tr.span(node), body, scoped=True)
+    return ir.While(tr.span(node), test, body, first=True)
 
 
-def _jumps(body: tuple[Node, ...]) -> bool:
-    return any(isinstance(n, ir.Jump) for n in walk(body))
-
-
-def _switch(tr: Translator, node: Any) -> Node:
-    span = tr.tree.span(node)
-    condition = node.child_by_field_name("condition")
-    value = condition.child_by_field_name("value") or condition
-    initial = condition.child_by_field_name("initializer")
+def _switch(tr: Translator, node: Syntax) -> Node:
+    span = tr.span(node)
+    condition = field(node, "condition")
+    value = field(condition, "value") or condition
+    initial = field(condition, "initializer")
     prefix = [] if initial is None else [_initial_statement(tr, initial)]
     declared = _condition_declaration(tr, value) if value.type == "declaration" else None
     cases: list[tuple[tuple[Node | None, ...], tuple[Node, ...]]] = []
-    for case in node.child_by_field_name("body").named_children:
+    for case in field(node, "body").named_children:
         if case.type == "comment":
             continue
         if case.type != "case_statement":
             return tr.opaque(node, "a switch that could not be parsed")
-        label = case.child_by_field_name("value")
+        label = field(case, "value")
         key = expression(tr, label) if label is not None else None
         body = tuple(
             tr.statement(c)
@@ -260,29 +248,29 @@ def _switch(tr: Translator, node: Any) -> Node:
     return ir.Block(span, (*prefix, switch), scoped=True) if prefix else switch
 
 
-def _return(tr: Translator, node: Any) -> Node:
-    parts = [c for c in node.named_children if c.type != "comment"]
-    return ir.Return(tr.tree.span(node), expression(tr, parts[0]) if parts else None)
+def _return(tr: Translator, node: Syntax) -> Node:
+    parts = named(node)
+    return ir.Return(tr.span(node), expression(tr, parts[0]) if parts else None)
 
 
-def _jump(tr: Translator, node: Any) -> Node:
-    return ir.Jump(tr.tree.span(node), "break" if node.type == "break_statement" else "continue")
+def _jump(tr: Translator, node: Syntax) -> Node:
+    return ir.Jump(tr.span(node), "break" if node.type == "break_statement" else "continue")
 
 
-def _throw(tr: Translator, node: Any) -> Node:
-    parts = [c for c in node.named_children if c.type != "comment"]
+def _throw(tr: Translator, node: Syntax) -> Node:
+    parts = named(node)
     if not parts:
-        return ir.Throw(tr.tree.span(node), None)
-    text = tr.tree.source(parts[0])
+        return ir.Throw(tr.span(node), None)
+    text = tr.source(parts[0])
     how = re.sub(r"\s+", "", re.split(r"[({]", text, maxsplit=1)[0])
-    return ir.Throw(tr.tree.span(node), expression(tr, parts[0]), how or "exception")
+    return ir.Throw(tr.span(node), expression(tr, parts[0]), how or "exception")
 
 
-def _try(tr: Translator, node: Any) -> Node:
+def _try(tr: Translator, node: Syntax) -> Node:
     handlers: list[tuple[tuple[str, ...] | None, str | None, tuple[Node, ...]]] = []
     for clause in (c for c in node.named_children if c.type == "catch_clause"):
-        parameters = clause.child_by_field_name("parameters")
-        body = tr.block(clause.child_by_field_name("body"))
+        parameters = field(clause, "parameters")
+        body = tr.block(field(clause, "body"))
         declared = next(
             (c for c in parameters.named_children if c.type == "parameter_declaration"), None
         )
@@ -291,40 +279,40 @@ def _try(tr: Translator, node: Any) -> Node:
             continue
         name, ctype = tr.declared(declared)
         handlers.append(((ctype.name,), name or None, body))
-    return ir.Try(tr.tree.span(node), tr.block(node.child_by_field_name("body")), tuple(handlers))
+    return ir.Try(tr.span(node), tr.block(field(node, "body")), tuple(handlers))
 
 
-def _nothing(tr: Translator, node: Any) -> Node:
-    return ir.Block(tr.tree.span(node), ())
+def _nothing(tr: Translator, node: Syntax) -> Node:
+    return ir.Block(tr.span(node), ())
 
 
-def _alias(tr: Translator, node: Any) -> Node:
+def _alias(tr: Translator, node: Syntax) -> Node:
     """``using Name = Type;`` inside a function: a name for the type."""
-    name, kind = node.child_by_field_name("name"), node.child_by_field_name("type")
+    name, kind = field(node, "name"), field(node, "type")
     if name is None or kind is None:
         return _nothing(tr, node)
-    ctype = parse_type(tr.tree.source(kind))
-    tr.declare_alias(tr.tree.source(name), tr.tree.source(kind))
-    span = tr.tree.span(node)
+    ctype = parse_type(tr.source(kind))
+    tr.declare_alias(tr.source(name), tr.source(kind))
+    span = tr.span(node)
     value = ir.Name(span, ctype.name.split("<", 1)[0].replace(" ", ""))
-    return ir.Decl(span, tr.tree.source(name), CType("auto"), value)
+    return ir.Decl(span, tr.source(name), CType("auto"), value)
 
 
-def _compound(tr: Translator, node: Any) -> Node:
-    return ir.Block(tr.tree.span(node), tr.block(node), scoped=True)
+def _compound(tr: Translator, node: Syntax) -> Node:
+    return ir.Block(tr.span(node), tr.block(node), scoped=True)
 
 
-def _attributed(tr: Translator, node: Any) -> Node:
+def _attributed(tr: Translator, node: Syntax) -> Node:
     inner = [c for c in node.named_children if c.type not in ("attribute_declaration", "comment")]
     return tr.statement(inner[-1]) if inner else _nothing(tr, node)
 
 
-def _label(tr: Translator, node: Any) -> Node:
+def _label(tr: Translator, node: Syntax) -> Node:
     """A label may be jumped to from anywhere in the function."""
-    return ir.OpaqueStmt(tr.tree.span(node), "a label", names_in(tr.tree.source(node)), True)
+    return ir.OpaqueStmt(tr.span(node), "a label", names_in(tr.source(node)), True)
 
 
-STATEMENTS: dict[str, Callable[[Translator, Any], Node]] = {
+STATEMENTS: dict[str, Handler] = {
     "declaration": _declaration,
     "expression_statement": _expression_statement,
     "compound_statement": _compound,

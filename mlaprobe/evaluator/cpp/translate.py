@@ -9,10 +9,11 @@ from typing import Any, cast
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.declarators import find_declarator, name_of
-from mlaprobe.evaluator.cpp.expressions import expression, names_in
+from mlaprobe.evaluator.cpp.expressions import expression
+from mlaprobe.evaluator.cpp.literals import names_in
 from mlaprobe.evaluator.cpp.memo import Memo
 from mlaprobe.evaluator.cpp.statements import STATEMENTS
-from mlaprobe.evaluator.cpp.tree import Tree
+from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field
 from mlaprobe.evaluator.cpp.types import parse_type
 from mlaprobe.evaluator.ir import CType, Node
 
@@ -28,6 +29,8 @@ class Translator:
 
     def __init__(self, tree: Tree, alias: Callable[[str], str | None] = lambda name: None) -> None:
         self.tree = tree
+        self.span = tree.span
+        self.source = tree.source
         self.alias = alias
         """What a type is another name for, outside functions."""
         self._types: list[dict[str, CType]] = [{}]
@@ -53,7 +56,7 @@ class Translator:
         """The element type of an array of numbers."""
         return cast("CType | None", self._asked("array", name))
 
-    def _apply(self, kind: str, name: str, value: Any) -> None:
+    def _apply(self, kind: str, name: str, value: Syntax) -> None:
         """Declares something."""
         where = self._types[-1] if kind == "type" else self._tables[kind]
         where[name] = value
@@ -143,48 +146,52 @@ class Translator:
 
     # --- functions -------------------------------------------------------------------------------
 
-    def function(self, node: Any, name: str, template: tuple[str, ...] = ()) -> ir.Function | None:
+    def function(
+        self, node: Syntax, name: str, template: tuple[str, ...] = ()
+    ) -> ir.Function | None:
         """A function definition; ``template`` are the names of its template parameters."""
-        declarator = find_declarator(node.child_by_field_name("declarator"))
-        body = node.child_by_field_name("body")
+        declarator = find_declarator(field(node, "declarator"))
+        body = field(node, "body")
         if declarator is None or body is None or body.type != "compound_statement":
             return None
-        params = self._params(declarator.child_by_field_name("parameters"))
+        params = self._params(field(declarator, "parameters"))
         result = self._result(node, declarator)
-        span = self.tree.span(node)
+        span = self.span(node)
         function = self._function(span, name, params, body, result, captures=False)
         return replace(function, template=template) if template else function
 
-    def _result(self, node: Any, declarator: Any) -> CType | None:
-        trailing = next((c for c in declarator.children if c.type == "trailing_return_type"), None)
+    def _result(self, node: Syntax, declarator: Syntax) -> CType | None:
+        trailing = self._trailing(declarator)
         if trailing is not None:
-            return parse_type(self.tree.source(trailing).removeprefix("->").strip())
-        kind = node.child_by_field_name("type")
+            return trailing
+        kind = field(node, "type")
         if kind is None:
             return None
-        outer = node.child_by_field_name("declarator")
-        text = self.tree.source(outer) if outer is not None else ""
+        outer = field(node, "declarator")
+        text = self.source(outer) if outer is not None else ""
         head = text.split("(", 1)[0]
-        ctype = self.type_of(self.tree.source(kind), ref="&" in head, pointer="*" in head)
+        ctype = self.type_of(self.source(kind), ref="&" in head, pointer="*" in head)
         return None if ctype.kind in ("void", "auto") else ctype
 
-    def lambda_function(self, node: Any) -> Node:
+    def _trailing(self, declarator: Syntax | None) -> CType | None:
+        """The type behind ``->``."""
+        children = declarator.children if declarator is not None else ()
+        trailing = next((c for c in children if c.type == "trailing_return_type"), None)
+        if trailing is None:
+            return None
+        return parse_type(self.source(trailing).removeprefix("->").strip())
+
+    def lambda_function(self, node: Syntax) -> Node:
         """A lambda; it sees the variables around it."""
-        declarator = node.child_by_field_name("declarator")
-        body = node.child_by_field_name("body")
-        parameters = declarator.child_by_field_name("parameters") if declarator else None
+        declarator = field(node, "declarator")
+        body = field(node, "body")
+        parameters = field(declarator, "parameters") if declarator else None
         params = self._params(parameters)
-        result = None
-        if declarator is not None:
-            trailing = next(
-                (c for c in declarator.children if c.type == "trailing_return_type"), None
-            )
-            if trailing is not None:
-                result = parse_type(self.tree.source(trailing).removeprefix("->").strip())
-        copies = _captures_by_value(self.tree.source(node))
+        result = self._trailing(declarator)
+        copies = _captures_by_value(self.source(node))
         if copies is None:
-            return ir.Opaque(self.tree.span(node), "a lambda with mixed captures is not followed")
-        span = self.tree.span(node)
+            return ir.Opaque(self.span(node), "a lambda with mixed captures is not followed")
+        span = self.span(node)
         function = self._function(span, "<lambda>", params, body, result, captures=True)
         return replace(function, copies=True) if copies else function
 
@@ -193,7 +200,7 @@ class Translator:
         span: ir.Span,
         name: str,
         params: tuple[ir.Param, ...],
-        body: Any,
+        body: Syntax,
         result: CType | None,
         *,
         captures: bool,
@@ -213,7 +220,7 @@ class Translator:
             self.pack = outer
         return ir.Function(span, name, params, statements, captures, result)
 
-    def _params(self, node: Any) -> tuple[ir.Param, ...]:
+    def _params(self, node: Syntax) -> tuple[ir.Param, ...]:
         params: list[ir.Param] = []
         for child in node.named_children if node is not None else ():
             if child.type not in (
@@ -225,27 +232,22 @@ class Translator:
             name, ctype = self.declared(child)
             if ctype.kind == "void" and not name:
                 continue
-            default = child.child_by_field_name("default_value")
+            default = field(child, "default_value")
             value = expression(self, default) if default is not None else None
             kind = "*" if child.type == "variadic_parameter_declaration" else "normal"
-            params.append(
-                ir.Param(
-                    self.tree.span(child), name or f"<unnamed {len(params)}>", value, kind, ctype
-                )
-            )
+            name = name or f"<unnamed {len(params)}>"
+            params.append(ir.Param(self.span(child), name, value, kind, ctype))
         return tuple(params)
 
-    def declared(self, node: Any) -> tuple[str, CType]:
+    def declared(self, node: Syntax) -> tuple[str, CType]:
         """Name and type of a declaration with one declarator."""
-        declarator = node.child_by_field_name("declarator")
-        end = declarator.start_byte if declarator is not None else node.end_byte
-        text = self.tree.text[node.start_byte : end].decode("utf-8", "replace")
+        declarator = field(node, "declarator")
         name, ref, pointer = name_of(declarator, self.tree)
-        return name, self.type_of(text, ref=ref, pointer=pointer)
+        return name, self.type_of(self.tree.head(node, declarator), ref=ref, pointer=pointer)
 
     # --- statements ------------------------------------------------------------------------------
 
-    def block(self, node: Any) -> tuple[Node, ...]:
+    def block(self, node: Syntax) -> tuple[Node, ...]:
         """The statements of a compound statement."""
         result: list[Node] = []
         for child in node.children:
@@ -254,14 +256,14 @@ class Translator:
             result.append(self.statement(child))
         return tuple(result)
 
-    def statement(self, node: Any) -> Node:
+    def statement(self, node: Syntax) -> Node:
         """One statement; what cannot be followed becomes opaque."""
         tokens = self.tree.repeated(node)
         if tokens is None:
             return self._statement(node)
         return self._memo.once((self.pack, tokens), node, self._statement)
 
-    def _statement(self, node: Any) -> Node:
+    def _statement(self, node: Syntax) -> Node:
         if node.type == "ERROR" or node.is_missing:
             return self.opaque(node, "the code could not be parsed")
         handler = STATEMENTS.get(node.type)
@@ -272,7 +274,7 @@ class Translator:
             return self.opaque(node, "the code could not be parsed")
         return handler(self, node)
 
-    def body(self, node: Any) -> tuple[Node, ...]:
+    def body(self, node: Syntax) -> tuple[Node, ...]:
         """A statement as the body of another."""
         if node is None:
             return ()
@@ -280,12 +282,10 @@ class Translator:
             return self.block(node)
         return (self.statement(node),)
 
-    def opaque(self, node: Any, reason: str) -> ir.OpaqueStmt:
+    def opaque(self, node: Syntax, reason: str) -> ir.OpaqueStmt:
         """A statement that cannot be followed."""
-        text = self.tree.source(node)
-        return ir.OpaqueStmt(
-            self.tree.span(node), reason, names_in(text), bool(_EXITS.search(text))
-        )
+        text = self.source(node)
+        return ir.OpaqueStmt(self.span(node), reason, names_in(text), bool(_EXITS.search(text)))
 
 
 def _captures_by_value(text: str) -> bool | None:
@@ -297,7 +297,7 @@ def _captures_by_value(text: str) -> bool | None:
     return False if all(by_ref) else None
 
 
-def _only_semicolon_missing(node: Any, broken: list[Any]) -> bool:
+def _only_semicolon_missing(node: Syntax, broken: list[Syntax]) -> bool:
     """The one repair: a ``;`` missing directly after a call that stands alone."""
     return (
         node.type == "expression_statement"

@@ -5,29 +5,46 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from mlaprobe.core.keeping import Once
 from mlaprobe.evaluator.cpp.tokens import Token
 from mlaprobe.evaluator.ir import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tree_sitter import Language, Parser
 
-@lru_cache(maxsize=1)
-def _language() -> Any:
+
+@Once
+def _language() -> Language:
+    """The grammar; tree-sitter is loaded where there is something to parse."""
     import tree_sitter_cuda
     from tree_sitter import Language
 
     return Language(tree_sitter_cuda.language())
 
 
-def _parser() -> Any:
+def _parser() -> Parser:
     """A parser of one's own: one that is parsing must not be given another text."""
     from tree_sitter import Parser
 
     return Parser(_language())
+
+
+Syntax: TypeAlias = Any
+"""A node of the parser's tree (``tree_sitter.Node``)."""
+
+
+def field(node: Syntax, name: str) -> Syntax:
+    """The child of a node that has a role in it; ``None`` where there is none."""
+    return node.child_by_field_name(name)
+
+
+def named(node: Syntax) -> list[Syntax]:
+    """The named children of a node, comments left out."""
+    return [child for child in node.named_children if child.type != "comment"]
 
 
 _OPENS = {"(", ",", "=", "+", "-", "*", "/", "%", "<", "<=", ">=", "==", "!=", "&&", "||", "!", "&"}
@@ -97,7 +114,7 @@ class Tree:
         counts = Counter(self._ids)
         self._repeated = {each for each, count in counts.items() if count > 1}
 
-    def repeated(self, node: Any) -> bytes | None:
+    def repeated(self, node: Syntax) -> bytes | None:
         """What a node is made of, as something to compare, where the same tokens may stand
         elsewhere in the text as well: macros do that."""
         first = bisect_right(self._starts, node.start_byte) - 1
@@ -105,7 +122,7 @@ class Tree:
             return None
         return self._ids[first : bisect_left(self._starts, node.end_byte)].tobytes() or None
 
-    def span(self, node: Any) -> Span:
+    def span(self, node: Syntax) -> Span:
         """Where a node stands in the source."""
         first = self._token(node.start_byte)
         last = self._token(max(node.start_byte, node.end_byte - 1))
@@ -121,6 +138,13 @@ class Tree:
         at = bisect_right(self._starts, offset) - 1
         return self._tokens[at] if 0 <= at < len(self._tokens) else None
 
-    def source(self, node: Any) -> str:
+    def source(self, node: Syntax) -> str:
         """A node's text."""
-        return self.text[node.start_byte : node.end_byte].decode("utf-8", "replace").strip()
+        return self._between(node.start_byte, node.end_byte).strip()
+
+    def head(self, node: Syntax, child: Syntax | None) -> str:
+        """The text of a node in front of one of its children; without one, all of it."""
+        return self._between(node.start_byte, node.end_byte if child is None else child.start_byte)
+
+    def _between(self, start: int, end: int) -> str:
+        return self.text[start:end].decode("utf-8", "replace")

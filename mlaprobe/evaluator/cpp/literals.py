@@ -1,0 +1,100 @@
+"""C++ expressions without parts: literals, and what is not followed at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.conditions import parse_integer
+from mlaprobe.evaluator.cpp.tree import Syntax
+from mlaprobe.evaluator.ir import Node
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.cpp.translate import Translator
+
+Handler = Callable[["Translator", Syntax], Node]
+"""The translation of one kind of syntax node."""
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
+_FLOAT = re.compile(r"(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[fFlL]?")
+_IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The identifiers in a piece of text."""
+    return tuple(dict.fromkeys(_IDENTIFIER.findall(text)))
+
+
+def opaque(tr: Translator, node: Syntax, reason: str) -> Node:
+    """An expression that cannot be followed; what it mentions it may have written."""
+    return ir.Opaque(tr.span(node), reason, names_in(tr.source(node)))
+
+
+def _number(tr: Translator, node: Syntax) -> Node:
+    text, span = tr.source(node), tr.span(node)
+    digits = text.lstrip("+-").strip()
+    value: int | float | None = parse_integer(digits)
+    if value is None and _FLOAT.fullmatch(digits):
+        value = float(digits.rstrip("fFlL").replace("'", ""))
+    if value is not None and text.startswith("-"):
+        value = -value
+    if value is None:
+        return opaque(tr, node, f"the number {text} is not followed")
+    literal = ir.Const(span, value)
+    if isinstance(value, int):
+        bits = 64 if "l" in text.lower() or value >= 2**32 else 32
+        based = digits[:1] == "0" and 2**31 <= value < 2**32
+        if "u" in text.lower().removeprefix("0x") or based:
+            tr.unsigned_literals[literal] = bits
+    return literal
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m.group(1), m.group(1)), text)
+
+
+def _string(tr: Translator, node: Syntax) -> Node:
+    text = tr.source(node)
+    start = text.find('"')
+    return ir.Const(tr.span(node), _unescape(text[start + 1 : -1]))
+
+
+def _raw_string(tr: Translator, node: Syntax) -> Node:
+    text = tr.source(node)
+    inner = text[text.find("(") + 1 : text.rfind(")")]
+    return ir.Const(tr.span(node), inner)
+
+
+def _char(tr: Translator, node: Syntax) -> Node:
+    text = _unescape(tr.source(node).split("'", 1)[-1].rsplit("'", 1)[0])
+    if len(text) != 1:
+        return opaque(tr, node, "a character")
+    return ir.Const(tr.span(node), text)
+
+
+def _constant(value: object) -> Handler:
+    return lambda tr, node: ir.Const(tr.span(node), value)
+
+
+def _unknown_value(reason: str) -> Handler:
+    return lambda tr, node: ir.Opaque(tr.span(node), reason)
+
+
+LITERALS: dict[str, Handler] = {
+    "number_literal": _number,
+    "string_literal": _string,
+    "raw_string_literal": _raw_string,
+    "char_literal": _char,
+    "true": _constant(True),
+    "false": _constant(False),
+    "null": _constant(None),
+    "nullptr": _constant(None),
+    "this": _unknown_value("this"),
+    "template_function": _unknown_value("a template"),
+    "alignof_expression": _unknown_value("an alignment"),
+    "new_expression": _unknown_value("a new object"),
+    "delete_expression": _constant(None),
+    "fold_expression": _unknown_value("a fold expression"),
+    "parameter_pack_expansion": _unknown_value("a parameter pack"),
+}
