@@ -16,11 +16,11 @@ from mlaprobe.system.doctor.aiter import aiter_check, stranger_checks, unreadabl
 from mlaprobe.system.doctor.answers import answers_check, knobs_check, sample
 from mlaprobe.system.doctor.files import files_check
 from mlaprobe.system.doctor.here import bundled_check, machine_checks, tool_checks
+from mlaprobe.system.doctor.model import Check, Checkup, Severity
 from mlaprobe.system.doctor.query import query_check
-from mlaprobe.system.doctor.words import Check, Checkup, Standing
 from mlaprobe.system.machine import Machine, look
 
-__all__ = ["Check", "Checkup", "Standing", "checkup"]
+__all__ = ["Check", "Checkup", "Severity", "checkup"]
 
 
 def checkup(

@@ -14,7 +14,7 @@ from mlaprobe.opening.probing import INSTALLED
 from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.sources.directory import MARK, PACKAGE
 from mlaprobe.sources.installed import DISTRIBUTION, META_VARIABLE
-from mlaprobe.system.doctor.words import Check, Standing
+from mlaprobe.system.doctor.model import Check, Severity
 
 AITER, STRANGER = "AITER", "package aiter"
 _NEEDED = ("planner", "dispatcher", "host", "reducer")
@@ -30,7 +30,7 @@ def unreadable(source: str, error: SourceError) -> Check:
         advice = f"{advice}; {instead}" if advice else instead
     return Check(
         topic=AITER,
-        standing=Standing.FAULT if newest is None else Standing.WARNING,
+        severity=Severity.FAULT if newest is None else Severity.WARNING,
         found=error.message,
         how="" if error.file is None else error.file,
         advice=advice,
@@ -52,7 +52,7 @@ def aiter_check(answers: Answers, environ: Mapping[str, str]) -> Check:
     lacking = [row[0] for row in answers.stage_status if row[1] == "absent" and row[0] in _NEEDED]
     return Check(
         topic=AITER,
-        standing=Standing.WARNING if lacking else Standing.OK,
+        severity=Severity.WARNING if lacking else Severity.OK,
         found=f"{name}, {source.kind}",
         how=location,
         more=tuple(more),
@@ -99,7 +99,7 @@ def stranger_checks(path: list[str] | None = None) -> Iterator[Check]:
         again = f", then install {DISTRIBUTION} again: the two write into one folder"
         yield Check(
             topic=STRANGER,
-            standing=Standing.WARNING,
+            severity=Severity.WARNING,
             found=f"{PACKAGE} {distribution.version} is installed: PyPI's unrelated package about "
             "asynchronous iterators",
             how=str(Path(str(distribution.locate_file(PACKAGE)))),

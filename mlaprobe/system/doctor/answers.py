@@ -12,7 +12,7 @@ from mlaprobe.core.protocols import Answers
 from mlaprobe.core.shape import Decision, DecodeShape, Route, Verdict
 from mlaprobe.findings.rules import settings
 from mlaprobe.snapshot.answers import OUTSIDE
-from mlaprobe.system.doctor.words import Check, Standing
+from mlaprobe.system.doctor.model import Check, Severity
 
 ANSWERS, KNOBS = "answers", "knobs"
 HEADS, QLENS = (16, 32, 48, 64, 128), (1, 4)
@@ -49,7 +49,7 @@ def answers_check(answers: Answers, grids: tuple[Grid, ...], step: Step) -> Chec
     archs = ", ".join(grids[0].archs)
     return Check(
         topic=ANSWERS,
-        standing=Standing.WARNING if lost else Standing.OK,
+        severity=Severity.WARNING if lost else Severity.OK,
         found=f"{asked} usual shapes asked on {archs}: {said}",
         advice="look at the place that could not be followed" if unknown else "",
         shape=unknown.shape if unknown else None,
@@ -75,7 +75,7 @@ def knobs_check(
     told = [_told(name, environ[name], count, len(plain)) for name, count in changed.items()]
     return Check(
         topic=KNOBS,
-        standing=Standing.WARNING if acts else Standing.OK,
+        severity=Severity.WARNING if acts else Severity.OK,
         found=_found(len(names), list(changed), list(acts), None in changed.values()),
         how="what the deciding code asks the environment for",
         more=(*told, *([f"read: {', '.join(names)}"] if names else ())),

@@ -10,7 +10,7 @@ from mlaprobe.core.protocols import Answers
 from mlaprobe.errors import SourceError
 from mlaprobe.opening import bundled
 from mlaprobe.sources.closest_release import Nearest, nearest
-from mlaprobe.system.doctor.words import Check, Standing
+from mlaprobe.system.doctor.model import Check, Severity
 
 FILES = "files"
 
@@ -29,14 +29,14 @@ def files_check(answers: Answers, spec: str) -> Iterator[Check]:
     except SourceError as error:
         yield Check(
             topic=FILES,
-            standing=Standing.WARNING,
+            severity=Severity.WARNING,
             found=error.message,
             advice=error.hint or "make the file readable: what it decides is not known",
         )
         return
     yield Check(
         topic=FILES,
-        standing=Standing.NOTE if found is None or found.differing else Standing.OK,
+        severity=Severity.NOTE if found is None or found.differing else Severity.OK,
         found=_said(found, "your" if source.kind in ("installed", "directory") else "its"),
         how="" if found is None else f"blob hashes of {found.files} files that decide",
         more=() if found is None else tuple(_list(found)),

@@ -19,7 +19,7 @@ from mlaprobe.core.protocols import Answers
 from mlaprobe.core.shape import Route
 from mlaprobe.opening.probing import INSTALLED
 from mlaprobe.rulefiles.layouts import layouts
-from mlaprobe.system.doctor.words import Check, Standing
+from mlaprobe.system.doctor.model import Check, Severity
 
 QUERY = "own query"
 SUPPORT = "shape_support"
@@ -49,7 +49,7 @@ def query_check(
     if not rocm:
         yield Check(
             topic=QUERY,
-            standing=Standing.NOTE,
+            severity=Severity.NOTE,
             found="AITER has a query of its own, and was not asked: it needs PyTorch for ROCm",
         )
         return
@@ -58,19 +58,19 @@ def query_check(
     asked = found.get("asked", 0)
     if not asked or "error" in found:
         said = found.get("error") or "it is defined, and is not there once AITER is imported"
-        standing, text = Standing.NOTE, f"AITER's own query could not be asked: {said}"
+        severity, text = Severity.NOTE, f"AITER's own query could not be asked: {said}"
     elif differ:
-        standing = Standing.WARNING
+        severity = Severity.WARNING
         text = f"AITER's own query says something else of {len(differ)} things, asked for {asked} "
         text += "shapes"
     else:
-        standing = Standing.WARNING if failures else Standing.OK
+        severity = Severity.WARNING if failures else Severity.OK
         text = f"AITER's own query was asked for {asked} shapes, and says nothing else"
     more = [*differ, *failures]
     rest = [f"and {len(more) - _MOST} more"] if len(more) > _MOST else []
     yield Check(
         topic=QUERY,
-        standing=standing,
+        severity=severity,
         found=text,
         how="get_mla_decode_shape_support, in a process of its own",
         more=(*islice(more, _MOST), *rest),
