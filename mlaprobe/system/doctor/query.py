@@ -55,17 +55,7 @@ def query_check(
         return
     found = (ask or ask_elsewhere)(archs)
     differ, failures = found.get("disagreements", []), found.get("failures", [])
-    asked = found.get("asked", 0)
-    if not asked or "error" in found:
-        said = found.get("error") or "it is defined, and is not there once AITER is imported"
-        severity, text = Severity.NOTE, f"AITER's own query could not be asked: {said}"
-    elif differ:
-        severity = Severity.WARNING
-        text = f"AITER's own query says something else of {len(differ)} things, asked for {asked} "
-        text += "shapes"
-    else:
-        severity = Severity.WARNING if failures else Severity.OK
-        text = f"AITER's own query was asked for {asked} shapes, and says nothing else"
+    severity, text = _result(found.get("asked", 0), found.get("error"), differ, failures)
     more = [*differ, *failures]
     rest = [f"and {len(more) - _MOST} more"] if len(more) > _MOST else []
     yield Check(
@@ -77,6 +67,20 @@ def query_check(
         advice="AITER is the authority: report what differs, with this output" if differ else "",
         detail=found,
     )
+
+
+def _result(
+    asked: int, error: str | None, differ: list[str], failures: list[str]
+) -> tuple[Severity, str]:
+    """What came of asking, in a sentence."""
+    if not asked or error is not None:
+        why = error or "it is defined, and is not there once AITER is imported"
+        return Severity.NOTE, f"AITER's own query could not be asked: {why}"
+    if differ:
+        things = f"{len(differ)} things, asked for {asked} shapes"
+        return Severity.WARNING, f"AITER's own query says something else of {things}"
+    severity = Severity.WARNING if failures else Severity.OK
+    return severity, f"AITER's own query was asked for {asked} shapes, and says nothing else"
 
 
 def offers_query(answers: Answers) -> bool:
