@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import Answers, SourceInfo
 from mlaprobe.output import SCHEMA
-from mlaprobe.output.report_data import source_row
+from mlaprobe.output.report_data import source_row, stage_rows
 from mlaprobe.output.resolve_data import plan_row
 from mlaprobe.output.rows import Row, shape_row, to_json
 
@@ -131,10 +131,7 @@ def selftest_row(answers: Answers, report: Report) -> Row:
     return {
         "schema": SCHEMA,
         "source": source_row(answers.source),
-        "stages": [
-            {"stage": stage, "status": status, "text": text}
-            for stage, status, text in answers.stage_status
-        ],
+        "stages": stage_rows(answers.stage_status),
         "arch": report.arch,
         "passed": report.passed,
         "surroundings": environment_row(report.environment),

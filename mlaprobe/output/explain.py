@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.reasons import reason, said
 from mlaprobe.core.shape import Decision, DecodeShape, Kernel, StageOutcome, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
-from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
+from mlaprobe.output.rows import plain
+from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import what_happens
 from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
 
@@ -137,7 +139,7 @@ def _dedent(excerpt: Excerpt) -> tuple[str, int | None]:
 
 def key_words(key: Sequence[tuple[str, Any]]) -> str:
     """A table key in one line."""
-    return printable(" ".join(f"{name}={getattr(value, 'value', value)}" for name, value in key))
+    return printable(" ".join(f"{name}={plain(value)}" for name, value in key))
 
 
 def _kernels(decision: Decision, width: int) -> list[Line]:

@@ -35,7 +35,7 @@ def checks(found: dict[str, Any], **source: str) -> list[Check]:
 def test_only_where_it_is_defined() -> None:
     assert checks({}, text="def get_mla_metadata_info_v1():\n") == []
     assert checks({}, kind="git") == []
-    assert not query.offers_query(SimpleNamespace(source_text=lambda file: None))
+    assert not query.offers_query(answers(text=""))
 
 
 def test_not_without_rocm() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from mlaprobe.decode.bench import Form, Point, Variant
@@ -34,16 +35,8 @@ def _method(points: Sequence[Point]) -> str:
 
 def _panel(found: Crossover, points: Sequence[Point]) -> Panel:
     """The curves of the cases that a crossover is of."""
-    same = (found.heads, found.q_dtype, found.kv_dtype, found.qlen, found.batch)
-    cases = [
-        point
-        for point in points
-        if (
-            *(point.case.heads, point.case.q_dtype, point.case.kv_dtype),
-            *(point.case.qlen, point.case.batch),
-        )
-        == same
-    ]
+    same = attrgetter("heads", "q_dtype", "kv_dtype", "qlen", "batch")
+    cases = [point for point in points if same(point.case) == same(found)]
     cases.sort(key=lambda point: point.case.kv_len)
     qlen = f", qlen {found.qlen}" if found.qlen > 1 else ""
     return Panel(

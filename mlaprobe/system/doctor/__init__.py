@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 
-from mlaprobe.core.protocols import Answers
+from mlaprobe.core.protocols import Opened
 from mlaprobe.errors import SourceError
 from mlaprobe.opening.probing import INSTALLED, probe
 from mlaprobe.system.doctor.aiter import aiter_check, stranger_checks, unreadable
@@ -43,7 +43,7 @@ def checkup(
     """
     environ = os.environ if environ is None else environ
     machine = machine or look()
-    answers: Answers | None = None
+    answers: Opened | None = None
     checks = list(tool_checks())
     try:
         answers = probe(source)
@@ -58,14 +58,15 @@ def checkup(
 
 
 def _source_checks(
-    answers: Answers,
+    answers: Opened,
     spec: str,
     environ: Mapping[str, str],
     machine: Machine,
     step: Callable[[], None],
 ) -> Iterator[Check]:
     yield aiter_check(answers, environ)
-    yield from files_check(answers, spec)
+    if answers.capability is not None:
+        yield from files_check(answers.capability.source, spec)
     here = tuple(arch for arch in dict.fromkeys(machine.gpus.archs) if arch in answers.archs)
     if not answers.archs:
         return

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from mlaprobe.core.protocols import Answers
+from mlaprobe.core.protocols import LiveAnswers
 from mlaprobe.core.shape import Route
 from mlaprobe.opening.probing import INSTALLED
 from mlaprobe.rulefiles.layouts import layouts
@@ -35,7 +35,7 @@ Ask = Callable[[Sequence[str]], dict[str, Any]]
 
 
 def query_check(
-    answers: Answers, archs: Sequence[str], *, rocm: bool, ask: Ask | None = None
+    answers: LiveAnswers, archs: Sequence[str], *, rocm: bool, ask: Ask | None = None
 ) -> Iterator[Check]:
     """Compares what was read from the installed source with what it says of itself; nothing where
     it has no query.
@@ -83,13 +83,10 @@ def _result(
     return severity, f"AITER's own query was asked for {asked} shapes, and says nothing else"
 
 
-def offers_query(answers: Answers) -> bool:
+def offers_query(answers: LiveAnswers) -> bool:
     """Whether the source defines the query."""
-    text_of: Callable[[str], str | None] | None = getattr(answers, "source_text", None)
-    if text_of is None:
-        return False
     return any(
-        f"def {function}(" in (text_of(module.replace(".", "/") + ".py") or "")
+        f"def {function}(" in (answers.source_text(module.replace(".", "/") + ".py") or "")
         for module, function in layouts().python_places(SUPPORT)
     )
 
