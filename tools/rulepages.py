@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.findings.rules import FindingRule, Otherwise, finding_rules
 from mlaprobe.output.escape import markdown
-from mlaprobe.output.style import ranges
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.rulefiles.models import models
 

@@ -81,7 +81,7 @@ def _run(given: dict[str, Any], start: float) -> int:
 
     from mlaprobe.cli import machine
     from mlaprobe.cli.support import common
-    from mlaprobe.decode.bench import FAILED
+    from mlaprobe.decode.bench import Outcome
     from mlaprobe.decode.benchfile import environment, load
 
     common.parse_choice("--format", given["format"], FORMATS)
@@ -98,7 +98,7 @@ def _run(given: dict[str, Any], start: float) -> int:
     written = _write_profiles(points, around, folder)
     _show(given, points, left, around, written)
     # A back end that cannot run here, for example: whoever waits for figures has none.
-    return 1 if points and all(point.status == FAILED for point in points) else 0
+    return 1 if points and all(point.status == Outcome.FAILED for point in points) else 0
 
 
 def _show(
@@ -157,13 +157,13 @@ def _measure(
 def _open(point: Point | None, *, crashed: str, retry: bool) -> bool:
     """Whether a case is to be measured. What failed in an ordinary way is tried again; what ended
     the process would end it again."""
-    from mlaprobe.decode.bench import FAILED, MEASURED
+    from mlaprobe.decode.bench import Outcome
 
     if point is None:
         return True
     if retry:
-        return point.status != MEASURED
-    return point.status == FAILED and point.reason != crashed
+        return point.status != Outcome.MEASURED
+    return point.status == Outcome.FAILED and point.reason != crashed
 
 
 def _sweep(given: dict[str, Any], device: str) -> Sweep:

@@ -110,7 +110,7 @@ def _decode(given: dict[str, Any]) -> int:
     from mlaprobe.cli import machine
     from mlaprobe.cli.support import emit
     from mlaprobe.cli.support.progress import Progress
-    from mlaprobe.decode.surroundings import surroundings
+    from mlaprobe.decode.environment import environment_of
     from mlaprobe.errors import UsageError
 
     if given["json"] is not None:
@@ -128,7 +128,7 @@ def _decode(given: dict[str, Any]) -> int:
             problem, backend=given["backend"], force=given["force"], seed=given["seed"]
         )
         run, unpadded = _runs(session, plan, answers, given)
-    around = surroundings(problem.device)
+    around = environment_of(problem.device)
     if given["format"] == "json":
         from mlaprobe.output.decode_data import decode_json
 

@@ -17,7 +17,7 @@ def device(named: str | None) -> str:
         UsageError: it cannot be used.
         NoTorchError: PyTorch is not installed.
     """
-    from mlaprobe.decode.surroundings import default_device
+    from mlaprobe.decode.environment import default_device
     from mlaprobe.decode.tensors import torch
 
     if named is None:

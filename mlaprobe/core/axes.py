@@ -9,6 +9,8 @@ from operator import attrgetter
 from typing import Any
 
 from mlaprobe.core.boxes import Box, Cell, cover, size
+from mlaprobe.core.numbers import ranges as written
+from mlaprobe.core.numbers import runs
 from mlaprobe.core.shape import SAME, DecodeShape, PlannerCall, Route
 
 OMITTED = PlannerCall(q_dtype=None, kv_dtype=None)
@@ -63,16 +65,10 @@ _MOST_PARTS = 6
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers as people write them: ``1-7, 16, 24``."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    if len(parts) > _MOST_PARTS and (pattern := _pattern(numbers)):
-        return pattern
-    return ", ".join(str(p[0]) if len(p) == 1 else f"{p[0]}-{p[-1]}" for p in parts)
+    """Ascending numbers as people write them: ``1-7, 16, 24``; many ranges by their pattern, where
+    they have one."""
+    pattern = _pattern(numbers) if len(runs(numbers)) > _MOST_PARTS else None
+    return pattern or written(numbers, ", ")
 
 
 def _pattern(numbers: Sequence[int]) -> str | None:
@@ -84,6 +80,10 @@ def _pattern(numbers: Sequence[int]) -> str | None:
         if list(numbers) == [n for n in span if n % base]:
             return f"{span[0]}-{span[-1]} (no multiple of {base})"
     return None
+
+
+_MOST_PARTS = 6
+"""The most ranges that are written out where there is a pattern."""
 
 
 def describe_call(call: PlannerCall) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.numbers import Interner
 from mlaprobe.core.shape import Decision, Failure, StageName, Verdict
 
 
@@ -60,19 +61,10 @@ Row = tuple[int, ...]
 without and with the LSE as the grid has it."""
 
 
-class Numbering:
+class Numbering(Interner[Behaviour]):
     """Numbers behaviours: those of several sources are compared by the number."""
 
     def __init__(self) -> None:
-        self.by_number: list[Behaviour] = []
-        """By number."""
+        super().__init__()
         self.alike: dict[Hashable, int] = cache(Cache.ROWS)
         """Numbers by what stands for all shapes that are answered so."""
-        self._numbers: dict[Behaviour, int] = {}
-
-    def number(self, behaviour: Behaviour) -> int:
-        """The number of a behaviour: equal behaviours have the same one."""
-        found = self._numbers.setdefault(behaviour, len(self.by_number))
-        if found == len(self.by_number):
-            self.by_number.append(behaviour)
-        return found

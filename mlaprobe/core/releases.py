@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.errors import UsageError
@@ -54,3 +55,11 @@ def release_key(name: str) -> ReleaseKey:
             hint="releases are written like v0.1.20, v0.1.16.post2 or v0.1.17-rc0",
         )
     return key
+
+
+def distribution_version(name: str) -> str | None:
+    """The version of an installed distribution, ``None`` where it is not installed."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None

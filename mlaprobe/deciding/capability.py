@@ -141,7 +141,7 @@ class Capability:
 
     @property
     def capability(self) -> Capability:
-        """Itself: it reads the source."""
+        """Itself, which reads the source."""
         return self
 
     @property
@@ -316,7 +316,7 @@ class Capability:
         return Refusals(self.solve, stage, setting)
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
-        """Nothing: a source has no table of its answers."""
+        """``None``: a source has no table of its answers."""
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for every head count and every head_dim that its router names."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import product
 from typing import Any
 
 from mlaprobe.core.protocols import Decider
@@ -25,8 +27,29 @@ from mlaprobe.padding.api import plan
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.padding.request import Mode
 
-STAY, PAD = "stay", "pad"
-MEASURED, SKIPPED, FAILED = "measured", "skipped", "failed"
+
+class Variant(str, Enum):
+    """How many heads a decode is launched with."""
+
+    STAY = "stay"
+    """The next multiple of 16 heads, as AITER runs it."""
+    PAD = "pad"
+    """A native count."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Outcome(str, Enum):
+    """What came of a case."""
+
+    MEASURED = "measured"
+    SKIPPED = "skipped"
+    """The device has too little memory."""
+    FAILED = "failed"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,24 +91,20 @@ class Sweep:
     @property
     def cases(self) -> tuple[Case, ...]:
         """Every decode, small caches first; those that read the same cache follow each other."""
-        found = [
-            Case(heads=h, q_dtype=q, kv_dtype=kv, qlen=qlen, batch=batch, kv_len=kv_len)
-            for batch, kv_len in sorted(
-                ((b, n) for b in self.batches for n in self.kv_lens), key=lambda x: (x[0] * x[1], x)
+        caches = sorted(product(self.batches, self.kv_lens), key=lambda x: (x[0] * x[1], x))
+        return tuple(
+            Case(heads=heads, q_dtype=q, kv_dtype=kv, qlen=qlen, batch=batch, kv_len=kv_len)
+            for (batch, kv_len), (q, kv), qlen, heads in product(
+                caches, self.dtypes, self.qlens, self.heads
             )
-            for q, kv in self.dtypes
-            for qlen in self.qlens
-            for h in self.heads
-        ]
-        return tuple(found)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
     """One way to launch a decode."""
 
-    name: str
-    """``stay``: the next multiple of 16 heads, as AITER runs it; ``pad``: a native count."""
+    name: Variant
     launched: int
     """Query heads, padding included."""
     fold: int
@@ -104,13 +123,12 @@ class Point:
     """What came of a case."""
 
     case: Case
-    status: str
-    """``measured``, ``skipped`` (the device has too little memory) or ``failed``."""
+    status: Outcome
     forms: tuple[Form, ...] = ()
     reason: str = ""
     """Why it was skipped, or how it failed."""
 
-    def form(self, name: str) -> Form | None:
+    def form(self, name: Variant) -> Form | None:
         """The form of that name, if it was timed."""
         return next((f for f in self.forms if f.name == name and f.timing is not None), None)
 
@@ -146,63 +164,59 @@ def run(
 
 def _guarded(capability: Decider, sweep: Sweep, case: Case, store: _Store) -> Point:
     try:
-        return Point(case=case, status=MEASURED, forms=_measure(capability, sweep, case, store))
+        forms = _measure(capability, sweep, case, store)
     except (OutOfMemoryError, torch().OutOfMemoryError):
         store.clear()
-        return Point(case=case, status=SKIPPED, reason="out of memory")
+        return Point(case=case, status=Outcome.SKIPPED, reason="out of memory")
     except MlaprobeError as error:
-        return Point(case=case, status=FAILED, reason=error.message)
+        return Point(case=case, status=Outcome.FAILED, reason=error.message)
     except Exception as error:
         # Whatever a back end's library raises: what was measured before must not be lost.
         lines = str(error).splitlines() or [""]
-        return Point(case=case, status=FAILED, reason=f"{type(error).__name__}: {lines[0]}")
+        reason = f"{type(error).__name__}: {lines[0]}"
+        return Point(case=case, status=Outcome.FAILED, reason=reason)
+    return Point(case=case, status=Outcome.MEASURED, forms=forms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """A decode that can be timed."""
+
+    driver: Driver
+    call: Callable[[], Any]
+    graph: bool
+    """Whether the call replays a captured graph."""
 
 
 def _measure(capability: Decider, sweep: Sweep, case: Case, store: _Store) -> tuple[Form, ...]:
     plans = {name: _plan(capability, sweep, case, mode) for name, mode in _MODES.items()}
-    if plans[PAD].padded_num_heads == plans[STAY].padded_num_heads:
-        del plans[PAD]
+    if plans[Variant.PAD].padded_num_heads == plans[Variant.STAY].padded_num_heads:
+        del plans[Variant.PAD]
     inputs = store.inputs(case)
-    drivers = {
-        name: Driver(
-            found,
-            inputs.layout,
-            q_scale=inputs.q_scale,
-            kv_scale=inputs.kv_scale,
-            backend=sweep.backend,
-        )
-        for name, found in plans.items()
-        if found.verdict.runs
+    ready = {
+        name: _ready(found, inputs, sweep) for name, found in plans.items() if found.verdict.runs
     }
-    calls = {name: _call(driver, inputs, sweep.device) for name, driver in drivers.items()}
-    timings = dict(
-        zip(
-            calls,
-            time_calls(
-                [call for call, _ in calls.values()],
-                sweep.device,
-                budget_s=sweep.seconds,
-            ),
-            strict=True,
-        )
-        if calls
-        else ()
-    )
+    calls = [each.call for each in ready.values()]
+    times = time_calls(calls, sweep.device, budget_s=sweep.seconds) if calls else ()
+    timings = dict(zip(ready, times, strict=True))
     return tuple(
-        Form(
-            name=name,
-            launched=found.padded_num_heads,
-            fold=drivers[name].launch.fold if name in drivers else 1,
-            verdict=found.verdict.value,
-            backend=drivers[name].backend.name if name in drivers else "",
-            timing=timings.get(name),
-            graph=name in calls and calls[name][1],
-        )
-        for name, found in plans.items()
+        _form(name, found, ready.get(name), timings.get(name)) for name, found in plans.items()
     )
 
 
-_MODES = {STAY: Mode.OFF, PAD: Mode.FORCE}
+def _form(name: Variant, found: PadPlan, ready: _Ready | None, timing: Timing | None) -> Form:
+    return Form(
+        name=name,
+        launched=found.padded_num_heads,
+        fold=1 if ready is None else ready.driver.launch.fold,
+        verdict=found.verdict.value,
+        backend="" if ready is None else ready.driver.backend.name,
+        timing=timing,
+        graph=ready is not None and ready.graph,
+    )
+
+
+_MODES = {Variant.STAY: Mode.OFF, Variant.PAD: Mode.FORCE}
 
 
 def _plan(capability: Decider, sweep: Sweep, case: Case, mode: Mode) -> PadPlan:
@@ -221,16 +235,23 @@ def _plan(capability: Decider, sweep: Sweep, case: Case, mode: Mode) -> PadPlan:
     )
 
 
-def _call(driver: Driver, inputs: Inputs, device: str) -> tuple[Callable[[], Any], bool]:
-    """The decode as something to time: a graph of it where there is a GPU that can capture it."""
-    t = torch()
+def _ready(found: PadPlan, inputs: Inputs, sweep: Sweep) -> _Ready:
+    """The decode of a plan: a graph of it where there is a GPU that can capture it."""
+    t, device = torch(), sweep.device
+    driver = Driver(
+        found,
+        inputs.layout,
+        q_scale=inputs.q_scale,
+        kv_scale=inputs.kv_scale,
+        backend=sweep.backend,
+    )
 
     def call() -> Any:
         return driver(inputs.q, inputs.kv)
 
     call()
     if t.device(device).type != "cuda":
-        return call, False
+        return _Ready(driver=driver, call=call, graph=False)
     t.cuda.synchronize(device)
     graph = t.cuda.CUDAGraph()
     try:
@@ -238,8 +259,8 @@ def _call(driver: Driver, inputs: Inputs, device: str) -> tuple[Callable[[], Any
             call()
     except MlaprobeError:
         t.cuda.synchronize(device)
-        return call, False
-    return graph.replay, True
+        return _Ready(driver=driver, call=call, graph=False)
+    return _Ready(driver=driver, call=graph.replay, graph=True)
 
 
 class _Store:
@@ -248,36 +269,28 @@ class _Store:
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        self._key: tuple[Any, ...] = ()
+        self._key: Case | None = None
         self._inputs: Inputs | None = None
 
     def clear(self) -> None:
         """Gives memory back."""
-        self._key, self._inputs = (), None
+        self._key = self._inputs = None
         gc.collect()  # a traceback may hold tensors in a cycle
         if torch().cuda.is_available():
             torch().cuda.empty_cache()
 
     def inputs(self, case: Case) -> Inputs:
-        """Random inputs for a case."""
-        key = (case.q_dtype, case.kv_dtype, case.qlen, case.batch, case.kv_len)
+        """Random inputs for a case: it has the first of the heads of the sweep."""
+        key = replace(case, heads=max(self._sweep.heads))
         if self._inputs is None or self._key != key:
             self.clear()
-            self._inputs, self._key = make_inputs(self._problem(case)), key
-        kept = self._inputs
-        return Inputs(
-            q=kept.q[:, : case.heads].contiguous(),
-            kv=kept.kv,
-            layout=kept.layout,
-            q_scale=kept.q_scale,
-            kv_scale=kept.kv_scale,
-        )
+            self._inputs, self._key = make_inputs(self._problem(key)), key
+        return replace(self._inputs, q=self._inputs.q[:, : case.heads].contiguous())
 
     def _problem(self, case: Case) -> Problem:
-        """The problem with all heads of the sweep: a case has the first of them."""
         return Problem(
             arch=self._sweep.arch,
-            num_heads=max(self._sweep.heads),
+            num_heads=case.heads,
             q_dtype=case.q_dtype,
             kv_dtype=case.kv_dtype,
             kv_lens=(case.kv_len,) * case.batch,

@@ -12,14 +12,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from mlaprobe.core.releases import distribution_version
 from mlaprobe.core.shape import Dtype
-from mlaprobe.decode.bench import FAILED, Case, Form, Point, Sweep
-from mlaprobe.decode.surroundings import surroundings
+from mlaprobe.decode.bench import Case, Form, Outcome, Point, Sweep, Variant
+from mlaprobe.decode.environment import environment_of
 from mlaprobe.decode.tensors import torch
 from mlaprobe.decode.timing import Timing, read_bandwidth
 from mlaprobe.errors import UsageError
@@ -65,7 +65,7 @@ def load(path: Path) -> Kept:
                 environment = entry
             elif kind == "started":
                 case = _case(entry["case"])
-                points[case] = Point(case=case, status=FAILED, reason=CRASHED)
+                points[case] = Point(case=case, status=Outcome.FAILED, reason=CRASHED)
             elif kind == "point":
                 found = _point(entry)
                 points[found.case] = found
@@ -154,7 +154,7 @@ def environment(sweep: Sweep, aiter: str) -> dict[str, Any]:
     Raises:
         NoTorchError: PyTorch is not installed.
     """
-    around = surroundings(sweep.device)
+    around = environment_of(sweep.device)
     gpu = torch().device(sweep.device).type == "cuda"
     return {
         "date": datetime.now(timezone.utc).date().isoformat(),
@@ -169,7 +169,7 @@ def environment(sweep: Sweep, aiter: str) -> dict[str, Any]:
         "mlaprobe": around.mlaprobe,
         "python": around.python,
         "torch": around.torch,
-        "triton": _version("triton"),
+        "triton": distribution_version("triton"),
         "rocm": around.rocm,
         "cuda": around.cuda,
         "compute_units": around.compute_units,
@@ -188,13 +188,6 @@ def _ran_on(device: str, arch: str | None) -> str:
     return f"sm_{major}{minor}"
 
 
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def case_json(case: Case) -> dict[str, Any]:
     """A case as the file has it."""
     return {
@@ -211,7 +204,7 @@ def point_json(point: Point) -> dict[str, Any]:
     """A point as the file has it."""
     return {
         "case": case_json(point.case),
-        "status": point.status,
+        "status": point.status.value,
         "reason": point.reason,
         "forms": [_form_json(form) for form in point.forms],
     }
@@ -220,7 +213,7 @@ def point_json(point: Point) -> dict[str, Any]:
 def _form_json(form: Form) -> dict[str, Any]:
     timing = form.timing
     return {
-        "name": form.name,
+        "name": form.name.value,
         "launched": form.launched,
         "fold": form.fold,
         "verdict": form.verdict,
@@ -253,7 +246,7 @@ def _case(entry: Mapping[str, Any]) -> Case:
 def _point(entry: Mapping[str, Any]) -> Point:
     return Point(
         case=_case(entry["case"]),
-        status=str(entry["status"]),
+        status=Outcome(entry["status"]),
         reason=str(entry["reason"]),
         forms=tuple(_form(each) for each in entry["forms"]),
     )
@@ -262,7 +255,7 @@ def _point(entry: Mapping[str, Any]) -> Point:
 def _form(entry: Mapping[str, Any]) -> Form:
     timing = entry["timing"]
     return Form(
-        name=str(entry["name"]),
+        name=Variant(entry["name"]),
         launched=int(entry["launched"]),
         fold=int(entry["fold"]),
         verdict=str(entry["verdict"]),

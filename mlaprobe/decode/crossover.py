@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.decode.bench import PAD, STAY, Form, Point
+from mlaprobe.decode.bench import Form, Point, Variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ def crossovers(points: Iterable[Point]) -> tuple[Crossover, ...]:
     """The crossover of every head count of which both forms were timed."""
     groups: dict[tuple[Any, ...], list[Point]] = defaultdict(list)
     for point in points:
-        if point.form(STAY) is not None and point.form(PAD) is not None:
+        if point.form(Variant.STAY) is not None and point.form(Variant.PAD) is not None:
             case = point.case
             key = (case.q_dtype, case.kv_dtype, case.qlen, case.batch, case.heads)
             groups[key].append(point)
@@ -55,7 +55,7 @@ def _kv_len(point: Point) -> int:
 
 def _crossover(points: list[Point]) -> Crossover:
     case = points[0].case
-    stay, pad = points[-1].form(STAY), points[-1].form(PAD)
+    stay, pad = points[-1].form(Variant.STAY), points[-1].form(Variant.PAD)
     assert stay is not None
     assert pad is not None
     loses, wins, about = crossing([_timed(point) for point in points])
@@ -74,7 +74,7 @@ def _crossover(points: list[Point]) -> Crossover:
 
 
 def _timed(point: Point) -> Timed:
-    return point.case.kv_len, _us(point.form(STAY)), _us(point.form(PAD))
+    return point.case.kv_len, _us(point.form(Variant.STAY)), _us(point.form(Variant.PAD))
 
 
 def _us(form: Form | None) -> float:

@@ -56,22 +56,13 @@ class Driver:
         self.layout = layout
         self._check_plan()
         if check_pages:
-            used = sum(-(-length // layout.page_size) for length in layout.kv_lens)
-            check_page_indices(layout.kv_page_indices, used, layout.num_pages)
+            self._check_pages()
         self._q_dtype = torch_dtype(plan.q_dtype, plan.arch)
         self._kv_dtype = torch_dtype(plan.kv_dtype, plan.arch)
         self.problem = self._problem(sm_scale)
-        self.launch = self._launch(
-            sm_scale,
-            self._scale("q_scale", q_scale, self._q_dtype),
-            self._scale("kv_scale", kv_scale, self._kv_dtype),
-        )
-        self.passed_over: tuple[str, ...] = ()
-        """Why back ends that ``auto`` looked at before the one that it took cannot run this."""
-        if isinstance(backend, str):
-            self.backend, self.passed_over = backends.choose(backend, self.problem, plan)
-        else:
-            self.backend = backend
+        self.launch = self._launch(sm_scale, q_scale, kv_scale)
+        self.backend, self.passed_over = self._choice(backend)
+        """``passed_over``: why back ends that ``auto`` looked at before this one cannot run it."""
         # Made in inference mode, they could be written to in that mode only.
         with torch().inference_mode(False):
             self._make_buffers()
@@ -141,6 +132,16 @@ class Driver:
                 + ", ".join(map(str, sorted(sizes)))
             )
 
+    def _choice(self, backend: str | Backend) -> tuple[Backend, tuple[str, ...]]:
+        if isinstance(backend, str):
+            return backends.choose(backend, self.problem, self.plan)
+        return backend, ()
+
+    def _check_pages(self) -> None:
+        layout = self.layout
+        used = sum(-(-length // layout.page_size) for length in layout.kv_lens)
+        check_page_indices(layout.kv_page_indices, used, layout.num_pages)
+
     def _decision(self) -> Decision:
         rows = self.plan.kernel_qlen_for(self.layout.max_seqlen_q)
         return next(d for d in self.plan.decisions if d.shape.qlen == rows)
@@ -174,8 +175,8 @@ class Driver:
             lse=plan.lse,
             causal=decision.shape.causal,
             sm_scale=sm_scale,
-            q_scale=q_scale,
-            kv_scale=kv_scale,
+            q_scale=self._scale("q_scale", q_scale, self._q_dtype),
+            kv_scale=self._scale("kv_scale", kv_scale, self._kv_dtype),
             plan=plan,
             decision=decision,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -44,20 +45,9 @@ def kv_layout(
     starts = _starts("qo_indptr", qo_indptr)
     pages = _starts("kv_indptr", kv_indptr)
     last: list[int] = kv_last_page_lens.tolist()
-    if not len(starts) == len(pages) == len(last) + 1:
-        raise UsageError(
-            f"qo_indptr has {len(starts)} elements, kv_indptr {len(pages)} and kv_last_page_lens "
-            f"{len(last)}: a batch of n has n + 1, n + 1 and n"
-        )
-    if pages[-1] > kv_page_indices.shape[0]:
-        raise UsageError(
-            f"kv_indptr ends at {pages[-1]}, and kv_page_indices has {kv_page_indices.shape[0]}"
-        )
+    _check_sizes(starts, pages, last, kv_page_indices.shape[0])
     qlen = _uniform(starts)
-    lens = tuple(
-        _kv_len(request, last[request], pages[request + 1] - pages[request], page_size, qlen)
-        for request in range(len(last))
-    )
+    lens = tuple(_kv_lens(last, pages, page_size, qlen))
     if check_pages:
         check_page_indices(kv_page_indices, pages[-1], num_pages)
     return KvLayout(
@@ -138,6 +128,16 @@ def _starts(name: str, indptr: Tensor) -> list[int]:
     return found
 
 
+def _check_sizes(starts: list[int], pages: list[int], last: list[int], indices: int) -> None:
+    if not len(starts) == len(pages) == len(last) + 1:
+        raise UsageError(
+            f"qo_indptr has {len(starts)} elements, kv_indptr {len(pages)} and kv_last_page_lens "
+            f"{len(last)}: a batch of n has n + 1, n + 1 and n"
+        )
+    if pages[-1] > indices:
+        raise UsageError(f"kv_indptr ends at {pages[-1]}, and kv_page_indices has {indices}")
+
+
 def _uniform(starts: list[int]) -> int:
     qlen = starts[1]
     for request, (begin, end) in enumerate(pairwise(starts)):
@@ -150,15 +150,17 @@ def _uniform(starts: list[int]) -> int:
     return qlen
 
 
-def _kv_len(request: int, last: int, pages: int, page_size: int, qlen: int) -> int:
-    if not 1 <= last <= page_size:
-        raise UsageError(
-            f"kv_last_page_lens[{request}] is {last}: a page holds 1 to {page_size} tokens"
-        )
-    length = (pages - 1) * page_size + last
-    if length < qlen:
-        raise UsageError(
-            f"request {request} has {length} KV tokens and {qlen} query rows: its KV tokens "
-            "include those of its queries",
-        )
-    return length
+def _kv_lens(last: list[int], pages: list[int], page_size: int, qlen: int) -> Iterator[int]:
+    """The KV tokens of each request."""
+    for request, (tokens, (begin, end)) in enumerate(zip(last, pairwise(pages), strict=True)):
+        if not 1 <= tokens <= page_size:
+            raise UsageError(
+                f"kv_last_page_lens[{request}] is {tokens}: a page holds 1 to {page_size} tokens"
+            )
+        length = (end - begin - 1) * page_size + tokens
+        if length < qlen:
+            raise UsageError(
+                f"request {request} has {length} KV tokens and {qlen} query rows: its KV tokens "
+                "include those of its queries",
+            )
+        yield length

@@ -119,29 +119,30 @@ def make_inputs(
         NoTorchError: PyTorch is not installed.
         OutOfMemoryError: memory is short.
     """
-    t = torch()
-    device = t.device(problem.device)
+    t, device = torch(), torch().device(problem.device)
     if device.type == "cpu":
         # The cache, and a request of it in float32 besides.
         check_host_memory(problem.kv_bytes + max(problem.kv_lens) * HEAD_DIM * 8)
-    random = t.Generator(device=device).manual_seed(seed)
     pages = [-(-length // problem.page_size) for length in problem.kv_lens]
     total = sum(pages) + spare_pages
     if order is None:
         order = t.randperm(total, generator=t.Generator().manual_seed(seed)).tolist()
     indices = t.tensor(list(order)[: sum(pages)], dtype=t.int32)
-    last = [n - (p - 1) * problem.page_size for n, p in zip(problem.kv_lens, pages, strict=True)]
-    q_scale, kv_scale = (
-        t.tensor([scale], dtype=t.float32, device=device) if dtype is Dtype.FP8 else None
-        for dtype, scale in zip((problem.q_dtype, problem.kv_dtype), scales, strict=True)
-    )
-    q_dtype = torch_dtype(problem.q_dtype, problem.arch)
-    kv_dtype = torch_dtype(problem.kv_dtype, problem.arch)
-    q = _normal((problem.tokens, problem.num_heads, HEAD_DIM), q_dtype, q_scale, random)
-    kv = _normal((total, problem.page_size, 1, HEAD_DIM), kv_dtype, kv_scale, random)
+    last = [(length - 1) % problem.page_size + 1 for length in problem.kv_lens]
+    draw = _Draw(problem.arch, t.Generator(device=device).manual_seed(seed))
+    q, q_scale = draw((problem.tokens, problem.num_heads, HEAD_DIM), problem.q_dtype, scales[0])
+    kv, kv_scale = draw((total, problem.page_size, 1, HEAD_DIM), problem.kv_dtype, scales[1])
     _hide(kv, indices.long(), pages, last)
+    layout = _layout(problem, pages, last, indices, total)
+    return Inputs(q=q, kv=kv, layout=layout, q_scale=q_scale, kv_scale=kv_scale)
+
+
+def _layout(
+    problem: Problem, pages: list[int], last: list[int], indices: Tensor, total: int
+) -> KvLayout:
+    t, device = torch(), torch().device(problem.device)
     indptr = t.tensor([0, *pages], dtype=t.int32).cumsum(0, dtype=t.int32)
-    layout = kv_layout(
+    return kv_layout(
         qo_indptr=query_indptr(problem.batch, problem.qlen, device=device),
         kv_indptr=indptr.to(device),
         kv_page_indices=indices.to(device),
@@ -149,7 +150,6 @@ def make_inputs(
         page_size=problem.page_size,
         num_pages=total,
     )
-    return Inputs(q=q, kv=kv, layout=layout, q_scale=q_scale, kv_scale=kv_scale)
 
 
 _BLOCK = 1 << 24
@@ -158,18 +158,31 @@ _HIDDEN = 200.0
 """What no request may see; every fp8 can hold it."""
 
 
-def _normal(shape: tuple[int, ...], dtype: Any, scale: Tensor | None, random: Any) -> Tensor:
-    """Standard normal values, divided by the scale, of a data type."""
-    t = torch()
-    found = t.empty(shape, dtype=dtype, device=random.device)
-    flat, most = found.view(-1), t.finfo(dtype).max
-    for start in range(0, flat.shape[0], _BLOCK):
-        part = flat[start : start + _BLOCK]
-        values = t.randn(part.shape, generator=random, device=random.device)
-        if scale is not None:
-            values = (values / scale).clamp_(-most, most)
-        part.copy_(values)
-    return found
+class _Draw:
+    """Draws standard normal values."""
+
+    def __init__(self, arch: str, random: Any) -> None:
+        """``random`` is a torch generator."""
+        self._arch = arch
+        self._random = random
+
+    def __call__(
+        self, shape: tuple[int, ...], dtype: Dtype, scale: float
+    ) -> tuple[Tensor, Tensor | None]:
+        """Values of a data type, and with fp8 their scale: they are divided by it before they are
+        rounded."""
+        t, device = torch(), self._random.device
+        found = t.empty(shape, dtype=torch_dtype(dtype, self._arch), device=device)
+        fp8 = dtype is Dtype.FP8
+        scaled = t.tensor([scale], dtype=t.float32, device=device) if fp8 else None
+        flat, most = found.view(-1), t.finfo(found.dtype).max
+        for start in range(0, flat.shape[0], _BLOCK):
+            part = flat[start : start + _BLOCK]
+            values = t.randn(part.shape, generator=self._random, device=device)
+            if scaled is not None:
+                values = (values / scaled).clamp_(-most, most)
+            part.copy_(values)
+        return found, scaled
 
 
 def _hide(kv: Tensor, indices: Tensor, pages: list[int], last: list[int]) -> None:

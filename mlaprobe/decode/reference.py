@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mlaprobe.decode.interface import KvLayout
 from mlaprobe.decode.tensors import HEAD_DIM, LATENT_DIM, torch
 from mlaprobe.padding.tensors import Tensor
@@ -30,12 +32,7 @@ def reference(
     rows = layout.max_seqlen_q
     o = t.empty((q.shape[0], q.shape[1], LATENT_DIM), dtype=t.float32, device=q.device)
     lse = t.empty(q.shape[:2], dtype=t.float32, device=q.device)
-    indices = layout.kv_page_indices.long()
-    begin = 0
-    for request, length in enumerate(layout.kv_lens):
-        pages = -(-length // layout.page_size)
-        keys = kv[indices[begin : begin + pages]].reshape(-1, HEAD_DIM)[:length].float()
-        begin += pages
+    for request, keys in enumerate(_keys(kv, layout)):
         own = slice(request * rows, (request + 1) * rows)
         query = q[own].float()
         if kv_scale is not None:
@@ -44,9 +41,18 @@ def reference(
             query = query * q_scale
         scores = (query.flatten(0, 1) @ keys.T).unflatten(0, query.shape[:2]) * sm_scale
         if causal and rows > 1:
-            seen = t.ones((rows, length), dtype=t.bool, device=q.device).tril(length - rows)
+            seen = t.ones((rows, len(keys)), dtype=t.bool, device=q.device).tril(len(keys) - rows)
             scores = scores.masked_fill(~seen[:, None, :], float("-inf"))
         lse[own] = scores.logsumexp(-1)
         weights = scores.softmax(-1).flatten(0, 1)
         o[own] = (weights @ keys[:, :LATENT_DIM]).unflatten(0, query.shape[:2])
     return o, lse
+
+
+def _keys(kv: Tensor, layout: KvLayout) -> Iterator[Tensor]:
+    """The KV tokens of each request, ``[kv_len, 576]`` in float32."""
+    indices, begin = layout.kv_page_indices.long(), 0
+    for length in layout.kv_lens:
+        end = begin - (-length // layout.page_size)
+        yield kv[indices[begin:end]].reshape(-1, HEAD_DIM)[:length].float()
+        begin = end

@@ -106,12 +106,12 @@ class Session:
             DecodeError: a plan cannot be run, or the back end failed.
         """
         with memory_watched():
-            drivers = [self._driver(plan) for plan in plans]
-            runs = [self._verified(driver) for driver in drivers]
+            ready = [self._driver(plan) for plan in plans]
+            runs = [self._verified(driver, passed_over) for driver, passed_over in ready]
             if not timed:
                 return tuple(runs)
             device = self.problem.device
-            calls = [self._call(driver) for driver in drivers]
+            calls = [self._call(driver) for driver, _ in ready]
             times = time_calls(calls, device, budget_s=budget_s)
             reads = _read_bandwidth(device) if device != "cpu" else None
         return tuple(
@@ -119,29 +119,30 @@ class Session:
             for run, time in zip(runs, times, strict=True)
         )
 
-    def _driver(self, plan: PadPlan) -> Driver:
+    def _driver(self, plan: PadPlan) -> tuple[Driver, tuple[str, ...]]:
+        """A driver, and why back ends before its own cannot run the problem."""
+        backend, passed_over = self._chosen(plan)
         driver = Driver(
             plan,
             self.inputs.layout,
             sm_scale=self.problem.sm_scale,
             q_scale=self.inputs.q_scale,
             kv_scale=self.inputs.kv_scale,
-            backend=self._chosen(plan),
+            backend=backend,
         )
-        driver.passed_over = self._passed_over
-        return driver
+        return driver, passed_over
 
-    def _chosen(self, plan: PadPlan) -> Backend:
-        self._passed_over: tuple[str, ...] = ()
+    def _chosen(self, plan: PadPlan) -> tuple[Backend, tuple[str, ...]]:
         if not isinstance(self._backend, str):
-            return self._backend
-        found, self._passed_over = backends.choose(self._backend, self.problem, plan)
-        return AiterBackend(force=True) if self._force and found.name == "aiter" else found
+            return self._backend, ()
+        found, passed_over = backends.choose(self._backend, self.problem, plan)
+        forced = self._force and found.name == "aiter"
+        return AiterBackend(force=True) if forced else found, passed_over
 
     def _call(self, driver: Driver) -> Callable[[], Any]:
         return lambda: driver(self.inputs.q, self.inputs.kv)
 
-    def _verified(self, driver: Driver) -> Run:
+    def _verified(self, driver: Driver, passed_over: tuple[str, ...]) -> Run:
         o, lse = driver(self.inputs.q, self.inputs.kv)
         want, want_lse = self._want
         plan = driver.plan
@@ -159,7 +160,7 @@ class Session:
             problem=self.problem,
             plan=plan,
             backend=driver.backend.name,
-            passed_over=driver.passed_over,
+            passed_over=passed_over,
             fold=driver.launch.fold,
             predicted=predicted,
             launched=watch(self._call(driver), self.problem.device, driver.prepared.kernels),

@@ -11,18 +11,18 @@ from mlaprobe.core.shape import DecodeShape
 from mlaprobe.decode.backends import registry as backends
 from mlaprobe.decode.backends.aiter_calls import Functions, InstalledFunctions
 from mlaprobe.decode.backends.aiter_gate import RefusedError
+from mlaprobe.decode.environment import Environment, environment_of
 from mlaprobe.decode.interface import Backend, DecodeError
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.rules import SelfTest, rules
 from mlaprobe.decode.running import Run, Session
 from mlaprobe.decode.support import Agreement, agreement
-from mlaprobe.decode.surroundings import Surroundings, surroundings
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.padding.api import plan as make_plan
 from mlaprobe.padding.plan import PadPlan
 
 
-class Standing(str, Enum):
+class Outcome(str, Enum):
     """What became of a shape."""
 
     WAITING = "waiting"
@@ -44,7 +44,7 @@ class Result:
     """One shape."""
 
     test: SelfTest
-    standing: Standing = Standing.WAITING
+    outcome: Outcome = Outcome.WAITING
     plan: PadPlan | None = None
     run: Run | None = None
     message: str | None = None
@@ -55,7 +55,7 @@ class Result:
 class Report:
     """All of it."""
 
-    surroundings: Surroundings
+    environment: Environment
     arch: str
     """Of the plans."""
     results: tuple[Result, ...]
@@ -67,11 +67,11 @@ class Report:
     @property
     def passed(self) -> bool:
         """Whether nothing that was run is wrong, and nothing is left to run."""
-        return all(r.standing in (Standing.PASSED, Standing.REFUSED) for r in self.results)
+        return all(r.outcome in (Outcome.PASSED, Outcome.REFUSED) for r in self.results)
 
-    def count(self, standing: Standing) -> int:
+    def count(self, outcome: Outcome) -> int:
         """How many shapes ended so."""
-        return sum(result.standing is standing for result in self.results)
+        return sum(result.outcome is outcome for result in self.results)
 
 
 Keep = Callable[[Report], None]
@@ -100,12 +100,12 @@ def selftest(
         NoTorchError: PyTorch is not installed.
     """
     report = Report(
-        surroundings=surroundings(device),
+        environment=environment_of(device),
         arch=arch,
         results=tuple(Result(test=test) for test in rules().selftest),
     )
     for at, result in enumerate(report.results):
-        report = _with(report, at, replace(result, standing=Standing.RUNNING))
+        report = _with(report, at, replace(result, outcome=Outcome.RUNNING))
         keep(report)
         done = _run(capability, result.test, arch, device, backend, force)
         report = _with(report, at, done)
@@ -146,12 +146,12 @@ def _run(
         # A stand-in on a CPU carries out the plan; how long it takes says nothing.
         (run,) = session.run(result.plan, timed=device != "cpu", budget_s=0.2)
     except (RefusedError, backends.UnfitError) as error:
-        return replace(result, standing=Standing.REFUSED, message=error.message)
+        return replace(result, outcome=Outcome.REFUSED, message=error.message)
     except MlaprobeError as error:
-        return replace(result, standing=Standing.FAILED, message=error.message)
-    standing = Standing.PASSED if run.passed else Standing.FAILED
+        return replace(result, outcome=Outcome.FAILED, message=error.message)
+    outcome = Outcome.PASSED if run.passed else Outcome.FAILED
     message = "; ".join(run.error.complaints) or None
-    return replace(result, standing=standing, run=run, message=message)
+    return replace(result, outcome=outcome, run=run, message=message)
 
 
 def plan_of(capability: Decider, test: SelfTest, arch: str) -> PadPlan:
@@ -173,9 +173,9 @@ def plan_of(capability: Decider, test: SelfTest, arch: str) -> PadPlan:
 
 def _asked(report: Report, capability: Decider, functions: Functions, device: str) -> Report:
     """With what AITER's own query says of the same shapes."""
-    if report.surroundings.aiter is None and isinstance(functions, InstalledFunctions):
+    if report.environment.aiter is None and isinstance(functions, InstalledFunctions):
         return report
-    if report.surroundings.rocm is None and isinstance(functions, InstalledFunctions):
+    if report.environment.rocm is None and isinstance(functions, InstalledFunctions):
         # Without ROCm, importing AITER fails or starts compiling.
         return report
     try:

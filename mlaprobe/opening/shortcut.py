@@ -92,11 +92,11 @@ class KnownRevision:
         return self._snapshot.held_rows(part, numbering)
 
     def takes(self, role: str) -> bool:
-        """What the dispatcher has parameters for is not held."""
+        """Whether the dispatcher may have a parameter of that meaning: a snapshot does not say."""
         return True
 
     def refusals(self, stage: str, setting: DecodeShape) -> None:
-        """Nothing: asking for each shape is as quick."""
+        """``None``: asking a snapshot for each shape is as quick."""
 
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""

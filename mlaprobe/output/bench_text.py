@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mlaprobe.decode.bench import MEASURED, PAD, STAY, Form, Point
+from mlaprobe.decode.bench import Form, Outcome, Point, Variant
 from mlaprobe.decode.crossover import Crossover, crossovers
 from mlaprobe.output.escape import printable
 from mlaprobe.output.style import Line, Span, line, paragraph
@@ -29,7 +29,7 @@ def bench(
     """
     lines = paragraph(printable(headline(environment)), width, style="title")
     lines += paragraph(printable(_method(environment)), width, style="dim")
-    measured = [point for point in points if point.status == MEASURED]
+    measured = [point for point in points if point.status == Outcome.MEASURED]
     if measured:
         lines += [(), *_table(measured)]
     lines += _crossovers(crossovers(points), width)
@@ -78,7 +78,7 @@ def _style(gain: str) -> str:
 
 
 def _row(point: Point) -> tuple[str, ...]:
-    case, stay, pad = point.case, point.form(STAY), point.form(PAD)
+    case, stay, pad = point.case, point.form(Variant.STAY), point.form(Variant.PAD)
     gain = ""
     if stay is not None and pad is not None:
         gain = f"{100 * (1 - _us(pad) / _us(stay)):+.0f} %"
@@ -88,8 +88,8 @@ def _row(point: Point) -> tuple[str, ...]:
         str(case.batch),
         str(case.kv_len),
         str(case.heads),
-        *_form(point, STAY),
-        *_form(point, PAD),
+        *_form(point, Variant.STAY),
+        *_form(point, Variant.PAD),
         gain,
     )
 
@@ -136,7 +136,7 @@ def _crossover(found: Crossover) -> str:
 def _rest(points: Iterable[Point], left: int, width: int) -> list[Line]:
     lines: list[Line] = []
     for point in points:
-        if point.status != MEASURED:
+        if point.status != Outcome.MEASURED:
             case = point.case
             lines += paragraph(
                 printable(

@@ -34,10 +34,13 @@ def shape_words(shape: DecodeShape) -> list[str]:
     words = ["--arch", quote(shape.arch), "--dtype", shape.dtype, "--heads", str(shape.num_heads)]
     if shape.qlen != 1:
         words += ["--qlen", str(shape.qlen)]
-    words += ["--lse"] * shape.lse
-    words += ["--no-persistent"] * (not shape.persistent)
-    words += ["--no-causal"] * (not shape.causal)
-    words += ["--cp-round-robin"] * shape.cp_round_robin
+    switches = {
+        "--lse": shape.lse,
+        "--no-persistent": not shape.persistent,
+        "--no-causal": not shape.causal,
+        "--cp-round-robin": shape.cp_round_robin,
+    }
+    words += [option for option, given in switches.items() if given]
     if shape.batch is not None:
         words += ["--batch", str(shape.batch)]
     if shape.page_size != 1:
@@ -46,8 +49,8 @@ def shape_words(shape: DecodeShape) -> list[str]:
         words += ["--route", shape.route.value]
     for name, value in shape.env:
         words += ["--env", quote(f"{name}={value}")]
-    for name, told in planner_row(shape.planner).items():
-        words += ["--planner", f"{name}={_planner_word(told)}"]
+    for name, override in planner_row(shape.planner).items():
+        words += ["--planner", f"{name}={_planner_word(override)}"]
     return words
 
 
@@ -68,7 +71,7 @@ def resolve(shape: DecodeShape, spec: str) -> str:
     return " ".join(["mlaprobe resolve", *source_words(spec), *shape_words(asked)])
 
 
-def says(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
+def described(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
     """What a shape says besides arch, dtypes, heads and qlen, as people say it, by field."""
     flags = {
         "lse": ("with LSE" if shape.lse else "without LSE", shape.lse),
@@ -79,20 +82,20 @@ def says(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
         "causal": ("causal" if shape.causal else "not causal", not shape.causal),
         "page_size": (f"page size {shape.page_size}", shape.page_size != 1),
     }
-    said = {field: text for field, (text, unusual) in flags.items() if defaults or unusual}
+    found = {field: text for field, (text, unusual) in flags.items() if defaults or unusual}
     if shape.cp_round_robin:
-        said["cp_round_robin"] = "round-robin context parallel"
+        found["cp_round_robin"] = "round-robin context parallel"
     if shape.batch is not None:
-        said["batch"] = f"batch {shape.batch}"
+        found["batch"] = f"batch {shape.batch}"
     if shape.route is not Route.ASM:
-        said["route"] = f"route {shape.route}"
+        found["route"] = f"route {shape.route}"
     if shape.env:
-        said["env"] = ", ".join(printable(f"{name}={value}") for name, value in shape.env)
+        found["env"] = ", ".join(printable(f"{name}={value}") for name, value in shape.env)
     if words := describe_overrides(shape.planner):
-        said["planner"] = f"planner told {words}"
-    return said
+        found["planner"] = f"planner told {words}"
+    return found
 
 
 def in_words(shape: DecodeShape, *, defaults: bool = False) -> str:
     """The same as one piece of text."""
-    return ", ".join(says(shape, defaults=defaults).values())
+    return ", ".join(described(shape, defaults=defaults).values())

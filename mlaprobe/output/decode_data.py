@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import Answers, SourceInfo
 from mlaprobe.output import SCHEMA
-from mlaprobe.output.report_data import source_row
+from mlaprobe.output.report_data import source_row, stage_rows
 from mlaprobe.output.resolve_data import plan_row
 from mlaprobe.output.rows import Row, shape_row, to_json
 
 if TYPE_CHECKING:
+    from mlaprobe.decode.environment import Environment
     from mlaprobe.decode.launched import Launched
     from mlaprobe.decode.problem import Problem
     from mlaprobe.decode.running import Run
     from mlaprobe.decode.selftest import Report, Result
     from mlaprobe.decode.support import Agreement
-    from mlaprobe.decode.surroundings import Surroundings
     from mlaprobe.decode.verify import Error
 
 
 def decode_json(
-    source: SourceInfo, run: Run, unpadded: Run | str | None, around: Surroundings
+    source: SourceInfo, run: Run, unpadded: Run | str | None, around: Environment
 ) -> str:
     """A run as one JSON object; ``unpadded``: the run to compare it with, or why there is none."""
     row: Row = {
         "schema": SCHEMA,
         "source": source_row(source),
         **run_row(run),
-        "surroundings": surroundings_row(around),
+        "surroundings": environment_row(around),
     }
     if isinstance(unpadded, str):
         row["unpadded"] = {"message": unpadded}
@@ -116,8 +116,8 @@ def _launched(launched: Launched | None) -> Row | None:
     }
 
 
-def surroundings_row(around: Surroundings) -> Row:
-    """The surroundings of a run."""
+def environment_row(around: Environment) -> Row:
+    """The environment of a run."""
     return {**asdict(around), "environment": dict(around.environment)}
 
 
@@ -131,13 +131,10 @@ def selftest_row(answers: Answers, report: Report) -> Row:
     return {
         "schema": SCHEMA,
         "source": source_row(answers.source),
-        "stages": [
-            {"stage": stage, "status": status, "text": text}
-            for stage, status, text in answers.stage_status
-        ],
+        "stages": stage_rows(answers.stage_status),
         "arch": report.arch,
         "passed": report.passed,
-        "surroundings": surroundings_row(report.surroundings),
+        "surroundings": environment_row(report.environment),
         "results": [_result(result) for result in report.results],
         "agreement": _agreement(report.agreement),
         "agreement_problem": report.agreement_problem,
@@ -147,7 +144,7 @@ def selftest_row(answers: Answers, report: Report) -> Row:
 def _result(result: Result) -> Row:
     return {
         "id": result.test.id,
-        "standing": result.standing.value,
+        "standing": result.outcome.value,
         "message": result.message,
         "plan": None if result.plan is None else plan_row(result.plan),
         "run": None if result.run is None else run_row(result.run),

@@ -13,10 +13,10 @@ from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, line, paragraph
 
 if TYPE_CHECKING:
+    from mlaprobe.decode.environment import Environment
     from mlaprobe.decode.problem import Problem
     from mlaprobe.decode.running import Run
     from mlaprobe.decode.selftest import Report, Result
-    from mlaprobe.decode.surroundings import Surroundings
     from mlaprobe.decode.timing import Timing
 
 NOT_ON_AMD = (
@@ -27,7 +27,7 @@ _EMPTY: Line = ()
 
 
 def decode(
-    source: SourceInfo, run: Run, unpadded: Run | str | None, around: Surroundings, *, width: int
+    source: SourceInfo, run: Run, unpadded: Run | str | None, around: Environment, *, width: int
 ) -> list[Line]:
     """A run: what was run on what, how long it took, how far it is from the reference."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
@@ -52,7 +52,7 @@ def _title(problem: Problem) -> str:
     return text + (", with log-sum-exp" if problem.lse else "")
 
 
-def _what_ran(run: Run, around: Surroundings, width: int) -> list[Line]:
+def _what_ran(run: Run, around: Environment, width: int) -> list[Line]:
     plan = run.plan
     launch = f"  plan      launch {plan.padded_num_heads} heads on the {plan.route} route, "
     lines = [line(launch, Span(plan.verdict.value, WORDS[plan.verdict].style))]
@@ -168,7 +168,7 @@ def _verdict(run: Run, width: int) -> list[Line]:
 def selftest(source: SourceInfo, report: Report, *, width: int) -> list[Line]:
     """A self-test: a line per shape, and what to do with it."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
-    around = report.surroundings
+    around = report.environment
     where = f"self-test for {report.arch} on {around.device}, torch {around.torch}"
     lines = [line(Span(printable(where), "title"))]
     lines += paragraph(where_found(source), width, first="  ", style="dim")
@@ -178,8 +178,8 @@ def selftest(source: SourceInfo, report: Report, *, width: int) -> list[Line]:
         lines += _result(result, wide, width)
     lines.append(_EMPTY)
     counts = [
-        f"{report.count(standing)} {standing.value}"
-        for standing in dict.fromkeys(result.standing for result in report.results)
+        f"{report.count(outcome)} {outcome.value}"
+        for outcome in dict.fromkeys(result.outcome for result in report.results)
     ]
     lines += paragraph(", ".join(counts), width, first="  ")
     lines += _agreement(report, width)
@@ -192,7 +192,7 @@ _STYLES = {"passed": "native", "failed": "fail", "refused": "unknown"}
 
 
 def _result(result: Result, wide: int, width: int) -> list[Line]:
-    standing = result.standing.value
+    outcome = result.outcome.value
     text, run = "", result.run
     if run is not None:
         time = "" if run.timing is None else f", {_us(run.timing.us)} us"
@@ -204,9 +204,9 @@ def _result(result: Result, wide: int, width: int) -> list[Line]:
             text += "; launched other kernels than predicted"
     said = "; ".join(filter(None, (text, result.message)))
     head = f"  {result.test.id.ljust(wide)}  "
-    first, *rest = paragraph(printable(said), width, first=head + standing.ljust(9))
-    body = first[0].text.removeprefix(head + standing)
-    return [line(head, Span(standing, _STYLES.get(standing, "")), body), *rest]
+    first, *rest = paragraph(printable(said), width, first=head + outcome.ljust(9))
+    body = first[0].text.removeprefix(head + outcome)
+    return [line(head, Span(outcome, _STYLES.get(outcome, "")), body), *rest]
 
 
 def _agreement(report: Report, width: int) -> list[Line]:

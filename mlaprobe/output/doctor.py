@@ -10,15 +10,15 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
 from mlaprobe.output.rows import shape_row
 from mlaprobe.output.style import Line, Span, line, paragraph
-from mlaprobe.system.doctor.words import Check, Checkup, Standing
+from mlaprobe.system.doctor.model import Check, Checkup, Severity
 
 _STYLES = {
-    Standing.FAULT: "wrong",
-    Standing.WARNING: "fail",
-    Standing.NOTE: "dim",
-    Standing.OK: "native",
+    Severity.FAULT: "wrong",
+    Severity.WARNING: "fail",
+    Severity.NOTE: "dim",
+    Severity.OK: "native",
 }
-_ROOM = max(len(standing.value) for standing in Standing)
+_ROOM = max(len(severity.value) for severity in Severity)
 _INDENT = " " * (_ROOM + 2)
 
 
@@ -39,7 +39,7 @@ def doctor(found: Checkup, *, width: int, spec: str) -> list[Line]:
 
 def _check(check: Check, width: int) -> list[Line]:
     said = paragraph(printable(f"{check.topic}: {check.found}"), width, first=_INDENT)
-    mark = Span(check.standing.value.ljust(_ROOM + 2), _STYLES[check.standing])
+    mark = Span(check.severity.value.ljust(_ROOM + 2), _STYLES[check.severity])
     first = line(mark, said[0][0].text[len(_INDENT) :])
     lines = [first, *said[1:]]
     if check.how:
@@ -52,7 +52,7 @@ def _check(check: Check, width: int) -> list[Line]:
 def _summary(found: Checkup, width: int, spec: str) -> list[Line]:
     """Advice, the most urgent first, and whether the main job can run."""
     lines: list[Line] = []
-    advised = [check for standing in Standing for check in found.of(standing) if check.advice]
+    advised = [check for severity in Severity for check in found.of(severity) if check.advice]
     if advised:
         lines.append(line(Span("To do", "title")))
     for check in advised:
@@ -63,7 +63,7 @@ def _summary(found: Checkup, width: int, spec: str) -> list[Line]:
             lines.append(line("    ", Span(command, "command")))
     lines += [()] if advised else []
     said = "mlaprobe works here" if found.works else "mlaprobe cannot do its main job here"
-    warnings = len(found.of(Standing.WARNING))
+    warnings = len(found.of(Severity.WARNING))
     more = f", with {warnings} warning{'' if warnings == 1 else 's'}" if warnings else ""
     return [*lines, *paragraph(said + more, width, style="title" if found.works else "wrong")]
 
@@ -81,7 +81,7 @@ def doctor_json(found: Checkup) -> str:
 def _row(check: Check) -> dict[str, Any]:
     return {
         "topic": check.topic,
-        "standing": check.standing.value,
+        "standing": check.severity.value,
         "found": check.found,
         "how": check.how,
         "more": list(check.more),

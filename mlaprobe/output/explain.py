@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.reasons import reason, said
 from mlaprobe.core.shape import (
     Decision,
@@ -19,7 +20,8 @@ from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
-from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
+from mlaprobe.output.rows import plain
+from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import what_happens
 from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
 
@@ -145,7 +147,7 @@ def _dedent(excerpt: Excerpt) -> tuple[str, int | None]:
 
 def key_words(key: Sequence[tuple[str, Any]]) -> str:
     """A table key in one line."""
-    return printable(" ".join(f"{name}={getattr(value, 'value', value)}" for name, value in key))
+    return printable(" ".join(f"{name}={plain(value)}" for name, value in key))
 
 
 def _kernels(decision: Decision, width: int) -> list[Line]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.output.cells import Cell
-from mlaprobe.output.style import Line, Span, line, ranges
+from mlaprobe.output.style import Line, Span, line
 
 INDENT = "  "
 GAPS = ("  ", " ")

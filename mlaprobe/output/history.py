@@ -9,6 +9,7 @@ from typing import Any
 
 from mlaprobe.compare.history import Era, History, Line, Tiles
 from mlaprobe.core.behaviour import Behaviour
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.shape import DecodeShape, Verdict
 from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.cells import WORDS
@@ -18,7 +19,7 @@ from mlaprobe.output.pictures.tiles import Tiles as Picture
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
 from mlaprobe.output.rows import Row, shape_row
 from mlaprobe.output.style import Line as Styled
-from mlaprobe.output.style import Span, line, paragraph, ranges
+from mlaprobe.output.style import Span, line, paragraph
 
 _UNNAMED = "it does not name the arch"
 
@@ -37,7 +38,7 @@ def history(found: History, *, native: bool, width: int) -> list[Styled]:
         for release, said, style in rows:
             lines += paragraph(said, width, first=f"  {release.ljust(room)}  ", style=style)
     if native:
-        asked = f"head counts asked: {_listed(found.grid.heads)}"
+        asked = f"head counts asked: {ranges(found.grid.heads, ', ')}"
         lines += [(), *paragraph(asked, width, style="dim")]
     return lines
 
@@ -46,10 +47,6 @@ def _title(found: History) -> str:
     names = found.releases
     span = f"{names[0]} to {names[-1]}" if len(names) > 1 else ", ".join(names)
     return printable(f"AITER {span}, {found.source}")
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return ranges(numbers).replace(",", ", ")
 
 
 def _blocks(found: History, native: bool) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
@@ -69,7 +66,7 @@ def _blocks(found: History, native: bool) -> Iterator[tuple[str, list[tuple[str,
 
 def _setting(shape: DecodeShape, *, heads: bool = False) -> str:
     parts = [f"{shape.arch} {shape.dtype}", *([f"{shape.num_heads} heads"] if heads else [])]
-    unusual = commands.says(shape, defaults=False)
+    unusual = commands.described(shape, defaults=False)
     lse = "with LSE" if shape.lse else "without LSE"
     rest = [text for name, text in unusual.items() if name != "lse"]
     return ", ".join([*parts, f"qlen {shape.qlen}", lse, *rest])
@@ -87,13 +84,13 @@ def _tile_rows(found: History, each: Tiles) -> Iterator[tuple[str, str, str]]:
     for release, native, unknown, named in sets:
         if (native, unknown, named) == before:
             continue
-        text = _listed(native) or ("none" if named else _UNNAMED)
+        text = ranges(native, ", ") or ("none" if named else _UNNAMED)
         if before is not None:
             came = [f"+{n}" for n in native if n not in before[0]]
             went = [f"-{n}" for n in before[0] if n not in native]
             text += f"   ({' '.join([*came, *went])})" if came or went else ""
         if unknown:
-            text += f"; unknown: {_listed(unknown)}"
+            text += f"; unknown: {ranges(unknown, ', ')}"
         yield release, text, "native" if native else "fail"
         before = native, unknown, named
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.shape import Decision, Route, Verdict
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import markdown, printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
-from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
+from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.reports.deployments import Assessment
 
 _Key = TypeVar("_Key")
@@ -177,10 +178,9 @@ def models_markdown(found: Sequence[Assessment]) -> str:
     for each in found:
         arch, dtype = _pair(each)
         outside = each.deployment.model.outside
-        cells = (
-            *(each.deployment.model.name, each.deployment.tp, each.deployment.dcp),
-            *(each.deployment.draft, arch, dtype, each.padded.num_heads),
-            *(("outside", "", "") if outside else (own_words(each), launched(each), gain(each))),
-        )
+        launch = each.deployment
+        shape = (launch.model.name, launch.tp, launch.dcp, launch.draft, arch, dtype)
+        result = ("outside", "", "") if outside else (own_words(each), launched(each), gain(each))
+        cells = (*shape, each.padded.num_heads, *result)
         lines.append("| " + " | ".join(markdown(str(cell)) for cell in cells) + " |")
     return "\n".join(lines) + "\n"

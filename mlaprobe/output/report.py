@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from mlaprobe.core.axes import AXIS_NAMES
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.reasons import deciding_clause, reason
 from mlaprobe.core.shape import DecodeShape, Dtype, Status, Verdict
@@ -12,7 +16,7 @@ from mlaprobe.output import commands
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, Cell, cell
 from mlaprobe.output.escape import printable
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
-from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
+from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import notes, troubles
 from mlaprobe.reports.survey import Block, Others, Survey
 
@@ -89,9 +93,8 @@ def where_found(source: SourceInfo) -> str:
 def header(survey: Survey, width: int) -> list[Line]:
     """Which AITER, where it is, which of its stages were read, and what was asked."""
     source = survey.source
-    location = getattr(source, "location", None) or source.label
     lines = paragraph(where_found(source), width, style="title")
-    lines += paragraph(printable(str(location)), width, first="  at      ")
+    lines += paragraph(printable(source.location), width, first="  at      ")
     if source.commit:
         lines.append(line(f"  commit  {printable(source.commit)}"))
     present = [stage for stage, status, _ in survey.stage_status if status == Status.PRESENT]
@@ -109,7 +112,7 @@ def _asked(survey: Survey) -> str:
     """The settings that are the same everywhere."""
     if not survey.blocks:
         return "nothing"
-    said = commands.says(survey.blocks[0].setting, defaults=True)
+    said = commands.described(survey.blocks[0].setting, defaults=True)
     if survey.grid.lse == (False,):
         said["lse"] = "without LSE, and with it where that runs"
     for name in varying(survey):
@@ -117,26 +120,24 @@ def _asked(survey: Survey) -> str:
     return ", ".join(said.values())
 
 
-_AXES = {
-    "lse": "lse",
-    "persistent": "persistent",
-    "causal": "causal",
-    "cp_round_robin": "cp_round_robin",
-    "batch": "batches",
-    "page_size": "page_sizes",
-}
+_SWITCHES = ("lse", "persistent", "causal", "cp_round_robin", "batch", "page_size")
+
+
+def values_of(grid: Grid, field: str) -> tuple[Any, ...]:
+    """The values of one axis of a grid."""
+    return grid.values[AXIS_NAMES.index(field)]
 
 
 def varying(survey: Survey) -> tuple[str, ...]:
     """The fields of a setting, arch and dtypes apart, of which several values were asked."""
-    return tuple(field for field, axis in _AXES.items() if len(getattr(survey.grid, axis)) > 1)
+    return tuple(field for field in _SWITCHES if len(values_of(survey.grid, field)) > 1)
 
 
 def block_title(survey: Survey, settings: Sequence[DecodeShape]) -> tuple[str, str]:
     """The arch, and what else tells this block from the others."""
     first = settings[0]
     dtypes = ", ".join(each.dtype for each in settings)
-    said = commands.says(first, defaults=True)
+    said = commands.described(first, defaults=True)
     named = [said[field] for field in varying(survey) if field in said]
     return printable(first.arch), ", ".join([dtypes, *named])
 
@@ -217,17 +218,13 @@ def _block(survey: Survey, drawn: _Drawn, width: int, *, short: bool, merge: boo
     lines += render(drawn.table, width, short=short, merge=merge)
     for each, heads in drawn.same:
         word = WORDS[each.kind].long
-        text = f"{word} at {_every(drawn.block.qlens)}: {_listed(heads)}"
+        text = f"{word} at {_every(drawn.block.qlens)}: {ranges(heads, ', ')}"
         lines += paragraph(text, width, first=INDENT, style=each.style)
     return lines
 
 
 def _every(qlens: Sequence[int]) -> str:
     return f"qlen {qlens[0]}" if len(qlens) == 1 else "every qlen"
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return ranges(numbers).replace(",", ", ")
 
 
 def native_summary(block: Block) -> str:
@@ -257,7 +254,7 @@ def _nothing_runs(drawn: _Drawn, width: int) -> list[Line]:
     style = "unknown" if unknown else "fail"
     lines = paragraph(said, width, first=INDENT, style=style)
     for text, place, heads in drawn.reasons[:_MOST_REASONS]:
-        whose = f"{_listed(heads)} heads" if len(drawn.reasons) > 1 else "every head count"
+        whose = f"{ranges(heads, ', ')} heads" if len(drawn.reasons) > 1 else "every head count"
         lines += paragraph(f"{whose}: {text}", width, first=INDENT * 2)
         if place:
             lines.append(line(INDENT * 3 + "--> ", Span(place, "place")))

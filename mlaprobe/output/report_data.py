@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.reasons import reason
@@ -27,6 +27,12 @@ def source_row(source: SourceInfo) -> Row:
     }
 
 
+def stage_rows(stages: Iterable[tuple[str, str, str]]) -> list[Row]:
+    """Which stages a source has."""
+    names = ("stage", "status", "text")
+    return [dict(zip(names, stage, strict=True)) for stage in stages]
+
+
 def report_text(format: str, survey: Survey) -> Iterator[str]:
     """A survey as ``json``, ``jsonl``, ``csv`` or ``markdown``."""
     if format == "markdown":
@@ -40,10 +46,7 @@ def head_row(survey: Survey) -> Row:
     return {
         "schema": SCHEMA,
         "source": source_row(survey.source),
-        "stages": [
-            {"stage": stage, "status": status, "text": text}
-            for stage, status, text in survey.stage_status
-        ],
+        "stages": stage_rows(survey.stage_status),
         "knobs": list(survey.knobs),
         "other_heads": survey.others.value,
         "troubles": [trouble_row(trouble) for trouble in survey.troubles],

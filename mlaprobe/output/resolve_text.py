@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 
 from mlaprobe.core.axes import describe_call
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
-from mlaprobe.output.style import Line, Span, broken, line, paragraph, ranges
+from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.padding.doubt import Doubt
 from mlaprobe.padding.plan import PadPlan, Rejected, Way
 from mlaprobe.rulefiles.requirements import Setting

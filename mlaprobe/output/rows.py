@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any
 
 from mlaprobe.core.shape import (
@@ -48,7 +49,7 @@ def shape_row(shape: DecodeShape) -> Row:
 
 def planner_row(call: PlannerCall) -> Row:
     """What the planner is told otherwise: only the fields that are not as usual."""
-    return {name: _plain(value) for name, value in call.overrides.items()}
+    return {name: plain(value) for name, value in call.overrides.items()}
 
 
 def kernel_row(kernel: Kernel) -> Row:
@@ -68,12 +69,12 @@ def evidence_row(evidence: Evidence) -> Row:
 
 def key_row(key: tuple[tuple[str, Any], ...] | None) -> Row | None:
     """A looked-up key by the table's own column names."""
-    return None if key is None else {name: _plain(value) for name, value in key}
+    return None if key is None else {name: plain(value) for name, value in key}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Enumeration members as their values; the rest as it is."""
-    return getattr(value, "value", value)
+    return value.value if isinstance(value, Enum) else value
 
 
 def decision_row(decision: Decision) -> Row:
@@ -83,7 +84,7 @@ def decision_row(decision: Decision) -> Row:
         "verdict": decision.verdict.value,
         "fold": decision.fold,
         "qlen_fold": decision.qlen_fold,
-        "failure": _plain(decision.failure),
+        "failure": plain(decision.failure),
         "kernels": [kernel_row(kernel) for kernel in decision.kernels],
         "key": key_row(decision.key),
         "stages": {name: outcome.status for name, outcome in decision.stages},

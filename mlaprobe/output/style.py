@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -111,17 +111,3 @@ def _cut(given: Line, start: int, end: int, first: str) -> Line:
         if text:
             found.append(Span(text, span.style))
     return tuple(found)
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """Numbers as people write them: ``1-7,16,24``. Their order is kept."""
-    parts: list[str] = []
-    start = previous = None
-    for number in (*numbers, None):
-        if previous is not None and number is not None and number == previous + 1:
-            previous = number
-            continue
-        if start is not None and previous is not None:
-            parts.append(str(start) if start == previous else f"{start}-{previous}")
-        start = previous = number
-    return ",".join(parts)

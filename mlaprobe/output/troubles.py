@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.reasons import reason
 from mlaprobe.core.shape import Decision, Failure, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
-from mlaprobe.output.style import Line, Span, line, paragraph, ranges
+from mlaprobe.output.style import Line, Span, line, paragraph
 from mlaprobe.reports.survey import Trouble
 
 _TITLES = (
@@ -32,8 +33,7 @@ def cells_in_words(cells: Sequence[tuple[int, int]]) -> str:
     for heads, qlens in by_heads.items():
         by_qlens.setdefault(tuple(qlens), []).append(heads)
     return "; ".join(
-        f"{ranges(heads).replace(',', ', ')} heads at qlen {ranges(qlens)}"
-        for qlens, heads in by_qlens.items()
+        f"{ranges(heads, ', ')} heads at qlen {ranges(qlens)}" for qlens, heads in by_qlens.items()
     )
 
 
@@ -101,7 +101,7 @@ def _reason(trouble: Trouble) -> tuple[object, ...]:
 
 def mode(trouble: Trouble) -> str:
     """What is unusual about how a trouble's shapes were asked, as far as a survey varies it."""
-    said = commands.says(trouble.example.shape, defaults=False)
+    said = commands.described(trouble.example.shape, defaults=False)
     for constant in ("route", "env", "planner", *(("lse",) if trouble.lse_only else ())):
         said.pop(constant, None)
     return ", ".join(said.values())

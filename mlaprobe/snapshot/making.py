@@ -7,11 +7,12 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot.file import FORMAT, SCHEMA
-from mlaprobe.snapshot.scope import Scope, spans
+from mlaprobe.snapshot.scope import Scope
 from mlaprobe.snapshot.tables import Table
 from mlaprobe.snapshot.taking import Step, Taker
 from mlaprobe.snapshot.writing import NameTable, compact, table_json, text_of
@@ -53,7 +54,7 @@ def make(
         name: table_json(tables[name], heads if name == "reducer" else scope.heads, names[name])
         for name in TABLES
     }
-    written["reducer"] = {"heads": spans(heads), **written["reducer"]}
+    written["reducer"] = {"heads": ranges(heads), **written["reducer"]}
     body = {
         "files": book.files,
         "evidence": book.evidence,
@@ -97,9 +98,9 @@ def _head(
         "blobs": {file: blob for file, blob in blobs.items() if blob is not None},
         "archs": scope.archs,
         "dtypes": [f"{q}/{kv}" for q, kv in scope.dtypes],
-        "heads": spans(scope.heads),
-        "qlens": spans(scope.qlens),
-        "page_sizes": spans(scope.page_sizes),
+        "heads": ranges(scope.heads),
+        "qlens": ranges(scope.qlens),
+        "page_sizes": ranges(scope.page_sizes),
         "knobs": capability.knobs,
         "head_dims": head_dims,
         "takes": [role for role in ("causal", "global_indptr") if capability.takes(role)],

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import product
 
 from mlaprobe.core.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
 
 STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
@@ -54,16 +55,16 @@ class Scope:
         if pair not in self.dtypes:
             return f"{shape.dtype} (it holds {', '.join(f'{q}/{kv}' for q, kv in self.dtypes)})"
         if shape.num_heads not in self.head_at:
-            return f"{shape.num_heads} heads (it holds {spans(self.heads)})"
+            return f"{shape.num_heads} heads (it holds {ranges(self.heads)})"
         if shape.qlen not in self.qlen_at:
-            return f"qlen {shape.qlen} (it holds {spans(self.qlens)})"
+            return f"qlen {shape.qlen} (it holds {ranges(self.qlens)})"
         knob = next((name for name, _ in shape.env if name in knobs), None)
         if knob is not None:
             return f"{knob} set (it holds every knob unset)"
         if shape.route is Route.GLUON:
             return None
         if shape.page_size not in self.page_sizes:
-            return f"page size {shape.page_size} (it holds {spans(self.page_sizes)})"
+            return f"page size {shape.page_size} (it holds {ranges(self.page_sizes)})"
         modes = modes_told(shape)
         if not shape.persistent:  # of the modes, the dispatcher is passed one
             modes = {name: modes[name] for name in modes if name == "intra_batch_mode"}
@@ -112,19 +113,8 @@ def _with_modes(modes: dict[str, int | bool]) -> str:
     )
 
 
-def spans(numbers: tuple[int, ...]) -> str:
-    """Ascending numbers as ranges: ``1-128,144``."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    return ",".join(str(p[0]) if len(p) == 1 else f"{p[0]}-{p[-1]}" for p in parts)
-
-
 def numbers_of(text: str) -> tuple[int, ...]:
-    """What ``spans`` wrote.
+    """What ``ranges`` wrote.
 
     Raises:
         ValueError: it is something else.

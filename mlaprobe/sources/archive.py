@@ -28,8 +28,18 @@ MAX_KEPT = 64 * 1024**2
 
 # What a damaged or hostile file makes the standard library raise.
 _BROKEN = (
-    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError),
-    *(NotImplementedError, RuntimeError, ValueError, OverflowError, LookupError, struct.error),
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    LookupError,
+    struct.error,
 )
 _FIELD = re.compile(r"^(Name|Version): *(\S+)", re.M)
 

@@ -20,9 +20,12 @@ _OPTIONS = (
     "--no-replace-objects",
     "--literal-pathspecs",
     # A repository's own configuration may name programs to run and places to fetch from.
-    *("-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "protocol.allow=never"),
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "protocol.allow=never",
 )
 _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",

@@ -14,9 +14,9 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 
+from mlaprobe.core.releases import distribution_version
 from mlaprobe.system import gpu as local
 from mlaprobe.system.gpu import Gpus
 
@@ -100,14 +100,6 @@ def look(places: Places | None = None) -> Machine:
             if (version := distribution_version(name)) is not None
         ),
     )
-
-
-def distribution_version(name: str) -> str | None:
-    """The version of an installed distribution, ``None`` where it is not installed."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def find_rocm(places: Places) -> Rocm | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,23 +12,20 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.decode import bench as bench_module
 from mlaprobe.decode.bench import (
-    FAILED,
-    MEASURED,
-    PAD,
-    SKIPPED,
-    STAY,
     Case,
     Form,
+    Outcome,
     Point,
     Sweep,
+    Variant,
     run,
 )
 from mlaprobe.decode.benchfile import CRASHED, Writer, load
 from mlaprobe.decode.interface import DecodeError
 from mlaprobe.decode.memory import OutOfMemoryError
 from mlaprobe.decode.pretend import Pretended
+from mlaprobe.decode.problem import Inputs, Problem, make_inputs
 from mlaprobe.decode.timing import Timing
 from mlaprobe.errors import UsageError
 from tests.padding.tensors import torch_or_skip
@@ -56,7 +52,7 @@ def a_case(heads: int = 48, kv_len: int = 8, batch: int = 1) -> Case:
     )
 
 
-def a_form(name: str, us: float, launched: int = 48, fold: int = 1) -> Form:
+def a_form(name: Variant, us: float, launched: int = 48, fold: int = 1) -> Form:
     timing = Timing(us=us, low_us=us, high_us=us, runs=5, clock="device", cold=True)
     return Form(
         name=name,
@@ -70,10 +66,10 @@ def a_form(name: str, us: float, launched: int = 48, fold: int = 1) -> Form:
 
 
 def a_point(case: Case, stay: float, pad: float | None = None, fold: int = 3) -> Point:
-    forms = [a_form(STAY, stay, case.heads, fold)]
+    forms = [a_form(Variant.STAY, stay, case.heads, fold)]
     if pad is not None:
-        forms.append(a_form(PAD, pad, 64))
-    return Point(case=case, status=MEASURED, forms=tuple(forms))
+        forms.append(a_form(Variant.PAD, pad, 64))
+    return Point(case=case, status=Outcome.MEASURED, forms=tuple(forms))
 
 
 def a_sweep(**given: Any) -> Sweep:
@@ -106,11 +102,15 @@ def test_measures_both_forms_of_what_folds() -> None:
     torch_or_skip()
     sweep = a_sweep(batches=(1,), kv_lens=(8,), heads=(16, 48, 64))
     points = list(run(Pretended(native=(16, 64, 128), archs=("gfx950",)), sweep, sweep.cases))
-    assert [point.status for point in points] == [MEASURED] * 6
+    assert [point.status for point in points] == [Outcome.MEASURED] * 6
     for point in points:
         forms = {form.name: (form.launched, form.fold) for form in point.forms}
         heads = point.case.heads
-        want = {STAY: (48, 3), PAD: (64, 1)} if heads == 48 else {STAY: (heads, 1)}
+        want = (
+            {Variant.STAY: (48, 3), Variant.PAD: (64, 1)}
+            if heads == 48
+            else {Variant.STAY: (heads, 1)}
+        )
         assert forms == want
         for form in point.forms:
             assert form.backend == "torch"
@@ -132,16 +132,16 @@ def test_what_does_not_run_is_not_launched() -> None:
             return replace(super().decide(shape), verdict=Verdict.NO_KERNEL)
 
     [point] = run(Nothing(native=(), archs=("gfx950",)), sweep, sweep.cases)
-    assert point.status == MEASURED
+    assert point.status == Outcome.MEASURED
     assert [(f.verdict, f.backend, f.timing) for f in point.forms] == [("NO_KERNEL", "", None)]
 
 
 @pytest.mark.parametrize(
     ("error", "status", "reason"),
     [
-        (OutOfMemoryError("4 GiB"), SKIPPED, "out of memory"),
-        (DecodeError("the kernel is not there"), FAILED, "the kernel is not there"),
-        (RuntimeError("HIP error\nmore"), FAILED, "RuntimeError: HIP error"),
+        (OutOfMemoryError("4 GiB"), Outcome.SKIPPED, "out of memory"),
+        (DecodeError("the kernel is not there"), Outcome.FAILED, "the kernel is not there"),
+        (RuntimeError("HIP error\nmore"), Outcome.FAILED, "RuntimeError: HIP error"),
     ],
 )
 def test_a_failure_is_a_point(
@@ -149,17 +149,16 @@ def test_a_failure_is_a_point(
 ) -> None:
     torch_or_skip()
     sweep = a_sweep(dtypes=((Dtype.BF16, Dtype.BF16),), heads=(16,), batches=(1,))
-    measure = bench_module._measure
 
-    def fails_once(*given: Any) -> Any:
-        if given[2].kv_len == 4:
+    def fails_once(problem: Problem) -> Inputs:
+        if problem.kv_lens == (4,):
             raise error
-        return measure(*given)
+        return make_inputs(problem)
 
-    monkeypatch.setattr(bench_module, "_measure", fails_once)
+    monkeypatch.setattr("mlaprobe.decode.bench.make_inputs", fails_once)
     first, second = run(Pretended(native=(16,), archs=("gfx950",)), sweep, sweep.cases)
     assert (first.status, first.reason) == (status, reason)
-    assert second.status == MEASURED
+    assert second.status == Outcome.MEASURED
 
 
 def test_a_deadline_ends_the_sweep() -> None:
@@ -183,7 +182,7 @@ def test_a_file_holds_what_was_measured(tmp_path: Path) -> None:
     path = tmp_path / "bench.jsonl"
     points = [
         a_point(a_case(), 10.5, 7.25),
-        Point(case=a_case(64), status=SKIPPED, reason="out of memory"),
+        Point(case=a_case(64), status=Outcome.SKIPPED, reason="out of memory"),
     ]
     _written(path, points)
     kept = load(path)
@@ -212,11 +211,9 @@ def test_a_line_that_was_cut_off_is_dropped(tmp_path: Path) -> None:
 
 def test_a_case_that_ended_the_process_is_known(tmp_path: Path) -> None:
     path = tmp_path / "bench.jsonl"
-    file = Writer(path, load(path), AROUND)
-    file.begin(a_case())
-    os.close(file._file)
+    Writer(path, load(path), AROUND).begin(a_case())
     point = load(path).points[a_case()]
-    assert (point.status, point.reason) == (FAILED, CRASHED)
+    assert (point.status, point.reason) == (Outcome.FAILED, CRASHED)
 
 
 def test_a_case_that_a_person_stopped_is_still_to_do(tmp_path: Path) -> None:

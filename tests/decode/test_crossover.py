@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.decode.bench import FAILED, Point
+from mlaprobe.decode.bench import Outcome, Point
 from mlaprobe.decode.crossover import crossing, crossovers, profiles
 from mlaprobe.padding.api import plan
 from mlaprobe.rulefiles.cost import load_profile
@@ -71,7 +71,7 @@ def test_crossovers_are_per_head_count_and_batch() -> None:
         a_point(a_case(48, 128), 4.0, 5.0),
         a_point(a_case(48, 128, batch=8), 9.0, 5.0),
         a_point(a_case(16, 128), 4.0),
-        Point(case=a_case(32, 128), status=FAILED, reason="no kernel"),
+        Point(case=a_case(32, 128), status=Outcome.FAILED, reason="no kernel"),
     ]
     one, eight = crossovers(points)
     assert (one.heads, one.launched, one.fold, one.batch) == (48, 64, 3, 1)

@@ -15,7 +15,7 @@ from mlaprobe.decode.backends.torch import TorchBackend
 from mlaprobe.decode.interface import DecodeError, Launch
 from mlaprobe.decode.rules import Rules, SelfTest
 from mlaprobe.decode.running import Session
-from mlaprobe.decode.selftest import Report, Standing
+from mlaprobe.decode.selftest import Outcome, Report
 from mlaprobe.padding.request import Mode
 from tests.decode.help import a_plan, a_problem, tile
 from tests.decode.test_support import Support, With
@@ -81,12 +81,12 @@ def test_everything_passes_here() -> None:
     seen: list[Report] = []
     report = _run(keep=seen.append)
     assert report.passed
-    assert [r.standing for r in report.results] == [Standing.PASSED] * 2
+    assert [r.outcome for r in report.results] == [Outcome.PASSED] * 2
     assert [r.run.backend for r in report.results if r.run] == ["torch"] * 2
     assert report.agreement is None
     # On record before it is run: what ends the process is the one that was running.
     first = seen[0].results
-    assert [r.standing for r in first] == [Standing.RUNNING, Standing.WAITING]
+    assert [r.outcome for r in first] == [Outcome.RUNNING, Outcome.WAITING]
     assert not seen[0].passed
     assert seen[-1] == report
 
@@ -95,26 +95,26 @@ def test_a_wrong_result_fails() -> None:
     report = _run(Failing(None))
     assert not report.passed
     padded, folded = report.results
-    assert (padded.standing, folded.standing) == (Standing.FAILED, Standing.PASSED)
+    assert (padded.outcome, folded.outcome) == (Outcome.FAILED, Outcome.PASSED)
     assert padded.message is not None
     assert "differ by more than 0.01" in padded.message
 
 
 @pytest.mark.parametrize(
-    ("error", "standing"),
+    ("error", "outcome"),
     [
-        (DecodeError("half-way"), Standing.FAILED),
-        (RuntimeError("half-way"), Standing.FAILED),
-        (RefusedError(None, "half-way"), Standing.REFUSED),
+        (DecodeError("half-way"), Outcome.FAILED),
+        (RuntimeError("half-way"), Outcome.FAILED),
+        (RefusedError(None, "half-way"), Outcome.REFUSED),
     ],
 )
-def test_a_failure_is_kept_and_the_rest_goes_on(error: Exception, standing: Standing) -> None:
+def test_a_failure_is_kept_and_the_rest_goes_on(error: Exception, outcome: Outcome) -> None:
     report = _run(Failing(error))
     padded, folded = report.results
-    assert (padded.standing, folded.standing) == (standing, Standing.PASSED)
+    assert (padded.outcome, folded.outcome) == (outcome, Outcome.PASSED)
     assert padded.message is not None
     assert "half-way" in padded.message
-    assert report.passed is (standing is Standing.REFUSED)
+    assert report.passed is (outcome is Outcome.REFUSED)
 
 
 def test_aiter_s_own_query_is_asked_for_the_same_shapes() -> None:

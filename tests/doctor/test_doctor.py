@@ -13,7 +13,7 @@ from mlaprobe.output.doctor import doctor, doctor_json
 from mlaprobe.output.style import plain
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
-from mlaprobe.system.doctor import Check, Standing, checkup
+from mlaprobe.system.doctor import Check, Severity, checkup
 from mlaprobe.system.doctor.aiter import stranger_checks
 from mlaprobe.system.doctor.here import bundled_check, machine_checks
 from mlaprobe.system.gpu import Gpus
@@ -67,23 +67,23 @@ def look(root: Path, tree: Tree, environ: dict[str, str] | None = None) -> dict[
 def test_a_tree_in_order(tmp_path: Path) -> None:
     found = look(tmp_path, today.tree())
     aiter = found["AITER"]
-    assert aiter.standing is Standing.OK
+    assert aiter.severity is Severity.OK
     assert aiter.detail["stages"]["planner"] == "present"
     assert f"present dispatcher: {today.DISPATCHER}" in aiter.more
-    assert found["answers"].standing is Standing.OK
+    assert found["answers"].severity is Severity.OK
     # Only the arch of this machine is asked.
     assert "on gfx950" in found["answers"].found
     assert found["answers"].detail["UNKNOWN"] == 0
     assert found["answers"].detail["NATIVE"] > 0
     # Our own text is that of no release.
-    assert found["files"].standing is Standing.NOTE
+    assert found["files"].severity is Severity.NOTE
     assert "not one of the files" in found["files"].found
 
 
 def test_a_stage_that_is_not_there(tmp_path: Path) -> None:
     tree = {path: data for path, data in today.tree().items() if path != today.REDUCER}
     aiter = look(tmp_path, tree)["AITER"]
-    assert aiter.standing is Standing.WARNING
+    assert aiter.severity is Severity.WARNING
     assert aiter.detail["stages"]["reducer"] == "absent"
     assert "reducer" in aiter.advice
 
@@ -91,7 +91,7 @@ def test_a_stage_that_is_not_there(tmp_path: Path) -> None:
 def test_source_that_cannot_be_followed(tmp_path: Path) -> None:
     edit = ("(num_heads == 16) ||", "somebody_elses(num_heads) ||")
     answers = look(tmp_path, changed(today.tree(), today.PLANNER, edit))["answers"]
-    assert answers.standing is Standing.WARNING
+    assert answers.severity is Severity.WARNING
     assert answers.detail["UNKNOWN"] > 0
     assert answers.shape is not None
 
@@ -104,22 +104,22 @@ KNOBBED = (
 
 
 @pytest.mark.parametrize(
-    ("environ", "standing", "changes"),
+    ("environ", "severity", "changes"),
     [
-        ({}, Standing.OK, {}),
-        ({"SOMETHING_ELSE": "1"}, Standing.OK, {}),
-        ({KNOB: "0"}, Standing.OK, {KNOB: False}),
-        ({KNOB: "1"}, Standing.WARNING, {KNOB: True}),
+        ({}, Severity.OK, {}),
+        ({"SOMETHING_ELSE": "1"}, Severity.OK, {}),
+        ({KNOB: "0"}, Severity.OK, {KNOB: False}),
+        ({KNOB: "1"}, Severity.WARNING, {KNOB: True}),
     ],
 )
 def test_knobs_that_are_set(
-    tmp_path: Path, environ: dict[str, str], standing: Standing, changes: dict[str, bool]
+    tmp_path: Path, environ: dict[str, str], severity: Severity, changes: dict[str, bool]
 ) -> None:
     knobs = look(tmp_path, changed(today.tree(), today.PLANNER, KNOBBED), environ)["knobs"]
     assert KNOB in knobs.detail["read"]
-    assert knobs.standing is standing
+    assert knobs.severity is severity
     assert {name: bool(count) for name, count in knobs.detail["changed"].items()} == changes
-    assert (f"--env {KNOB}=1" in knobs.advice) is (standing is Standing.WARNING)
+    assert (f"--env {KNOB}=1" in knobs.advice) is (severity is Severity.WARNING)
 
 
 def test_a_snapshot_does_not_know_what_knobs_do(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_snapshot_does_not_know_what_knobs_do(tmp_path: Path) -> None:
     checks = by_topic(found.checks)
     assert "files" not in checks
     assert checks["answers"].detail["UNKNOWN"] == 0
-    assert checks["knobs"].standing is Standing.WARNING
+    assert checks["knobs"].severity is Severity.WARNING
     assert checks["knobs"].detail["changed"] == {KNOB: None}
     assert "an AITER whose source is at hand" in checks["knobs"].advice
 
@@ -141,7 +141,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     found = checkup(str(tmp_path / "gone"), environ={}, machine=BARE)
     assert not found.works
     aiter = by_topic(found.checks)["AITER"]
-    assert aiter.standing is Standing.FAULT
+    assert aiter.severity is Severity.FAULT
     assert "name a directory" in aiter.advice
     text = plain(doctor(found, width=100, spec="gone"))
     assert text.endswith("mlaprobe cannot do its main job here\n")
@@ -153,7 +153,7 @@ def test_a_bundled_release_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = checkup("installed", environ={}, machine=BARE)
     assert found.works
     aiter = by_topic(found.checks)["AITER"]
-    assert aiter.standing is Standing.WARNING
+    assert aiter.severity is Severity.WARNING
     assert "--aiter release:v9.9.9" in aiter.advice
     # A source that was named must be there.
     assert not checkup(str(tmp_path / "gone"), environ={}, machine=BARE).works
@@ -162,7 +162,7 @@ def test_a_bundled_release_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_the_stranger_of_the_same_name(tmp_path: Path) -> None:
     stranger = write(tmp_path / "one", dict(with_metadata(STRANGER, "aiter", "0.13.20191203")))
     (alone,) = stranger_checks([str(stranger)])
-    assert alone.standing is Standing.WARNING
+    assert alone.severity is Severity.WARNING
     assert "0.13.20191203" in alone.found
     assert alone.advice == "pip uninstall aiter"
     amd = write(tmp_path / "two", dict(with_metadata(installed())))
@@ -174,10 +174,10 @@ def test_the_stranger_of_the_same_name(tmp_path: Path) -> None:
 
 def test_machines() -> None:
     found = by_topic(tuple(machine_checks(machine("gfx950", "gfx950"), ("gfx942", "gfx950"))))
-    assert {check.standing for check in found.values()} == {Standing.OK}
+    assert {check.severity for check in found.values()} == {Severity.OK}
     assert found["GPU"].found == "2 x gfx950"
     found = by_topic(tuple(machine_checks(BARE, ("gfx942", "gfx950"))))
-    assert {check.standing for check in found.values()} <= {Standing.OK, Standing.NOTE}
+    assert {check.severity for check in found.values()} <= {Severity.OK, Severity.NOTE}
     assert "--arch gfx950" in found["GPU"].advice
     other = machine("gfx90a", usable=False, rocm=False, torch="cuda")
     found = by_topic(tuple(machine_checks(other, ("gfx942", "gfx950"))))
@@ -186,7 +186,7 @@ def test_machines() -> None:
         "ROCm": "running it does",
         "PyTorch": "install PyTorch for ROCm",
     }.items():
-        assert found[topic].standing is Standing.WARNING
+        assert found[topic].severity is Severity.WARNING
         assert advice in found[topic].advice
     assert "/dev/kfd" in found["GPU"].advice
     mixed = by_topic(tuple(machine_checks(machine("gfx942", "gfx950"), ("gfx942", "gfx950"))))
@@ -198,10 +198,10 @@ def test_bundled_releases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.setattr(bundled, "folder", lambda: tmp_path)
     monkeypatch.setattr(bundled, "index", lambda: {"v1.0": "a.json", "v1.1": "b.json"})
     check = bundled_check()
-    assert check.standing is Standing.WARNING
+    assert check.severity is Severity.WARNING
     assert check.detail == {"releases": ["v1.0", "v1.1"], "missing": ["v1.0"]}
     (tmp_path / "a.json").write_text("{}")
-    assert bundled_check().standing is Standing.OK
+    assert bundled_check().severity is Severity.OK
 
 
 @pytest.mark.parametrize("width", [40, 100])
@@ -214,7 +214,7 @@ def test_what_people_read(tmp_path: Path, width: int) -> None:
     long = [each for each in lines if len(each) > width and " " in each[width:].strip()]
     assert not long
     for check in found.checks:
-        assert any(each.startswith(f"{check.standing.value:9}{check.topic}: ") for each in lines)
+        assert any(each.startswith(f"{check.severity.value:9}{check.topic}: ") for each in lines)
 
 
 def test_for_programs_and_hostile_names(tmp_path: Path) -> None:
@@ -232,6 +232,6 @@ def test_real_releases(aiter_git: Path) -> None:
     found = checkup(f"{aiter_git}@v0.1.19.post2", environ={KNOB: "1"}, machine=machine("gfx950"))
     checks = by_topic(found.checks)
     assert checks["files"].detail["release"] == "v0.1.19.post2"
-    assert checks["files"].standing is Standing.OK
+    assert checks["files"].severity is Severity.OK
     assert checks["knobs"].detail["changed"][KNOB] > 0
     assert found.works

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -86,7 +84,7 @@ def test_a_release_is_nearest_to_itself(release: str) -> None:
 def test_a_changed_a_missing_and_an_added_file() -> None:
     near = found(of("v0.1.19.post2", mla__py=OTHER))
     assert (near.release, near.changed) == ("v0.1.19.post2", ("aiter/mla.py",))
-    (check,) = files_check(_answers(of("v0.1.19.post2", mla__py=OTHER)), "installed")
+    (check,) = files_check(of("v0.1.19.post2", mla__py=OTHER), "installed")
     assert check.found == "your files are v0.1.19.post2 with a changed aiter/mla.py"
     near = found(of("v0.1.19.post2", attention__py=ABSENT, mla_decode_shape__h=OTHER))
     assert near.missing == ("aiter/ops/attention.py",)
@@ -114,7 +112,7 @@ def test_files_of_no_release() -> None:
         file: OTHER if file.endswith(names) else blob
         for file, blob in release_files()["v0.1.9"].items()
     }
-    (check,) = files_check(_answers(Blobs(blobs)), "installed")
+    (check,) = files_check(Blobs(blobs), "installed")
     assert "of no release: 5 of 6 differ" in check.found
 
 
@@ -123,7 +121,3 @@ def test_real_sources(aiter_git: Path, aiter_wheel: Source) -> None:
         near = found(source)
         assert ("v0.1.16.post2" in near.same_as, near.differing) == (True, 0)
     assert found(aiter_wheel).differing > 0
-
-
-def _answers(source: Source) -> Any:
-    return SimpleNamespace(source=source)

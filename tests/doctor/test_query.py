@@ -14,7 +14,7 @@ from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.decode import support
 from mlaprobe.decode.support import Agreement, Disagreement
 from mlaprobe.system.doctor import query
-from mlaprobe.system.doctor.words import Check, Standing
+from mlaprobe.system.doctor.model import Check, Severity
 
 SHAPE = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=96)
 DEFINED = "def get_mla_decode_shape_support(num_heads, max_seqlen_qo, q_dtype, kv_dtype):\n"
@@ -35,35 +35,35 @@ def checks(found: dict[str, Any], **source: str) -> list[Check]:
 def test_only_where_it_is_defined() -> None:
     assert checks({}, text="def get_mla_metadata_info_v1():\n") == []
     assert checks({}, kind="git") == []
-    assert not query.offers_query(SimpleNamespace(source_text=lambda file: None))
+    assert not query.offers_query(answers(text=""))
 
 
 def test_not_without_rocm() -> None:
     (check,) = query.query_check(answers(), ("gfx950",), rocm=False)
-    assert check.standing is Standing.NOTE
+    assert check.severity is Severity.NOTE
     assert "was not asked" in check.found
 
 
 def test_agreement() -> None:
     (check,) = checks({"asked": 36, "disagreements": [], "failures": []})
-    assert check.standing is Standing.OK
+    assert check.severity is Severity.OK
     assert "36 shapes" in check.found
 
 
 def test_disagreement() -> None:
     differ = [f"gfx950 fp8/fp8, {heads} heads: ..." for heads in range(7)]
     (check,) = checks({"asked": 36, "disagreements": differ, "failures": []})
-    assert check.standing is Standing.WARNING
+    assert check.severity is Severity.WARNING
     assert check.more == (*differ[:5], "and 2 more")
     assert "report" in check.advice
     (check,) = checks({"asked": 36, "disagreements": [], "failures": ["96 heads: KeyError"]})
-    assert check.standing is Standing.WARNING
+    assert check.severity is Severity.WARNING
 
 
 @pytest.mark.parametrize("found", [{}, {"error": "no module named torch"}])
 def test_it_cannot_be_asked(found: dict[str, Any]) -> None:
     (check,) = checks(found)
-    assert check.standing is Standing.NOTE
+    assert check.severity is Severity.NOTE
     assert "could not be asked" in check.found
     assert found.get("error", "not there") in check.found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.decode.bench import PAD, STAY, Case, Form, Point
+from mlaprobe.decode.bench import Case, Form, Outcome, Point, Variant
 from mlaprobe.decode.timing import Timing
 from mlaprobe.output.pictures.bench import bench_svg
 from tests.output.pages import HOSTILE
@@ -12,7 +12,7 @@ from tests.output.test_svg import SVG, circles, parsed, texts
 AROUND = {"device": "a GPU", "ran_on": "sm_90", "arch": "gfx950", "aiter": "v0.1.20"}
 
 
-def form(name: str, launched: int, fold: int, us: float | None) -> Form:
+def form(name: Variant, launched: int, fold: int, us: float | None) -> Form:
     """One way to launch, timed or not."""
     timing = None
     if us is not None:
@@ -27,8 +27,8 @@ def point(heads: int, kv_len: int, stay: float | None, pad: float | None, batch:
     case = Case(
         heads=heads, q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, qlen=1, batch=batch, kv_len=kv_len
     )
-    forms = (form(STAY, heads, heads // 16, stay), form(PAD, 64, 1, pad))
-    return Point(case=case, status="measured", forms=forms)
+    forms = (form(Variant.STAY, heads, heads // 16, stay), form(Variant.PAD, 64, 1, pad))
+    return Point(case=case, status=Outcome.MEASURED, forms=forms)
 
 
 POINTS = (

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from mlaprobe.core.shape import Dtype, Verdict
+from mlaprobe.decode.environment import Environment
 from mlaprobe.decode.launched import Launched
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.rules import rules
 from mlaprobe.decode.running import Run
-from mlaprobe.decode.selftest import Report, Result, Standing
+from mlaprobe.decode.selftest import Outcome, Report, Result
 from mlaprobe.decode.support import Agreement, Disagreement
-from mlaprobe.decode.surroundings import Surroundings
 from mlaprobe.decode.timing import Timing
 from mlaprobe.decode.verify import Error
 from mlaprobe.output import decode_text
@@ -25,7 +25,7 @@ from tests.output.fake import Fake
 
 AITER = Fake()
 SYMBOL = "_ZN5aiter36mla_a8w8_qh64_qseqlen1_gqaratio64_psE"
-AROUND = Surroundings(
+AROUND = Environment(
     mlaprobe="0.1.0",
     python="3.12.3",
     system="Linux",
@@ -132,20 +132,20 @@ def test_who_wins(ours: float, theirs: float, wins: str | None) -> None:
 def test_a_self_test() -> None:
     padded, native, fp8, *_ = rules().selftest
     report = Report(
-        surroundings=AROUND,
+        environment=AROUND,
         arch="gfx950",
         results=(
-            Result(test=padded, standing=Standing.PASSED, plan=PLAN, run=RUN),
+            Result(test=padded, outcome=Outcome.PASSED, plan=PLAN, run=RUN),
             Result(
                 test=native,
-                standing=Standing.FAILED,
+                outcome=Outcome.FAILED,
                 plan=PLAN,
                 run=replace(RUN, error=WRONG),
                 message="; ".join(WRONG.complaints),
             ),
             Result(
                 test=fp8,
-                standing=Standing.REFUSED,
+                outcome=Outcome.REFUSED,
                 plan=PLAN,
                 message="with the installed AITER, 16 heads would end this process",
             ),

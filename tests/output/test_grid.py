@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.shape import Verdict
 from mlaprobe.output.cells import Cell
 from mlaprobe.output.grid import Table, fits, render, table_of, width_of
-from mlaprobe.output.style import plain, ranges
+from mlaprobe.output.style import plain
 
 
 def word(text: str) -> Cell:

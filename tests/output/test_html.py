@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Verdict
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html import Page, html_report, script_json
-from mlaprobe.output.html.answers import Intern
-from mlaprobe.output.html.intern import base36, runs
+from mlaprobe.output.html.answers import Shared
+from mlaprobe.output.html.compact import base36, runs
 from mlaprobe.output.html.page import page_data
 from mlaprobe.reports.survey import survey
 from tests.output import pages
@@ -88,17 +88,17 @@ def filled(text: str, shape: DecodeShape) -> str:
 def test_texts_with_numbers_left_open_are_read_back(text: str) -> None:
     for heads, qlen in ((16, 1), (48, 4), (4, 4), (1, 1), (128, 8)):
         shape = replace(pages.SHAPE, num_heads=heads, qlen=qlen)
-        book = Intern()
-        place = book.said(text, shape)
-        assert filled(book.texts.things[place], shape) == printable(text)
+        book = Shared()
+        place = book.about(text, shape)
+        assert filled(book.texts.by_number[place], shape) == printable(text)
 
 
 def test_what_is_the_same_of_many_shapes_is_there_once() -> None:
-    book = Intern()
+    book = Shared()
     for heads in range(16, 129, 16):
         shape = replace(pages.SHAPE, num_heads=heads, qlen=3)
-        book.said(f"no kernel for heads={heads}, rows {heads * 3}, qlen 3", shape)
-    assert len(book.texts.things) == 1
+        book.about(f"no kernel for heads={heads}, rows {heads * 3}, qlen 3", shape)
+    assert len(book.texts.by_number) == 1
 
 
 @given(st.lists(st.integers(0, 50000) | st.integers(0, 2)))

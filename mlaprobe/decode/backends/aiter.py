@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from mlaprobe.decode.problem import Problem
 
 WORK = (
-    *("metadata", "work_indptr", "work_info", "reduce_indptr"),
-    *("reduce_final_map", "reduce_partial_map"),
+    "metadata",
+    "work_indptr",
+    "work_info",
+    "reduce_indptr",
+    "reduce_final_map",
+    "reduce_partial_map",
 )
 """What the sizing function gives the sizes of, in its order."""
 

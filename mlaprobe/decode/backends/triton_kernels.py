@@ -108,7 +108,6 @@ def _attend(
     seen,
     all_see,
     halves: tl.constexpr,
-    block_n: tl.constexpr,
     value_type: tl.constexpr,
 ):
     """One step of the softmax over tiles: the largest score, sum and output so far.
@@ -118,6 +117,7 @@ def _attend(
             tile is read from shared memory sixteen values at a time; written back as two halves
             of 16-bit values, it meets no bank twice.
     """
+    block_n: tl.constexpr = scores.shape[1]
     # Under a condition, this also hides from Triton that one product feeds the other: it would
     # have every warp group compute all scores.
     if start + block_n > all_see:
@@ -128,8 +128,14 @@ def _attend(
     weights = tl.exp2(scores - base[:, None])
     decay = tl.exp2(top - base)
     total = total * decay + tl.sum(weights, 1)
-    weights = weights.to(value_type)
-    values = k_latent.to(value_type)
+    acc, odd = _weigh(weights.to(value_type), k_latent.to(value_type), acc, odd, decay, halves)
+    return above, total, acc, odd
+
+
+@triton.jit
+def _weigh(weights, values, acc, odd, decay, halves: tl.constexpr):
+    """Adds the weighted values of a tile to the output so far, which decays."""
+    block_n: tl.constexpr = values.shape[0]
     acc = acc * decay[:, None]
     if halves:
         odd = odd * decay[:, None]
@@ -139,9 +145,44 @@ def _attend(
         odd = tl.dot(weights, tl.reshape(second, (block_n, LATENT_DIM // 2)), odd)
     else:
         acc = tl.dot(weights, values, acc)
-    return above, total, acc, odd
+    return acc, odd
 
 
+@triton.jit
+def _values(rows, live):
+    """The latent and the rope values of rows of a query or of the cache, by pointers ``[rows, 1]``;
+    zero for a row that is not ``live``."""
+    latent = tl.arange(0, LATENT_DIM)
+    rope = tl.arange(0, ROPE_DIM) + LATENT_DIM
+    if live is None:
+        return tl.load(rows + latent[None, :]), tl.load(rows + rope[None, :])
+    mask = live[:, None]
+    found = tl.load(rows + latent[None, :], mask=mask, other=0.0)
+    return found, tl.load(rows + rope[None, :], mask=mask, other=0.0)
+
+
+@triton.jit
+def _scores(q_latent, q_rope, k_latent, k_rope, scale, score_type: tl.constexpr):
+    """The scores of a tile, for a softmax to the base 2."""
+    # Scaled one by one: as one sum, they would be two products that feed each other.
+    scores = tl.dot(q_latent, k_latent.to(score_type).T) * scale
+    scores += tl.dot(q_rope, k_rope.to(score_type).T) * scale
+    return scores
+
+
+@triton.jit
+def _store_nothing(out, lse, place, live, splits, block_m: tl.constexpr, with_lse: tl.constexpr):
+    """Writes the result of a split without tokens. Where others are merged with it, its output is
+    not looked at."""
+    if with_lse:
+        tl.store(lse + place, tl.full((block_m,), float("-inf"), tl.float32), mask=live)
+    if splits == 1:
+        at = out + place[:, None] * LATENT_DIM + tl.arange(0, LATENT_DIM)[None, :]
+        tl.store(at, tl.zeros((block_m, LATENT_DIM), out.dtype.element_ty), mask=live[:, None])
+
+
+# Longer than a function should be: a kernel is one function with a parameter for each value that
+# it is launched with, and its two loops carry the same state, which the helpers take and return.
 # What depends on the number of heads is outside the loop: one kernel for all of them.
 @triton.jit(do_not_specialize=("splits", "chunk", "rows_in_all", "heads", "fold"))
 def decode_splits(
@@ -213,11 +254,7 @@ def decode_splits(
         kv_indptr, kv_last_page_lens, request, tl.program_id(1), splits, chunk, page_size, block_n
     )
     if begin >= end:
-        if with_lse:
-            tl.store(lse + place, tl.full((block_m,), float("-inf"), tl.float32), mask=live)
-        if splits == 1:
-            at = out + place[:, None] * LATENT_DIM + tl.arange(0, LATENT_DIM)[None, :]
-            tl.store(at, tl.zeros((block_m, LATENT_DIM), out.dtype.element_ty), mask=live[:, None])
+        _store_nothing(out, lse, place, live, splits, block_m, with_lse)
         return
     top = tl.full((block_m,), float("-inf"), tl.float32)
     total = tl.zeros((block_m,), tl.float32)
@@ -230,11 +267,8 @@ def decode_splits(
     if causal:
         seen += row // group - qlen + 1
         all_see += tl.program_id(0) * block_m // group - qlen + 1
-    latent = tl.arange(0, LATENT_DIM)
-    rope = LATENT_DIM + tl.arange(0, ROPE_DIM)
-    at_q = q + place[:, None] * HEAD_DIM
-    q_latent = tl.load(at_q + latent[None, :], mask=live[:, None], other=0.0).to(score_type)
-    q_rope = tl.load(at_q + rope[None, :], mask=live[:, None], other=0.0).to(score_type)
+    q_latent, q_rope = _values(q + place[:, None] * HEAD_DIM, live)
+    q_latent, q_rope = q_latent.to(score_type), q_rope.to(score_type)
     scale = sm_scale * LOG2_E
     if q_scale is not None:
         scale *= tl.load(q_scale)
@@ -253,13 +287,11 @@ def decode_splits(
             page = tl.load(kv_page_indices + first + ahead)
             k_latent = latent_tiles.load([slot, 0])
             k_rope = rope_tiles.load([slot, LATENT_DIM])
-            scores = tl.dot(q_latent, k_latent.to(score_type).T) * scale
-            scores += tl.dot(q_rope, k_rope.to(score_type).T) * scale
+            scores = _scores(q_latent, q_rope, k_latent, k_rope, scale, score_type)
             # Always true, as below.
             if start < end:
                 top, total, acc, odd = _attend(
-                    *(scores, k_latent, top, total, acc, odd, start, seen, all_see),
-                    *(halves, block_n, value_type),
+                    scores, k_latent, top, total, acc, odd, start, seen, all_see, halves, value_type
                 )
     rest_stages: tl.constexpr = stages if latent_tiles is None else 1
     page = tl.load(kv_page_indices + first + tl.minimum(whole, end - 1) // page_size)
@@ -268,23 +300,18 @@ def decode_splits(
         if page_size % block_n == 0:
             ahead = tl.minimum(start + block_n, end - 1) // page_size
             page = tl.load(kv_page_indices + first + ahead)
-        k_latent = tl.load(keys + latent[None, :])
-        k_rope = tl.load(keys + rope[None, :])
-        # Scaled one by one: as one sum, they would be two products that feed each other.
-        scores = tl.dot(q_latent, k_latent.to(score_type).T) * scale
-        scores += tl.dot(q_rope, k_rope.to(score_type).T) * scale
+        k_latent, k_rope = _values(keys, None)
+        scores = _scores(q_latent, q_rope, k_latent, k_rope, scale, score_type)
         if early:
             # Always true. Triton's pipeline puts what is under a condition last, and so loads the
             # next tile before the softmax; two tiles are all that shared memory has room for.
             if start < end:
                 top, total, acc, odd = _attend(
-                    *(scores, k_latent, top, total, acc, odd, start, seen, all_see),
-                    *(halves, block_n, value_type),
+                    scores, k_latent, top, total, acc, odd, start, seen, all_see, halves, value_type
                 )
         else:
             top, total, acc, odd = _attend(
-                *(scores, k_latent, top, total, acc, odd, start, seen, all_see),
-                *(halves, block_n, value_type),
+                scores, k_latent, top, total, acc, odd, start, seen, all_see, halves, value_type
             )
     _store(acc, odd, top, total, out, lse, place, live, kv_scale, halves, with_lse)
 
@@ -322,11 +349,8 @@ def merge_splits(
     total = tl.sum(weights, 0)
     norm = tl.where(total > 0, total, 1.0)
     column = tl.program_id(1) * block_d + tl.arange(0, block_d)
-    values = tl.load(
-        partial_out + at[:, None] * LATENT_DIM + column[None, :],
-        mask=(weights > 0)[:, None],
-        other=0.0,
-    )
+    at_values = partial_out + at[:, None] * LATENT_DIM + column[None, :]
+    values = tl.load(at_values, mask=(weights > 0)[:, None], other=0.0)
     found = tl.sum(values.to(tl.float32) * (weights / norm)[:, None], 0)
     tl.store(out + row * LATENT_DIM + column, found.to(out.dtype.element_ty))
     if with_lse:

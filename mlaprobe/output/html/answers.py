@@ -4,17 +4,18 @@ cells as numbers."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mlaprobe.core.numbers import Interner
 from mlaprobe.core.reasons import reason, said
 from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Kernel, StageOutcome
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS, cell
 from mlaprobe.output.escape import printable
-from mlaprobe.output.html.intern import Interner, runs
-from mlaprobe.output.report import varying
+from mlaprobe.output.html.compact import runs
+from mlaprobe.output.report import values_of, varying
 from mlaprobe.output.rows import key_row
 from mlaprobe.reports.survey import Answer, Block, Survey
 
@@ -26,21 +27,21 @@ other text holds these characters."""
 _NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9][0-9]{0,8})(?![\w.])")
 
 
-class Intern:
-    """Everything that cells refer to."""
+class Shared:
+    """What cells refer to, each once: a cell has numbers that stand for it."""
 
     def __init__(self) -> None:
-        self.texts = Interner()
-        self.clauses = Interner()
-        self.kernels = Interner()
-        self.outcomes = Interner()
-        self.records = Interner()
+        self.texts: Interner[str] = Interner()
+        self.clauses: Interner[tuple[int, ...]] = Interner()
+        self.kernels: Interner[tuple[int, ...]] = Interner()
+        self.outcomes: Interner[tuple[Hashable, ...]] = Interner()
+        self.records: Interner[tuple[Hashable, ...]] = Interner()
 
     def text(self, text: object) -> int:
         """A text from the source, harmless; ``NONE`` for none."""
-        return NONE if text is None else self.texts(printable(str(text)))
+        return NONE if text is None else self.texts.number(printable(str(text)))
 
-    def said(self, text: object, shape: DecodeShape) -> int:
+    def about(self, text: object, shape: DecodeShape) -> int:
         """A text about a shape: its numbers that equal those of the shape are left open, so that
         what says the same of many shapes is there once."""
         if text is None:
@@ -49,21 +50,25 @@ class Intern:
         # The first that fits: the page fills in what each mark stands for.
         marks = {rows: ROWS, shape.qlen: QLEN, shape.num_heads: HEADS}
         plain = printable(str(text))
-        return self.texts(_NUMBER.sub(lambda found: marks.get(int(found[0]), found[0]), plain))
+        return self.texts.number(
+            _NUMBER.sub(lambda found: marks.get(int(found[0]), found[0]), plain)
+        )
 
     def clause(self, evidence: Evidence) -> int:
         """A place in the source."""
         file, text = self.text(evidence.file), self.text(evidence.text)
-        return self.clauses((self.text(evidence.stage), file, evidence.line, text))
+        return self.clauses.number((self.text(evidence.stage), file, evidence.line, text))
 
     def _kernel(self, kernel: Kernel) -> int:
         there = {True: 1, False: 0, None: NONE}
         present, defined = there[kernel.co_present], there[kernel.has_symbol]
-        return self.kernels((self.text(kernel.symbol), self.text(kernel.co), present, defined))
+        return self.kernels.number(
+            (self.text(kernel.symbol), self.text(kernel.co), present, defined)
+        )
 
     def _outcome(self, outcome: StageOutcome, shape: DecodeShape, *, proven: bool) -> int:
         same = outcome.final_heads == shape.num_heads
-        return self.outcomes(
+        return self.outcomes.number(
             (
                 self.text(outcome.stage),
                 self.text(outcome.status),
@@ -72,7 +77,7 @@ class Intern:
                 NONE if same else outcome.final_heads or 0,
                 self.text(outcome.entry),
                 tuple(map(self.clause, outcome.evidence)) if proven else (),
-                self.said(said(outcome) if proven else outcome.message, shape),
+                self.about(said(outcome) if proven else outcome.message, shape),
             )
         )
 
@@ -88,18 +93,18 @@ class Intern:
         shape, key = decision.shape, key_row(decision.key)
         pairs = None if key is None else ", ".join(f"{name}={value}" for name, value in key.items())
         shown = cell(Answer(decision=decision))
-        return self.records(
+        return self.records.number(
             (
                 self.text(decision.verdict.value),
                 self.text(shown.short),
                 max(decision.fold, 1) * max(decision.qlen_fold, 1),
                 self.text(decision.failure),
                 self.text(decision.stage),
-                self.said(reason(decision), shape),
+                self.about(reason(decision), shape),
                 tuple(map(self._kernel, decision.kernels)),
-                self.said(pairs, shape),
+                self.about(pairs, shape),
                 tuple(self._outcomes(decision)),
-                tuple(self.said(note, shape) for note in decision.notes),
+                tuple(self.about(note, shape) for note in decision.notes),
             )
         )
 
@@ -107,15 +112,15 @@ class Intern:
     def data(self) -> dict[str, Any]:
         """Everything that was written down."""
         return {
-            "texts": self.texts.things,
-            "clauses": self.clauses.things,
-            "kernels": self.kernels.things,
-            "outcomes": self.outcomes.things,
-            "records": self.records.things,
+            "texts": self.texts.by_number,
+            "clauses": self.clauses.by_number,
+            "kernels": self.kernels.by_number,
+            "outcomes": self.outcomes.by_number,
+            "records": self.records.by_number,
         }
 
 
-def map_data(survey: Survey, book: Intern, before: Survey | None = None) -> dict[str, Any]:
+def map_data(survey: Survey, shared: Shared, before: Survey | None = None) -> dict[str, Any]:
     """The maps: a block for each arch and pair of dtypes, in it a plane for each setting of what
     can be switched.
 
@@ -138,9 +143,9 @@ def map_data(survey: Survey, book: Intern, before: Survey | None = None) -> dict
             },
         )
         place = _place(survey, setting, switches)
-        found["planes"][place] = runs(_records(block, book))
+        found["planes"][place] = runs(_records(block, shared))
         if setting in earlier:
-            found["before"][place] = runs(_shorts(earlier[setting], book))
+            found["before"][place] = runs(_shorts(earlier[setting], shared))
     return {
         "qlens": list(survey.grid.qlens),
         "switches": [_switch(survey, name) for name in switches],
@@ -149,13 +154,13 @@ def map_data(survey: Survey, book: Intern, before: Survey | None = None) -> dict
     }
 
 
-def _records(block: Block, book: Intern) -> Iterable[int]:
-    return (book.record(answer.decision) for answer in block.answers)
+def _records(block: Block, shared: Shared) -> Iterable[int]:
+    return (shared.record(answer.decision) for answer in block.answers)
 
 
-def _shorts(block: Block, book: Intern) -> Iterable[int]:
+def _shorts(block: Block, shared: Shared) -> Iterable[int]:
     """What another source's cells show."""
-    return (book.text(cell(Answer(decision=a.decision)).short) for a in block.answers)
+    return (shared.text(cell(Answer(decision=a.decision)).short) for a in block.answers)
 
 
 def _words() -> dict[str, dict[str, str]]:
@@ -179,20 +184,18 @@ _TITLES = {
     "page_size": "Page size",
 }
 _DEFAULTS: dict[str, Any] = {
-    **{"lse": False, "persistent": True, "causal": True, "cp_round_robin": False},
-    **{"batch": None, "page_size": 1},
+    "lse": False,
+    "persistent": True,
+    "causal": True,
+    "cp_round_robin": False,
+    "batch": None,
+    "page_size": 1,
 }
-_AXES = {"batch": "batches", "page_size": "page_sizes"}
-
-
-def _values(survey: Survey, name: str) -> Sequence[Any]:
-    values: Sequence[Any] = getattr(survey.grid, _AXES.get(name, name))
-    return values
 
 
 def _place(survey: Survey, setting: DecodeShape, switches: Sequence[str]) -> str:
     """Which plane a setting is: the place of its value along each switch."""
-    at = (_values(survey, name).index(getattr(setting, name)) for name in switches)
+    at = (values_of(survey.grid, name).index(getattr(setting, name)) for name in switches)
     return ",".join(map(str, at))
 
 
@@ -200,12 +203,12 @@ def _switch(survey: Survey, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "title": _TITLES[name],
-        "values": [_said(name, value) for value in _values(survey, name)],
-        "options": [_option(name, value) for value in _values(survey, name)],
+        "values": [_in_words(name, value) for value in values_of(survey.grid, name)],
+        "options": [_option(name, value) for value in values_of(survey.grid, name)],
     }
 
 
-def _said(name: str, value: Any) -> str:
+def _in_words(name: str, value: Any) -> str:
     """A value of a switch as people say it."""
     if name == "cp_round_robin":
         return "round robin" if value else "no round robin"
@@ -234,7 +237,7 @@ def fixed_words(survey: Survey) -> tuple[str, str]:
     if not survey.blocks:
         return "", ""
     setting = survey.blocks[0].setting
-    said = commands.says(setting, defaults=True)
+    said = commands.described(setting, defaults=True)
     for name in varying(survey):
         said.pop(name, None)
     # Arch, dtypes and heads are the cell's own, and a switch adds its words itself.

@@ -8,12 +8,12 @@ from importlib.metadata import version
 from typing import Any
 
 from mlaprobe.compare.results import Results
+from mlaprobe.core.numbers import Interner
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.findings.model import Finding
 from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.escape import printable
-from mlaprobe.output.html.answers import NONE, Intern, fixed_words, map_data
-from mlaprobe.output.html.intern import Interner
+from mlaprobe.output.html.answers import NONE, Shared, fixed_words, map_data
 from mlaprobe.output.models_text import gain, target, words
 from mlaprobe.output.report import where_found
 from mlaprobe.output.results.text import summary
@@ -41,7 +41,7 @@ class Page:
 
 def page_data(page: Page) -> dict[str, Any]:
     """The data of the page."""
-    book = Intern()
+    shared = Shared()
     fixed, options = fixed_words(page.survey)
     data = {
         "schema": SCHEMA,
@@ -52,12 +52,12 @@ def page_data(page: Page) -> dict[str, Any]:
         "spec": " ".join(commands.source_words(page.spec)),
         "fixed": fixed,
         "options": options,
-        "map": map_data(page.survey, book, page.before),
-        "deployments": _deployments(page.assessments, book),
-        "findings": None if page.findings is None else _results(page.findings, book, page),
-        "changes": None if page.changes is None else _results(page.changes, book, page),
+        "map": map_data(page.survey, shared, page.before),
+        "deployments": _deployments(page.assessments, shared),
+        "findings": None if page.findings is None else _results(page.findings, shared, page),
+        "changes": None if page.changes is None else _results(page.changes, shared, page),
     }
-    return {**data, **book.data}
+    return {**data, **shared.data}
 
 
 def _found(source: SourceInfo) -> str:
@@ -65,43 +65,47 @@ def _found(source: SourceInfo) -> str:
 
 
 def _source(survey: Survey, source: SourceInfo) -> dict[str, Any]:
-    location = getattr(source, "location", None) or source.label
     return {
         "title": _found(source),
-        "location": printable(str(location)),
+        "location": printable(source.location),
         "commit": None if source.commit is None else printable(source.commit),
         "stages": [[printable(part) for part in row] for row in survey.stage_status],
         "knobs": [printable(knob) for knob in survey.knobs],
     }
 
 
-def _deployments(found: Iterable[Assessment], book: Intern) -> dict[str, Any]:
+def _deployments(found: Iterable[Assessment], shared: Shared) -> dict[str, Any]:
     """The deployments, which launch each makes, and for each arch and pair of dtypes what becomes
     of every launch."""
-    launches, places = Interner(), Interner()
+    launches: Interner[tuple[int, tuple[int, ...], bool, str | None]] = Interner()
+    places: set[tuple[str, int, int, int, int]] = set()
     pairs: dict[str, dict[int, list[Any]]] = {}
     for each in found:
         deployment, padded = each.deployment, each.padded
         outside = deployment.model.outside
-        launch = launches((padded.num_heads, padded.qlens, padded.lse, outside))
+        launch = launches.number((padded.num_heads, padded.qlens, padded.lse, outside))
         name = printable(deployment.model.name)
-        places((name, deployment.tp, deployment.dcp, deployment.draft, launch))
+        places.add((name, deployment.tp, deployment.dcp, deployment.draft, launch))
         pair = printable(f"{padded.arch} {padded.q_dtype}/{padded.kv_dtype}")
         pairs.setdefault(pair, {})[launch] = [
-            *(book.text(each.verdict), each.fold, book.text(words(each)), book.text(target(each))),
-            *(book.text(gain(each)), book.text(padded.reason)),
+            shared.text(each.verdict),
+            each.fold,
+            shared.text(words(each)),
+            shared.text(target(each)),
+            shared.text(gain(each)),
+            shared.text(padded.reason),
         ]
     return {
-        "places": sorted(places.things),
+        "places": sorted(places),
         "launches": [
             [heads, list(qlens), int(lse), outside]
-            for heads, qlens, lse, outside in launches.things
+            for heads, qlens, lse, outside in launches.by_number
         ],
-        "pairs": {pair: [told[at] for at in sorted(told)] for pair, told in pairs.items()},
+        "pairs": {pair: [rows[at] for at in sorted(rows)] for pair, rows in pairs.items()},
     }
 
 
-def _results(results: Results, book: Intern, page: Page) -> dict[str, Any]:
+def _results(results: Results, shared: Shared, page: Page) -> dict[str, Any]:
     """Findings or changes, by their rules."""
     everything = results.changes if results.command == "compare" else results.findings
     kinds = {each.rule.id: each.rule for each in everything}
@@ -114,24 +118,24 @@ def _results(results: Results, book: Intern, page: Page) -> dict[str, Any]:
             rule.id: [rule.id, rule.title, printable(rule.why), printable(rule.fix)]
             for rule in kinds.values()
         },
-        "found": [_finding(each, book, page) for each in everything],
+        "found": [_finding(each, shared, page) for each in everything],
     }
 
 
-def _finding(finding: Finding, book: Intern, page: Page) -> list[Any]:
+def _finding(finding: Finding, shared: Shared, page: Page) -> list[Any]:
     detail = finding.detail
     if "old_evidence" in detail:
         sides = [("old", detail["old_evidence"]), ("new", detail["new_evidence"])]
-        clauses = [[name, book.clause(c)] for name, c in sides if c is not None]
+        clauses = [[name, shared.clause(c)] for name, c in sides if c is not None]
     else:
-        clauses = [["", book.clause(c)] for c in dict.fromkeys(finding.evidence)]
+        clauses = [["", shared.clause(c)] for c in dict.fromkeys(finding.evidence)]
     pad = detail.get("pad_target")
     padded = pad is not None and pad["old"] != pad["new"]
     return [
         finding.rule.id,
         finding.level.value,
-        book.text(finding.message),
+        shared.text(finding.message),
         clauses,
         f"pad target: {pad['old']} -> {pad['new']} heads" if pad and padded else "",
-        book.text(commands.explain(finding.shape, page.spec)) if finding.shape else NONE,
+        shared.text(commands.explain(finding.shape, page.spec)) if finding.shape else NONE,
     ]

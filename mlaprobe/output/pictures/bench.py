@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
-from mlaprobe.decode.bench import PAD, STAY, Form, Point
+from mlaprobe.decode.bench import Form, Point, Variant
 from mlaprobe.decode.crossover import Crossover, crossovers
 from mlaprobe.output.bench_text import headline
 from mlaprobe.output.pictures.curves import Curve, Curves, Panel, curves
@@ -34,30 +35,22 @@ def _method(points: Sequence[Point]) -> str:
 
 def _panel(found: Crossover, points: Sequence[Point]) -> Panel:
     """The curves of the cases that a crossover is of."""
-    same = (found.heads, found.q_dtype, found.kv_dtype, found.qlen, found.batch)
-    cases = [
-        point
-        for point in points
-        if (
-            *(point.case.heads, point.case.q_dtype, point.case.kv_dtype),
-            *(point.case.qlen, point.case.batch),
-        )
-        == same
-    ]
+    same = attrgetter("heads", "q_dtype", "kv_dtype", "qlen", "batch")
+    cases = [point for point in points if same(point.case) == same(found)]
     cases.sort(key=lambda point: point.case.kv_len)
     qlen = f", qlen {found.qlen}" if found.qlen > 1 else ""
     return Panel(
         title=f"{found.heads} heads, {found.q_dtype}/{found.kv_dtype}{qlen}, batch {found.batch}",
         curves=(
-            _curve(f"fold {found.fold}", STAY, "fold", cases),
-            _curve(f"pad {found.launched}", PAD, "pad", cases),
+            _curve(f"fold {found.fold}", Variant.STAY, "fold", cases),
+            _curve(f"pad {found.launched}", Variant.PAD, "pad", cases),
         ),
         crossover=found.about,
     )
 
 
-def _curve(name: str, form: str, style: str, points: Sequence[Point]) -> Curve:
-    marks = (_mark(point.case.kv_len, point.form(form)) for point in points)
+def _curve(name: str, variant: Variant, style: str, points: Sequence[Point]) -> Curve:
+    marks = (_mark(point.case.kv_len, point.form(variant)) for point in points)
     return Curve(name=name, style=style, points=tuple(mark for mark in marks if mark is not None))
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import quote
 
 from mlaprobe.compare.results import Results
+from mlaprobe.core.releases import distribution_version
 from mlaprobe.core.shape import Evidence
 from mlaprobe.findings.model import Finding, Level, Rule
 from mlaprobe.output.rows import Row, shape_row
@@ -30,7 +30,7 @@ def sarif(results: Results) -> str:
         "tool": {
             "driver": {
                 "name": "mlaprobe",
-                "version": _version(),
+                "version": distribution_version("mlaprobe") or "0",
                 "rules": [_rule(rule) for rule in rules.values()],
             }
         },
@@ -43,13 +43,6 @@ def sarif(results: Results) -> str:
     }
     log = {"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=1) + "\n"
-
-
-def _version() -> str:
-    try:
-        return version("mlaprobe")
-    except PackageNotFoundError:
-        return "0"
 
 
 def _rule(rule: Rule) -> Row:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 
-from mlaprobe.core.protocols import Answers
+from mlaprobe.core.protocols import Opened
 from mlaprobe.errors import SourceError
 from mlaprobe.opening.probing import INSTALLED, probe
 from mlaprobe.system.doctor.aiter import aiter_check, stranger_checks, unreadable
 from mlaprobe.system.doctor.answers import answers_check, knobs_check, sample
 from mlaprobe.system.doctor.files import files_check
 from mlaprobe.system.doctor.here import bundled_check, machine_checks, tool_checks
+from mlaprobe.system.doctor.model import Check, Checkup, Severity
 from mlaprobe.system.doctor.query import query_check
-from mlaprobe.system.doctor.words import Check, Checkup, Standing
 from mlaprobe.system.machine import Machine, look
 
-__all__ = ["Check", "Checkup", "Standing", "checkup"]
+__all__ = ["Check", "Checkup", "Severity", "checkup"]
 
 
 def checkup(
@@ -43,7 +43,7 @@ def checkup(
     """
     environ = os.environ if environ is None else environ
     machine = machine or look()
-    answers: Answers | None = None
+    answers: Opened | None = None
     checks = list(tool_checks())
     try:
         answers = probe(source)
@@ -58,14 +58,15 @@ def checkup(
 
 
 def _source_checks(
-    answers: Answers,
+    answers: Opened,
     spec: str,
     environ: Mapping[str, str],
     machine: Machine,
     step: Callable[[], None],
 ) -> Iterator[Check]:
     yield aiter_check(answers, environ)
-    yield from files_check(answers, spec)
+    if answers.capability is not None:
+        yield from files_check(answers.capability.source, spec)
     here = tuple(arch for arch in dict.fromkeys(machine.gpus.archs) if arch in answers.archs)
     if not answers.archs:
         return

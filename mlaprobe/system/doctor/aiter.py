@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
 from mlaprobe.core.enums import StageName, Status
-from mlaprobe.core.protocols import Answers
+from mlaprobe.core.protocols import Opened
 from mlaprobe.errors import SourceError
 from mlaprobe.opening import bundled
 from mlaprobe.opening.probing import INSTALLED
 from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.sources.directory import MARK, PACKAGE
 from mlaprobe.sources.installed import DISTRIBUTION, META_VARIABLE
-from mlaprobe.system.doctor.words import Check, Standing
+from mlaprobe.system.doctor.model import Check, Severity
 
 AITER, STRANGER = "AITER", "package aiter"
 _NEEDED = (*(StageName.PLANNER, StageName.DISPATCHER), *(StageName.HOST, StageName.REDUCER))
@@ -31,7 +31,7 @@ def unreadable(source: str, error: SourceError) -> Check:
         advice = f"{advice}; {instead}" if advice else instead
     return Check(
         topic=AITER,
-        standing=Standing.FAULT if newest is None else Standing.WARNING,
+        severity=Severity.FAULT if newest is None else Severity.WARNING,
         found=error.message,
         how="" if error.file is None else error.file,
         advice=advice,
@@ -39,12 +39,12 @@ def unreadable(source: str, error: SourceError) -> Check:
     )
 
 
-def aiter_check(answers: Answers, environ: Mapping[str, str]) -> Check:
+def aiter_check(answers: Opened, environ: Mapping[str, str]) -> Check:
     """Which AITER it is, where it is, and which of its stages can be asked."""
     source = answers.source
-    distribution: tuple[str, str] | None = getattr(source, "distribution", None)
+    capability = answers.capability
+    distribution = None if capability is None else capability.source.distribution
     name = source.release or "of an unknown release"
-    location = str(getattr(source, "location", source.label))
     more = [] if distribution is None else ["distribution " + " ".join(distribution)]
     more += [] if source.commit is None else [f"commit {source.commit}"]
     if source.kind == INSTALLED and environ.get(META_VARIABLE):
@@ -55,36 +55,34 @@ def aiter_check(answers: Answers, environ: Mapping[str, str]) -> Check:
     ]
     return Check(
         topic=AITER,
-        standing=Standing.WARNING if lacking else Standing.OK,
+        severity=Severity.WARNING if lacking else Severity.OK,
         found=f"{name}, {source.kind}",
-        how=location,
+        how=source.location,
         more=tuple(more),
         advice=_CONSEQUENCE.format(" or ".join(lacking)) if lacking else "",
         detail={
             "release": source.release,
             "commit": source.commit,
             "kind": source.kind,
-            "location": location,
+            "location": source.location,
             "distribution": None if distribution is None else list(distribution),
             "stages": {stage: status for stage, status, _ in answers.stage_status},
         },
     )
 
 
-def _stage(answers: Answers, stage: str, status: str, text: str) -> str:
+def _stage(answers: Opened, stage: str, status: str, text: str) -> str:
     """A stage in one line, with the file that it starts from, where that is at hand."""
-    exists: Callable[[str], bool] | None = getattr(answers.source, "exists", None)
+    where = ""
     if status != Status.PRESENT:
-        said = text
+        where = text
     elif stage == StageName.TABLE:
-        said = f"hsa/<arch>/{text}"
-    elif exists is None:
-        said = ""
-    else:
+        where = f"hsa/<arch>/{text}"
+    elif answers.capability is not None:
         places = (place for place, _ in layouts().places(stage))
         files = (p if "/" in p else p.replace(".", "/") + ".py" for p in places)
-        said = next(filter(exists, files), "")
-    return f"{status} {stage}{said and ': ' + said}"
+        where = next(filter(answers.capability.source.exists, files), "")
+    return f"{status} {stage}{where and ': ' + where}"
 
 
 def stranger_checks(path: list[str] | None = None) -> Iterator[Check]:
@@ -102,7 +100,7 @@ def stranger_checks(path: list[str] | None = None) -> Iterator[Check]:
         again = f", then install {DISTRIBUTION} again: the two write into one folder"
         yield Check(
             topic=STRANGER,
-            standing=Standing.WARNING,
+            severity=Severity.WARNING,
             found=f"{PACKAGE} {distribution.version} is installed: PyPI's unrelated package about "
             "asynchronous iterators",
             how=str(Path(str(distribution.locate_file(PACKAGE)))),

@@ -12,7 +12,7 @@ from mlaprobe.core.protocols import Answers
 from mlaprobe.core.shape import Decision, DecodeShape, Route, Verdict
 from mlaprobe.findings.rules import settings
 from mlaprobe.snapshot.answers import OUTSIDE
-from mlaprobe.system.doctor.words import Check, Standing
+from mlaprobe.system.doctor.model import Check, Severity
 
 ANSWERS, KNOBS = "answers", "knobs"
 HEADS, QLENS = (16, 32, 48, 64, 128), (1, 4)
@@ -44,13 +44,13 @@ def answers_check(answers: Answers, grids: tuple[Grid, ...], step: Step) -> Chec
         step()
     asked, runs = sum(counts.values()), sum(n for v, n in counts.items() if v.runs)
     lost = counts[Verdict.UNKNOWN]
-    said = f"{counts[Verdict.NATIVE]} native, {counts[Verdict.FOLDED]} folded"
-    said += f", {asked - runs - lost} that do not run" + (f", {lost} UNKNOWN" if lost else "")
+    result = f"{counts[Verdict.NATIVE]} native, {counts[Verdict.FOLDED]} folded"
+    result += f", {asked - runs - lost} that do not run" + (f", {lost} UNKNOWN" if lost else "")
     archs = ", ".join(grids[0].archs)
     return Check(
         topic=ANSWERS,
-        standing=Standing.WARNING if lost else Standing.OK,
-        found=f"{asked} usual shapes asked on {archs}: {said}",
+        severity=Severity.WARNING if lost else Severity.OK,
+        found=f"{asked} usual shapes asked on {archs}: {result}",
         advice="look at the place that could not be followed" if unknown else "",
         shape=unknown.shape if unknown else None,
         detail={verdict.value: count for verdict, count in counts.items()},
@@ -72,13 +72,13 @@ def knobs_check(
             changed[name] = _changed(answers, plain, name, environ[name], step)
     names = [name for name in answers.knobs if name not in ignored]
     acts = {name: environ[name] for name, count in changed.items() if count != 0}
-    told = [_told(name, environ[name], count, len(plain)) for name, count in changed.items()]
+    effects = [_effect(name, environ[name], count, len(plain)) for name, count in changed.items()]
     return Check(
         topic=KNOBS,
-        standing=Standing.WARNING if acts else Standing.OK,
+        severity=Severity.WARNING if acts else Severity.OK,
         found=_found(len(names), list(changed), list(acts), None in changed.values()),
         how="what the deciding code asks the environment for",
-        more=(*told, *([f"read: {', '.join(names)}"] if names else ())),
+        more=(*effects, *([f"read: {', '.join(names)}"] if names else ())),
         advice=_advice(acts, None in changed.values()),
         detail={"read": names, "set": {n: environ[n] for n in changed}, "changed": changed},
     )
@@ -120,7 +120,7 @@ def _found(read: int, given: list[str], acts: list[str], unknown: bool) -> str:
     return f"answers {may} with what is set here: {', '.join(acts)}"
 
 
-def _told(name: str, value: str, count: int | None, asked: int) -> str:
+def _effect(name: str, value: str, count: int | None, asked: int) -> str:
     if count is None:
         return f"{name}={value}: a snapshot does not hold what that changes"
     return f"{name}={value} changes {count} of {asked} answers"

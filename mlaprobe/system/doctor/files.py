@@ -6,38 +6,35 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from mlaprobe.core.protocols import Answers
 from mlaprobe.errors import SourceError
 from mlaprobe.opening import bundled
+from mlaprobe.sources import Source
 from mlaprobe.sources.closest_release import Nearest, nearest
-from mlaprobe.system.doctor.words import Check, Standing
+from mlaprobe.system.doctor.model import Check, Severity
 
 FILES = "files"
 
 
-def files_check(answers: Answers, spec: str) -> Iterator[Check]:
-    """The release with the same files, or the nearest. A snapshot has no files.
+def files_check(source: Source, spec: str) -> Iterator[Check]:
+    """The release with the same files, or the nearest.
 
     Raises:
         RuleError: the rules are wrong.
     """
-    source: Any = answers.source
-    if not hasattr(source, "blob"):
-        return
     try:
         found = nearest(source)
     except SourceError as error:
         yield Check(
             topic=FILES,
-            standing=Standing.WARNING,
+            severity=Severity.WARNING,
             found=error.message,
             advice=error.hint or "make the file readable: what it decides is not known",
         )
         return
     yield Check(
         topic=FILES,
-        standing=Standing.NOTE if found is None or found.differing else Standing.OK,
-        found=_said(found, "your" if source.kind in ("installed", "directory") else "its"),
+        severity=Severity.NOTE if found is None or found.differing else Severity.OK,
+        found=_summary(found, "your" if source.kind in ("installed", "directory") else "its"),
         how="" if found is None else f"blob hashes of {found.files} files that decide",
         more=() if found is None else tuple(_list(found)),
         advice="" if found is None or not found.differing else _compare(found, spec),
@@ -45,7 +42,7 @@ def files_check(answers: Answers, spec: str) -> Iterator[Check]:
     )
 
 
-def _said(found: Nearest | None, whose: str) -> str:
+def _summary(found: Nearest | None, whose: str) -> str:
     if found is None:
         return "not one of the files that decide is that of a release; they are read as they are"
     if not found.differing:
@@ -67,9 +64,8 @@ def _said(found: Nearest | None, whose: str) -> str:
 
 
 def _list(found: Nearest) -> Iterator[str]:
-    for word in ("changed", "missing", "added"):
-        for file in getattr(found, word):
-            yield f"{word} {file}"
+    lists = {"changed": found.changed, "missing": found.missing, "added": found.added}
+    return (f"{how} {file}" for how, files in lists.items() for file in files)
 
 
 def _compare(found: Nearest, spec: str) -> str:
@@ -80,5 +76,10 @@ def _compare(found: Nearest, spec: str) -> str:
 
 
 def _detail(found: Nearest) -> dict[str, Any]:
-    lists = ("same_as", "changed", "missing", "added")
-    return {"release": found.release, **{name: list(getattr(found, name)) for name in lists}}
+    return {
+        "release": found.release,
+        "same_as": list(found.same_as),
+        "changed": list(found.changed),
+        "missing": list(found.missing),
+        "added": list(found.added),
+    }

@@ -7,11 +7,12 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 
+from mlaprobe.core.releases import distribution_version
 from mlaprobe.errors import RuleError
 from mlaprobe.opening import bundled
 from mlaprobe.rulefiles.loader import rules_dir
-from mlaprobe.system.doctor.words import Check, Standing
-from mlaprobe.system.machine import Machine, distribution_version, python
+from mlaprobe.system.doctor.model import Check, Severity
+from mlaprobe.system.machine import Machine, python
 
 MLAPROBE, GIT, BUNDLED, GPU, ROCM = "mlaprobe", "git", "releases", "GPU", "ROCm"
 TORCH, TRITON = "PyTorch", "Triton"
@@ -24,7 +25,7 @@ def tool_checks() -> Iterator[Check]:
     broken = _broken_parser()
     yield Check(
         topic=MLAPROBE,
-        standing=Standing.FAULT if broken else Standing.OK,
+        severity=Severity.FAULT if broken else Severity.OK,
         found=f"{distribution_version(MLAPROBE) or 'not installed,'} on Python {python()}"
         + (f"; its C++ parser does not load: {broken}" if broken else ""),
         how=f"rules in {rules_dir()}",
@@ -35,7 +36,7 @@ def tool_checks() -> Iterator[Check]:
     git = shutil.which("git")
     yield Check(
         topic=GIT,
-        standing=Standing.OK if git else Standing.NOTE,
+        severity=Severity.OK if git else Severity.NOTE,
         found="found" if git else "there is none",
         how=git or "",
         advice="" if git else "install git to read REPO@REV; other sources need none",
@@ -60,7 +61,7 @@ def bundled_check() -> Check:
     except RuleError as error:
         return Check(
             topic=BUNDLED,
-            standing=Standing.WARNING,
+            severity=Severity.WARNING,
             found=error.message,
             how=error.file or "",
             advice=error.hint or "",
@@ -68,7 +69,7 @@ def bundled_check() -> Check:
     if not index:
         return Check(
             topic=BUNDLED,
-            standing=Standing.NOTE,
+            severity=Severity.NOTE,
             found="no releases are bundled with this mlaprobe",
             advice="in a checkout, make releases writes them",
         )
@@ -76,7 +77,7 @@ def bundled_check() -> Check:
     lost = [name for name, file in index.items() if not (bundled.folder() / file).is_file()]
     return Check(
         topic=BUNDLED,
-        standing=Standing.WARNING if lost else Standing.OK,
+        severity=Severity.WARNING if lost else Severity.OK,
         found=f"{len(names)} releases are bundled, {names[0]} to {names[-1]}"
         + (f"; {len(lost)} of their files are gone" if lost else ""),
         how=str(bundled.folder()),
@@ -105,7 +106,7 @@ def gpu_check(machine: Machine, known: tuple[str, ...]) -> Check:
     if not archs:
         return Check(
             topic=GPU,
-            standing=Standing.NOTE,
+            severity=Severity.NOTE,
             found="no GPU of AMD is here"
             + ("; the driver of an NVIDIA GPU is loaded" if machine.nvidia else ""),
             how="neither the kernel driver, rocminfo nor PyTorch for ROCm knows of one",
@@ -127,7 +128,7 @@ def gpu_check(machine: Machine, known: tuple[str, ...]) -> Check:
         advice.append("there are several archs here: name one with --arch")
     return Check(
         topic=GPU,
-        standing=Standing.WARNING if foreign or not machine.device_usable else Standing.OK,
+        severity=Severity.WARNING if foreign or not machine.device_usable else Severity.OK,
         found=", ".join(f"{count} x {arch}" for arch, count in Counter(archs).items()),
         how=machine.gpus.how,
         advice="; ".join(advice),
@@ -141,13 +142,13 @@ def rocm_check(machine: Machine, needed: bool) -> Check:
     if rocm is None:
         return Check(
             topic=ROCM,
-            standing=Standing.WARNING if needed else Standing.NOTE,
+            severity=Severity.WARNING if needed else Severity.NOTE,
             found="there is none",
             advice="reading AITER does not need it; running it does" if needed else "",
         )
     return Check(
         topic=ROCM,
-        standing=Standing.OK,
+        severity=Severity.OK,
         found=rocm.version or "of an unknown version",
         how=rocm.how,
         detail={"version": rocm.version},
@@ -160,7 +161,7 @@ def torch_check(machine: Machine, needed: bool) -> Check:
     if torch is None:
         return Check(
             topic=TORCH,
-            standing=Standing.NOTE,
+            severity=Severity.NOTE,
             found="not installed",
             advice="reading AITER does not need it; padding tensors and mlaprobe decode do",
         )
@@ -168,7 +169,7 @@ def torch_check(machine: Machine, needed: bool) -> Check:
     builds = ", ".join(f"{name} {version}" for name, version in torch.builds)
     return Check(
         topic=TORCH,
-        standing=Standing.WARNING if wrong else Standing.OK,
+        severity=Severity.WARNING if wrong else Severity.OK,
         found=f"{torch.version}, built for {builds or 'the CPU'}",
         how=torch.how,
         advice="install PyTorch for ROCm: this build does not see the GPU" if wrong else "",
@@ -181,7 +182,7 @@ def triton_check(machine: Machine) -> Check:
     found = ", ".join(f"{name} {version}" for name, version in machine.triton)
     return Check(
         topic=TRITON,
-        standing=Standing.OK if found else Standing.NOTE,
+        severity=Severity.OK if found else Severity.NOTE,
         found=found or "not installed",
         advice="" if found else "reading AITER does not need it; mlaprobe decode on a GPU does",
         detail=dict(machine.triton),

@@ -15,11 +15,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from mlaprobe.core.protocols import Answers
+from mlaprobe.core.protocols import LiveAnswers
 from mlaprobe.core.shape import Route
 from mlaprobe.opening.probing import INSTALLED
 from mlaprobe.rulefiles.layouts import layouts
-from mlaprobe.system.doctor.words import Check, Standing
+from mlaprobe.system.doctor.model import Check, Severity
 
 QUERY = "own query"
 SUPPORT = "shape_support"
@@ -35,7 +35,7 @@ Ask = Callable[[Sequence[str]], dict[str, Any]]
 
 
 def query_check(
-    answers: Answers, archs: Sequence[str], *, rocm: bool, ask: Ask | None = None
+    answers: LiveAnswers, archs: Sequence[str], *, rocm: bool, ask: Ask | None = None
 ) -> Iterator[Check]:
     """Compares what was read from the installed source with what it says of itself; nothing where
     it has no query.
@@ -49,28 +49,18 @@ def query_check(
     if not rocm:
         yield Check(
             topic=QUERY,
-            standing=Standing.NOTE,
+            severity=Severity.NOTE,
             found="AITER has a query of its own, and was not asked: it needs PyTorch for ROCm",
         )
         return
     found = (ask or ask_elsewhere)(archs)
     differ, failures = found.get("disagreements", []), found.get("failures", [])
-    asked = found.get("asked", 0)
-    if not asked or "error" in found:
-        said = found.get("error") or "it is defined, and is not there once AITER is imported"
-        standing, text = Standing.NOTE, f"AITER's own query could not be asked: {said}"
-    elif differ:
-        standing = Standing.WARNING
-        text = f"AITER's own query says something else of {len(differ)} things, asked for {asked} "
-        text += "shapes"
-    else:
-        standing = Standing.WARNING if failures else Standing.OK
-        text = f"AITER's own query was asked for {asked} shapes, and says nothing else"
+    severity, text = _result(found.get("asked", 0), found.get("error"), differ, failures)
     more = [*differ, *failures]
     rest = [f"and {len(more) - _MOST} more"] if len(more) > _MOST else []
     yield Check(
         topic=QUERY,
-        standing=standing,
+        severity=severity,
         found=text,
         how="get_mla_decode_shape_support, in a process of its own",
         more=(*islice(more, _MOST), *rest),
@@ -79,13 +69,24 @@ def query_check(
     )
 
 
-def offers_query(answers: Answers) -> bool:
+def _result(
+    asked: int, error: str | None, differ: list[str], failures: list[str]
+) -> tuple[Severity, str]:
+    """What came of asking, in a sentence."""
+    if not asked or error is not None:
+        why = error or "it is defined, and is not there once AITER is imported"
+        return Severity.NOTE, f"AITER's own query could not be asked: {why}"
+    if differ:
+        things = f"{len(differ)} things, asked for {asked} shapes"
+        return Severity.WARNING, f"AITER's own query says something else of {things}"
+    severity = Severity.WARNING if failures else Severity.OK
+    return severity, f"AITER's own query was asked for {asked} shapes, and says nothing else"
+
+
+def offers_query(answers: LiveAnswers) -> bool:
     """Whether the source defines the query."""
-    text_of: Callable[[str], str | None] | None = getattr(answers, "source_text", None)
-    if text_of is None:
-        return False
     return any(
-        f"def {function}(" in (text_of(module.replace(".", "/") + ".py") or "")
+        f"def {function}(" in (answers.source_text(module.replace(".", "/") + ".py") or "")
         for module, function in layouts().python_places(SUPPORT)
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 from mlaprobe.core.shape import DecodeShape
 
 
-class Standing(str, Enum):
+class Severity(str, Enum):
     """How something stands, the worst first."""
 
     FAULT = "fault"
@@ -31,7 +31,7 @@ class Check:
 
     topic: str
     """What: ``AITER``, ``GPU``, ..."""
-    standing: Standing
+    severity: Severity
     found: str
     """What was found, in a sentence."""
     how: str = ""
@@ -55,8 +55,8 @@ class Checkup:
     @property
     def works(self) -> bool:
         """Whether the main job can run."""
-        return all(check.standing is not Standing.FAULT for check in self.checks)
+        return all(check.severity is not Severity.FAULT for check in self.checks)
 
-    def of(self, *standings: Standing) -> tuple[Check, ...]:
+    def of(self, *severities: Severity) -> tuple[Check, ...]:
         """The checks that stand so."""
-        return tuple(check for check in self.checks if check.standing in standings)
+        return tuple(check for check in self.checks if check.severity in severities)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import platform
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
+from mlaprobe.core.releases import distribution_version
 from mlaprobe.decode.tensors import torch
 from mlaprobe.sources.installed import DISTRIBUTION
 
@@ -16,8 +16,8 @@ VARIABLES = ("AITER_", "HIP_", "ROCR_", "CUDA_VISIBLE_DEVICES", "TRITON_INTERPRE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """The surroundings of a run."""
+class Environment:
+    """The environment of a run."""
 
     mlaprobe: str
     python: str
@@ -38,8 +38,8 @@ class Surroundings:
     """Variables that are set and may matter, sorted by name."""
 
 
-def surroundings(device: str) -> Surroundings:
-    """The surroundings of a run on a torch device.
+def environment_of(device: str) -> Environment:
+    """The environment of a run on a torch device.
 
     Raises:
         NoTorchError: PyTorch is not installed.
@@ -49,8 +49,8 @@ def surroundings(device: str) -> Surroundings:
     if t.device(device).type == "cuda":
         gpu = t.cuda.get_device_properties(device)
     arch = str(getattr(gpu, "gcnArchName", "")).split(":")[0]
-    return Surroundings(
-        mlaprobe=_version("mlaprobe") or "unknown",
+    return Environment(
+        mlaprobe=distribution_version("mlaprobe") or "unknown",
         python=platform.python_version(),
         system=platform.platform(),
         torch=str(t.__version__),
@@ -60,7 +60,7 @@ def surroundings(device: str) -> Surroundings:
         arch=arch if t.version.hip and arch else None,
         compute_units=None if gpu is None else gpu.multi_processor_count,
         memory_bytes=None if gpu is None else gpu.total_memory,
-        aiter=_version(DISTRIBUTION),
+        aiter=distribution_version(DISTRIBUTION),
         environment=tuple(sorted((n, v) for n, v in os.environ.items() if n.startswith(VARIABLES))),
     )
 
@@ -72,10 +72,3 @@ def default_device() -> str:
         NoTorchError: PyTorch is not installed.
     """
     return "cuda:0" if torch().cuda.is_available() else "cpu"
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None

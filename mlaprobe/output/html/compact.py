@@ -1,26 +1,10 @@
-"""Writing things once: a list of what occurs, and numbers that stand for it."""
+"""Numbers in few characters, as the page's script reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-
-
-class Interner:
-    """Gives equal things one number each, in the order of first mention."""
-
-    def __init__(self) -> None:
-        self._places: dict[Hashable, int] = {}
-
-    def __call__(self, thing: Hashable) -> int:
-        return self._places.setdefault(thing, len(self._places))
-
-    @property
-    def things(self) -> list[Any]:
-        """Everything that has a number, by its number."""
-        return list(self._places)
 
 
 def base36(number: int) -> str:
