@@ -91,6 +91,10 @@ def _engaged(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
     return engaged(args[0]) if len(args) == 1 else Unknown("an optional that is made", span)
 
 
+def _sizeof(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    return Unknown("the size of this is not followed", span)
+
+
 def _abort(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
     raise Failed("abort", "abort", "", span)
 
@@ -185,6 +189,7 @@ def builtins() -> dict[str, Any]:
         values[name] = values["std::" + name] = Builtin(name, _getenv)
     for name in ("move", "forward", "ref", "cref", "as_const"):
         values["std::" + name] = Builtin(name, _identity, symbolic=True)
+    values["sizeof"] = Builtin("sizeof", _sizeof, symbolic=True)
     values["std::make_optional"] = Builtin("make_optional", _engaged, symbolic=True)
     for name in ("abort", "terminate", "exit", "_exit", "quick_exit"):
         values[name] = values["std::" + name] = Builtin(name, _abort)

@@ -142,16 +142,28 @@ class DefinitionReader:
             return
         members: list[tuple[str, CType, ir.Node | None]] = []
         statics: list[tuple[str, ir.Node]] = []
+        odd: list[str] = []
         plain = not any(c.type == "base_class_clause" for c in node.children)
         for field in body.named_children:
             plain = plain and not _makes(field, self.tr.tree.source(name), self.tr.tree)
             if field.type == "field_declaration":
-                members.extend(self._fields(field))
+                found = self._fields(field)
+                members.extend(found)
+                odd.extend(name for name, _, _ in found if _is_odd(field))
                 statics.extend(self._statics(field))
             elif field.type == "enum_specifier":
                 self._enum(field)
         label = self.tr.tree.source(name)
-        struct = StructType(label, tuple(members), tuple(statics), self.template, plain)
+        head = self.tr.tree.text[node.start_byte : body.start_byte].decode("utf-8", "replace")
+        struct = StructType(
+            label,
+            tuple(members),
+            tuple(statics),
+            self.template,
+            plain,
+            packed="packed" in head,
+            odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
+        )
         self._add("struct", label, struct)
 
     def _statics(self, field: Any) -> list[tuple[str, ir.Node]]:
@@ -238,6 +250,12 @@ class DefinitionReader:
                 self._add("alias", name, self.tr.tree.source(inner))
         elif name:
             self._add("alias", name, parse_type(self.tr.tree.source(kind)).name)
+
+
+def _is_odd(field: Any) -> bool:
+    """Whether the type of a member does not tell how much room it takes."""
+    kinds = ("bitfield_clause", "array_declarator", "alignas_qualifier", "attribute_specifier")
+    return any(child.type in kinds for child in field.children)
 
 
 def _makes(field: Any, name: str, tree: Tree) -> bool:

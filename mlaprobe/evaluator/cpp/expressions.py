@@ -328,7 +328,7 @@ def _unknown_value(reason: str) -> Callable[[Translator, Any], Node]:
 
 
 def _sizeof(tr: Translator, node: Any) -> Node:
-    """``sizeof...(pack)`` is the number of arguments; other sizes are not known."""
+    """``sizeof...(pack)`` is the number of arguments; that of an object is what ``sizeof`` says."""
     span = tr.tree.span(node)
     if tr.pack and tr.tree.source(node).replace(" ", "").startswith("sizeof..."):
         return ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, tr.pack),))
@@ -341,6 +341,8 @@ def _sizeof(tr: Translator, node: Any) -> Node:
     ctype = parse_type(name)
     if ctype.kind in ("int", "unsigned") and not ctype.pointer and not ctype.ref:
         return ir.Const(span, ctype.bits // 8)
+    if name.isidentifier() and ctype.kind == "other":
+        return ir.Call(span, ir.Name(span, "sizeof"), (ir.Name(span, name),))
     return ir.Opaque(span, f"the size of {name[:60] or 'something'} is not followed")
 
 

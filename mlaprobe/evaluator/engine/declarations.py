@@ -15,8 +15,14 @@ from mlaprobe.evaluator.engine.stores import adapter, compile_store
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, SettingsBase
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.kinds import (
+    Builtin,
+    Closure,
+    Record,
+    SettingsBase,
+    StructType,
+)
+from mlaprobe.evaluator.values.unknown import UNINITIALISED, Unknown
 
 
 def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
@@ -117,10 +123,24 @@ def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
         return plain
 
     def run(e: Frame) -> Any:
-        e[slot] = compiler.construct_named(e[RUN], ctype, (), module, span)
+        value = compiler.construct_named(e[RUN], ctype, (), module, span)
+        if isinstance(value, Record) and not node.static:
+            _without_values(value, module.lookup(e[RUN], value.type, span), node)
+        e[slot] = value
         return None
 
     return run
+
+
+def _without_values(value: Record, kind: Any, node: ir.Decl) -> None:
+    """Members of an aggregate that nothing gives a value hold whatever was there."""
+    if not isinstance(kind, StructType) or not kind.plain:
+        return
+    for name, ctype, default in kind.members:
+        scalar = ctype.pointer or ctype.kind in SCALARS
+        if scalar and default is None:
+            reason = f"{node.name}.{name} has no value"
+            value.fields[name] = Unknown(reason, node.span, free=UNINITIALISED)
 
 
 def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:

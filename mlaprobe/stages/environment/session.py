@@ -221,9 +221,11 @@ class SourceSession:
         decided: Mapping[Hashable, int] | None = None,
         on_entry: Callable[..., Any] | None = None,
         enough: Callable[[Outcome], bool] = lambda outcome: False,
+        cache: dict[Any, Any] | None = None,
     ) -> tuple[Outcome, ...]:
         """Every path of ``start`` on an arch, with an environment. ``decided`` is what is known of
-        branches on unknown values before (see ``Outcome``)."""
+        branches on unknown values before (see ``Outcome``). ``cache`` keeps values of names and
+        calls where ``facts`` make them other than those of the context."""
         arch, env = context
         known = {"arch": arch, **(facts or {})}
         variables = dict(env)
@@ -233,7 +235,7 @@ class SourceSession:
                 self.machine,
                 context=context,
                 env=variables,
-                cache=self._caches.setdefault(context, {}),
+                cache=self._caches.setdefault(context, {}) if cache is None else cache,
                 script=script,
                 facts=known,
                 decided=decided,
