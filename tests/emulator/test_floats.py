@@ -153,7 +153,7 @@ def test_rounding_where_it_decides(form: NarrowFormat, saturate: bool) -> None:
     assert codes == [encoded(form.name, bits, saturate) for bits in inputs]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(BYTES + NARROWER), st.booleans())
 @example(0x43E80000, floats.E4M3, False)
 @example(0x00000001, floats.E4M3, False)
@@ -248,7 +248,7 @@ def nearest_bf16(bits: int, saturate: bool) -> int:
     return (0x7F7F if saturate and code == 0x7F80 else code) | sign >> 16
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 @example(0x3F808000, False)
 @example(0x3F818000, False)
@@ -277,7 +277,7 @@ def test_bf16_and_back() -> None:
     assert (back == codes)[~np.isnan(values)].all()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.floats(width=32))
 @example(65504.0)
 @example(65519.0)
