@@ -222,12 +222,11 @@ def bf16_from_f32(bits: Bits, *, saturate: bool = False) -> Bits:
     """
     upper = bits >> _SIXTEEN
     rounded: Bits = (bits + (_HALF_16 + (upper & _ONE))) >> _SIXTEEN
-    magnitude = bits & ~SIGN
-    nan = magnitude > _EXPONENT
-    if nan.any():
+    nan = np.isnan(bits.view(np.float32))
+    if np.count_nonzero(nan):
         rounded = np.where(nan, upper | _QUIET_16, rounded)
     if saturate:
-        grown = (magnitude < _EXPONENT) & ((rounded & _HALF_16) == _INFINITE_16)
+        grown = (bits & ~SIGN < _EXPONENT) & ((rounded & _HALF_16) == _INFINITE_16)
         rounded = rounded - grown
     return rounded
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -14,6 +13,8 @@ from hypothesis import strategies as st
 
 from mlaprobe.emulator import arithmetic
 from mlaprobe.emulator.floats import Values
+from tests.emulator import exact
+from tests.emulator.exact import nearest
 
 PATTERNS = st.integers(0, 2**32 - 1)
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -32,22 +33,6 @@ def to_bits(values: Values) -> int:
     return int(values.view(np.uint32)[0])
 
 
-def nearest(exact: Fraction) -> float:
-    """The float32 nearest to a fraction, ties to even; infinity where that is too large."""
-    if exact == 0:
-        return 0.0
-    exponent = math.floor(math.log2(abs(exact)))
-    while Fraction(2) ** exponent > abs(exact):
-        exponent -= 1
-    while Fraction(2) ** (exponent + 1) <= abs(exact):
-        exponent += 1
-    place = Fraction(2) ** (max(exponent, -126) - 23)
-    result = round(exact / place) * place
-    if abs(result) >= Fraction(2) ** 128:
-        return math.copysign(math.inf, exact)
-    return float(result)
-
-
 @settings(max_examples=250, deadline=None)
 @given(NUMBERS, NUMBERS, NUMBERS)
 @example(1 + 2.0**-12, 1 + 2.0**-12, 2.0**-90)
@@ -58,10 +43,10 @@ def nearest(exact: Fraction) -> float:
 @example(2.0**-100, 2.0**-50, 2.0**-149)
 @example(2.0**127, 2.0, -(2.0**127))
 def test_fma_rounds_once(a: float, b: float, c: float) -> None:
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    wanted = nearest(Fraction(a) * Fraction(b) + Fraction(c))
     with np.errstate(all="ignore"):
         (result,) = arithmetic.fma(of(a), of(b), of(c)).tolist()
-    assert result == nearest(exact)
+    assert result == wanted
 
 
 @settings(max_examples=150, deadline=None)
@@ -87,28 +72,6 @@ def test_fma_of_what_is_no_number() -> None:
     assert all(math.isnan(value) for value in nans)
 
 
-def larger(a: int, b: int, ieee: bool) -> int:
-    """``v_max_f32`` as AMD's pseudocode has it, bit by bit."""
-
-    def nan(bits: int) -> bool:
-        return bits & 0x7FFFFFFF > INFINITY
-
-    def signaling(bits: int) -> bool:
-        return nan(bits) and not bits & 0x400000
-
-    for bits in (a, b):
-        if ieee and signaling(bits):
-            return bits | 0x400000
-    if nan(a):
-        return b
-    if nan(b):
-        return a
-    if {a, b} == {0, 0x80000000}:
-        return 0
-    first, second = (struct.unpack("<f", struct.pack("<I", bits))[0] for bits in (a, b))
-    return a if first > second else b
-
-
 SPECIAL = [0, 0x80000000, INFINITY, INFINITY | 1 << 31, QUIET, SIGNALING, 0xFF800001, 0x3F800000, 1]
 
 
@@ -118,7 +81,7 @@ SPECIAL = [0, 0x80000000, INFINITY, INFINITY | 1 << 31, QUIET, SIGNALING, 0xFF80
 def test_maximum_of_special_numbers(a: int, b: int, ieee: bool) -> None:
     with np.errstate(all="ignore"):
         found = to_bits(arithmetic.maximum(as_float(a), as_float(b), ieee=ieee))
-    expected = larger(a, b, ieee)
+    expected = exact.larger(a, b, ieee=ieee)
     if expected & 0x7FFFFFFF > INFINITY:
         assert found & 0x7FFFFFFF > INFINITY
     else:
@@ -128,7 +91,7 @@ def test_maximum_of_special_numbers(a: int, b: int, ieee: bool) -> None:
 @settings(max_examples=120, deadline=None)
 @given(PATTERNS, PATTERNS)
 def test_maximum_of_any_numbers(a: int, b: int) -> None:
-    expected = larger(a, b, ieee=False)
+    expected = exact.larger(a, b)
     assume(expected & 0x7FFFFFFF <= INFINITY)
     assert to_bits(arithmetic.maximum(as_float(a), as_float(b))) == expected
 
@@ -144,9 +107,9 @@ def last_place(value: Decimal) -> Decimal:
 def test_exp2_is_within_a_last_place(value: float) -> None:
     with localcontext() as context:
         context.prec = 60
-        exact = Decimal(2) ** Decimal(value)
+        wanted = Decimal(2) ** Decimal(value)
         found = Decimal(float(arithmetic.exp2(of(value))[0]))
-        assert abs(found - exact) <= last_place(exact)
+        assert abs(found - wanted) <= last_place(wanted)
 
 
 @settings(max_examples=120, deadline=None)
@@ -157,9 +120,9 @@ def test_exp2_is_within_a_last_place(value: float) -> None:
 def test_log2_is_within_a_last_place(value: float) -> None:
     with localcontext() as context:
         context.prec = 60
-        exact = Decimal(value).ln() / Decimal(2).ln()
+        wanted = Decimal(value).ln() / Decimal(2).ln()
         found = Decimal(float(arithmetic.log2(of(value))[0]))
-        assert abs(found - exact) <= last_place(exact)
+        assert abs(found - wanted) <= last_place(wanted)
 
 
 @settings(max_examples=120, deadline=None)
