@@ -17,8 +17,8 @@ from mlaprobe.evaluator.values.structs import Member, StructLayout, struct_layou
 from mlaprobe.evaluator.values.unknown import UNINITIALISED, Unknown
 from mlaprobe.stages.environment.placed import Placed
 
-Address = Callable[[Placed], int]
-"""The device address of a tensor's first element."""
+Address = Callable[[str, Placed], int]
+"""The device address of a tensor's first element, for the slot of that name."""
 _PRAGMA = "pragma pack"
 
 
@@ -57,7 +57,7 @@ class Slot:
         if isinstance(self.value, Unknown):
             raise ValueError(f"{self.name} is not known: {self.value.reason}")
         if isinstance(self.value, Placed):
-            number = address(self.value)
+            number = address(self.name, self.value)
         elif self.type.kind == "float" and not self.type.pointer:
             return struct.pack("<f" if self.size == 4 else "<d", self.value or 0.0)
         else:

@@ -198,7 +198,7 @@ def test_the_block_is_what_the_source_declares_and_stores(tmp_path: Path) -> Non
     slots = [(s.name, s.offset, s.size) for s in found.block.slots if "." not in s.name]
     assert slots == [("ptr_Q", 0, 8), ("scalar", 16, 4), ("s_MQA", 32, 4), ("ptr_R", 48, 8)]
     addresses = {"q": 0x1122334455667788, "torch.empty": 0x99}
-    data = found.block.pack(lambda tensor: addresses[tensor.name])
+    data = found.block.pack(lambda name, tensor: addresses[tensor.name])
     assert data[:8] == bytes.fromhex("8877665544332211")
     assert data[16:20] == bytes.fromhex("0000003f")  # 0.5
     assert data[32:36] == bytes([16, 0, 0, 0])
@@ -250,7 +250,7 @@ def test_an_unknown_value_is_a_slot_that_is_not_known(tmp_path: Path) -> None:
     block = launched(probe(str(write(tmp_path, strange))), batch("gfx950", 16)).block
     assert block.unknown is block.slot("s_MQA") is not None
     with pytest.raises(ValueError, match="s_MQA is not known: Q"):
-        block.pack(lambda tensor: 0)
+        block.pack(lambda name, tensor: 0)
 
 
 def test_a_call_that_cannot_be_followed_leaves_the_launch_unknown(tmp_path: Path) -> None:

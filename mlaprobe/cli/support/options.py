@@ -170,6 +170,9 @@ KvLenOne = Annotated[
 BackendOption = Annotated[
     str, typer.Option("--backend", metavar="NAME", help="auto, aiter, triton or torch.")
 ]
+DecodeBackendOption = Annotated[
+    str, typer.Option("--backend", metavar="NAME", help="auto, aiter, emulate, triton or torch.")
+]
 DeviceOption = Annotated[
     Text, typer.Option("--device", metavar="DEVICE", help="Default: a GPU if there is one.")
 ]
