@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mlaprobe.padding.plan import PadPlan
 
 FORMATS = ("text", "json")
+SCHEDULES = ("one", "garbage", "plausible", "all")
 FAILED = 10
 """The exit code where the result is not what attention gives."""
 OF_THE_SELFTEST = (
@@ -24,19 +26,23 @@ OF_THE_SELFTEST = (
 """The options that go with --selftest."""
 KV_LENS = "KV tokens of each request: one for all, or a list."
 FORCE = "Launch also what AITER's source does not call safe."
+RERUNS = f"How an emulated launch is run again: {', '.join(SCHEDULES)}."
 EPILOG = """\b
 Examples:
   mlaprobe decode --heads 48 --dtype fp8/fp8 --batch 52 --kv-len 16384
   mlaprobe decode --heads 48 --dtype fp8/fp8 --kv-len 4096 --compare
   mlaprobe decode --heads 12 --dtype bf16/bf16 --kv-len 300,9,77 --qlen 4 --lse
+  mlaprobe decode --heads 12 --dtype bf16/bf16 --backend emulate --aiter REPO@v0.1.20 --kv-len 200
   mlaprobe decode --heads 16 --dtype fp8/fp8 --backend torch --format json
   mlaprobe decode --selftest --json selftest.json
 
-Needs PyTorch. On a gfx942 or gfx950 GPU it runs AITER's kernels; anywhere else a stand-in carries
-out the same plan. Nothing of this has run on AMD hardware yet: --selftest --json FILE there writes
-everything that tells whether it works.
+On a gfx942 or gfx950 GPU it runs AITER's kernels, with PyTorch. Without a GPU it emulates them
+instruction by instruction, where the source has their code objects (needs numpy, not PyTorch);
+otherwise a stand-in carries out the same plan. Nothing of this has run on AMD hardware yet:
+--selftest --json FILE there writes everything that tells whether it works.
 
-Exit codes: 0 the result is right, 10 it is not, 1 it could not be run, 2 wrong usage.
+Exit codes: 0 the result is right, 10 it is not, 11 that is not known (an instruction that the
+emulator has no rule for, say), 1 it could not be run, 2 wrong usage.
 """
 
 
@@ -53,13 +59,14 @@ def decode(
     route: o.PlanRoute = "auto",
     persistent: o.PersistentFlag = True,
     strategy: o.StrategyOption = "tile",
-    backend: o.BackendOption = "auto",
+    backend: o.DecodeBackendOption = "auto",
     arch: o.ArchHere = None,
     aiter: o.AiterOption = "installed",
     device: o.DeviceOption = None,
     compare: bool = typer.Option(False, "--compare", help="Run the unpadded launch as well."),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of the random inputs."),
     force: Annotated[bool, o.switch("--force", FORCE)] = False,
+    schedules: Annotated[str, o.option("--schedules", "WHICH", RERUNS)] = "garbage",
     selftest: bool = typer.Option(False, "--selftest", help="Run a list of shapes instead."),
     json: o.RecordFile = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
@@ -80,9 +87,11 @@ def _check_words(given: dict[str, Any]) -> None:
     """Checks what may only be one of several words: a slip is told before anything is done."""
     from mlaprobe.cli.support import common
     from mlaprobe.decode.backends.registry import AUTO, NAMES
+    from mlaprobe.decode.emulated import EMULATE
 
     common.parse_choice("--format", given["format"], FORMATS)
-    common.parse_choice("--backend", given["backend"], (AUTO, *NAMES))
+    common.parse_choice("--backend", given["backend"], (AUTO, EMULATE, *NAMES))
+    common.parse_choice("--schedules", given["schedules"], SCHEDULES)
     common.parse_plan(given)
 
 
@@ -107,7 +116,7 @@ def _no_shape(ctx: typer.Context) -> None:
 
 
 def _decode(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import machine
+    from mlaprobe.cli import emulated, machine
     from mlaprobe.cli.support import emit
     from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.environment import environment_of
@@ -118,9 +127,16 @@ def _decode(given: dict[str, Any]) -> int:
     for option in ("heads", "dtype"):
         if given[option] is None:
             raise UsageError(f"missing option '--{option}'", hint="or --selftest")
-    problem = _problem(given)
+    emulating = emulated.wanted(given)
+    problem = _problem(given, "cpu" if emulating else machine.device(given["device"]))
     answers = machine.answers(given)
     plan = _plan(answers, given, problem, given["mode"])
+    instead: str | None = None
+    if emulating:
+        instead = emulated.passed_over(answers, plan, problem, given)
+        if instead is None:
+            return emulated.run(answers, plan, problem, given)
+        problem = replace(problem, device=machine.device(given["device"]))
     from mlaprobe.decode.running import Session
 
     with Progress("making inputs, decoding, verifying", quiet=given["quiet"]):
@@ -128,6 +144,8 @@ def _decode(given: dict[str, Any]) -> int:
             problem, backend=given["backend"], force=given["force"], seed=given["seed"]
         )
         run, unpadded = _runs(session, plan, answers, given)
+        if instead is not None:
+            run = replace(run, passed_over=(instead, *run.passed_over))
     around = environment_of(problem.device)
     if given["format"] == "json":
         from mlaprobe.output.decode_data import decode_json
@@ -168,7 +186,7 @@ def _runs(
     return first, second
 
 
-def _problem(given: dict[str, Any]) -> Problem:
+def _problem(given: dict[str, Any], device: str) -> Problem:
     from mlaprobe.cli import machine
     from mlaprobe.cli.support import common, shapes
     from mlaprobe.decode.problem import Problem
@@ -183,7 +201,7 @@ def _problem(given: dict[str, Any]) -> Problem:
         page_size=common.parse_number("--page-size", given["page_size"]),
         lse=given["lse"],
         persistent=given["persistent"],
-        device=machine.device(given["device"]),
+        device=device,
         arch=machine.arch(given),  # may warn: after what may be wrong
     )
 

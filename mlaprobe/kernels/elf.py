@@ -13,21 +13,22 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-_MAGIC = b"\x7fELF\x02\x01"
+MAGIC = b"\x7fELF\x02\x01"
 """ELF, 64 bit, little endian."""
-_EM_AMDGPU = 224
+EM_AMDGPU = 224
 _SHT_SYMTAB, _SHT_DYNSYM = 2, 11
-_PT_LOAD, _PT_DYNAMIC = 1, 2
+PT_LOAD, _PT_DYNAMIC = 1, 2
 _DT_NULL, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SYMENT = 0, 4, 5, 6, 10, 11
 _DT_GNU_HASH = 0x6FFFFEF5
 _STB_LOCAL = 0
 _SHN_UNDEF = 0
 
-_HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SEGMENT = struct.Struct("<IIQQQQQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
+HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
+SECTION = struct.Struct("<IIQQQQIIQQ")
+SEGMENT = struct.Struct("<IIQQQQQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
 _DYNAMIC = struct.Struct("<qQ")
 _WORD = struct.Struct("<I")
 _GNU_HASH = struct.Struct("<IIII")
@@ -36,8 +37,8 @@ _LONGEST_NAME = 16384
 """Longer than any mangled name. Without a limit a crafted file of n bytes costs n² to read."""
 
 
-class _MalformedError(Exception):
-    """The file contradicts itself; stays inside this module."""
+class MalformedError(Exception):
+    """The file contradicts itself; stays inside this package."""
 
 
 def defined_symbols(data: bytes) -> frozenset[str] | None:
@@ -48,8 +49,8 @@ def defined_symbols(data: bytes) -> frozenset[str] | None:
     known about it then. Undefined and local symbols are not among the names. Never raises.
     """
     try:
-        return frozenset(_symbols(data))
-    except _MalformedError:
+        return frozenset(symbol.name for symbol in symbols(data))
+    except MalformedError:
         return None
 
 
@@ -59,27 +60,40 @@ def has_kernel(data: bytes, symbol: str) -> bool | None:
     The descriptor ``symbol.kd`` decides. A function of that name without its descriptor is left
     unknown: no code object that AITER ever shipped for MLA has one. Never raises.
     """
-    symbols = defined_symbols(data)
-    if symbols is None:
+    defined = defined_symbols(data)
+    if defined is None:
         return None
-    if f"{symbol}.kd" in symbols:
+    if f"{symbol}.kd" in defined:
         return True
-    return None if symbol in symbols else False
+    return None if symbol in defined else False
 
 
-def _symbols(data: bytes) -> Iterator[str]:
-    if not data.startswith(_MAGIC):
-        raise _MalformedError
-    header = _unpack(_HEADER, data, 0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symbol:
+    """A global symbol that a file defines."""
+
+    name: str
+    address: int
+    """Where it is when the file is loaded, from the address 0 on."""
+
+
+def symbols(data: bytes) -> Iterator[Symbol]:
+    """The global symbols that are defined, as often as the tables name them.
+
+    :raises MalformedError: the bytes are no code object, or contradict themselves.
+    """
+    if not data.startswith(MAGIC):
+        raise MalformedError
+    header = unpack(HEADER, data, 0)
     machine, phoff, shoff = header[1], header[4], header[5]
     phentsize, phnum, shentsize, shnum = header[8:12]
-    if machine != _EM_AMDGPU:
-        raise _MalformedError
+    if machine != EM_AMDGPU:
+        raise MalformedError
     tables = list(_section_tables(data, shoff, shentsize, shnum))
     if not tables:  # a file may come without section headers; its loader does not need them
         tables = [_dynamic_table(data, phoff, phentsize, phnum)]
-    for symbols, names in tables:
-        yield from _defined(symbols, names)
+    for table, names in tables:
+        yield from _defined(table, names)
 
 
 def _section_tables(
@@ -88,95 +102,95 @@ def _section_tables(
     """Each symbol table and its string table, by the section headers."""
     if shoff == 0:
         return
-    if shentsize != _SECTION.size:
-        raise _MalformedError
+    if shentsize != SECTION.size:
+        raise MalformedError
     if shnum == 0:  # more than fits the header: section 0 holds the number
-        shnum = _unpack(_SECTION, data, shoff)[5]
-    table = _part(data, shoff, shnum * shentsize)
-    sections = list(_SECTION.iter_unpack(table))
+        shnum = unpack(SECTION, data, shoff)[5]
+    table = part(data, shoff, shnum * shentsize)
+    sections = list(SECTION.iter_unpack(table))
     for section in sections:
         if section[1] not in (_SHT_SYMTAB, _SHT_DYNSYM):
             continue
         offset, size, link, entsize = section[4], section[5], section[6], section[9]
-        if entsize != _SYMBOL.size or link >= len(sections):
-            raise _MalformedError
+        if entsize != SYMBOL.size or link >= len(sections):
+            raise MalformedError
         strings = sections[link]
-        yield _part(data, offset, size), _part(data, strings[4], strings[5])
+        yield part(data, offset, size), part(data, strings[4], strings[5])
 
 
 def _dynamic_table(data: bytes, phoff: int, phentsize: int, phnum: int) -> tuple[bytes, bytes]:
     """The dynamic symbol table and its string table, by the program headers."""
-    if phentsize != _SEGMENT.size or phnum == 0:
-        raise _MalformedError
-    segments = list(_SEGMENT.iter_unpack(_part(data, phoff, phnum * phentsize)))
+    if phentsize != SEGMENT.size or phnum == 0:
+        raise MalformedError
+    segments = list(SEGMENT.iter_unpack(part(data, phoff, phnum * phentsize)))
     entries: dict[int, int] = {}
     for segment in segments:
         if segment[0] == _PT_DYNAMIC:
             size = segment[5] - segment[5] % _DYNAMIC.size
-            for tag, value in _DYNAMIC.iter_unpack(_part(data, segment[2], size)):
+            for tag, value in _DYNAMIC.iter_unpack(part(data, segment[2], size)):
                 if tag == _DT_NULL:
                     break
                 entries.setdefault(tag, value)
-    if entries.get(_DT_SYMENT, _SYMBOL.size) != _SYMBOL.size:
-        raise _MalformedError
+    if entries.get(_DT_SYMENT, SYMBOL.size) != SYMBOL.size:
+        raise MalformedError
     try:
         symtab = _file_offset(segments, entries[_DT_SYMTAB])
         strtab = _file_offset(segments, entries[_DT_STRTAB])
         strsz = entries[_DT_STRSZ]
     except KeyError:
-        raise _MalformedError from None
+        raise MalformedError from None
     count = _symbol_count(data, segments, entries)
-    return _part(data, symtab, count * _SYMBOL.size), _part(data, strtab, strsz)
+    return part(data, symtab, count * SYMBOL.size), part(data, strtab, strsz)
 
 
 def _symbol_count(data: bytes, segments: list[tuple[int, ...]], entries: dict[int, int]) -> int:
     """How long the dynamic symbol table is. Only its hash tables say so."""
     if _DT_HASH in entries:
         # nbucket, nchain: one chain entry for each symbol
-        return _unpack(_WORD, data, _file_offset(segments, entries[_DT_HASH]) + 4)[0]
+        return unpack(_WORD, data, _file_offset(segments, entries[_DT_HASH]) + 4)[0]
     if _DT_GNU_HASH not in entries:
-        raise _MalformedError
+        raise MalformedError
     at = _file_offset(segments, entries[_DT_GNU_HASH])
-    nbuckets, first, bloom_words, _ = _unpack(_GNU_HASH, data, at)
+    nbuckets, first, bloom_words, _ = unpack(_GNU_HASH, data, at)
     at += 16 + 8 * bloom_words
-    buckets = [bucket for (bucket,) in _WORD.iter_unpack(_part(data, at, 4 * nbuckets))]
+    buckets = [bucket for (bucket,) in _WORD.iter_unpack(part(data, at, 4 * nbuckets))]
     last = max(buckets, default=0)
     if last < first:
         return first
     at += 4 * nbuckets
     # the last bucket's chain ends the table; the lowest bit marks the end of a chain
-    while not _unpack(_WORD, data, at + 4 * (last - first))[0] & 1:
+    while not unpack(_WORD, data, at + 4 * (last - first))[0] & 1:
         last += 1
     return last + 1
 
 
 def _file_offset(segments: list[tuple[int, ...]], address: int) -> int:
     for kind, _, offset, vaddr, _, filesz, _, _ in segments:
-        if kind == _PT_LOAD and vaddr <= address < vaddr + filesz:
+        if kind == PT_LOAD and vaddr <= address < vaddr + filesz:
             return offset + address - vaddr
-    raise _MalformedError
+    raise MalformedError
 
 
-def _unpack(layout: struct.Struct, data: bytes, offset: int) -> tuple[int, ...]:
+def unpack(layout: struct.Struct, data: bytes, offset: int) -> tuple[int, ...]:
     # not unpack_from: it raises another error for an offset beyond 63 bits
-    return layout.unpack(_part(data, offset, layout.size))
+    return layout.unpack(part(data, offset, layout.size))
 
 
-def _part(data: bytes, offset: int, size: int) -> bytes:
+def part(data: bytes, offset: int, size: int) -> bytes:
     """``size`` bytes at ``offset``; slicing alone would hide that the file ends earlier."""
     if offset + size > len(data):
-        raise _MalformedError
+        raise MalformedError
     return data[offset : offset + size]
 
 
-def _defined(symbols: bytes, names: bytes) -> Iterator[str]:
-    if len(symbols) % _SYMBOL.size:
-        raise _MalformedError
-    for name, info, _, section, _, _ in _SYMBOL.iter_unpack(symbols):
+def _defined(table: bytes, names: bytes) -> Iterator[Symbol]:
+    if len(table) % SYMBOL.size:
+        raise MalformedError
+    for name, info, _, section, address, _ in SYMBOL.iter_unpack(table):
         if section == _SHN_UNDEF or info >> 4 == _STB_LOCAL:
             continue
         end = names.find(b"\0", name, name + _LONGEST_NAME)
         if end < 0:
-            raise _MalformedError
+            raise MalformedError
         if end > name:
-            yield names[name:end].decode("utf-8", "replace")
+            yield Symbol(name=names[name:end].decode("utf-8", "replace"), address=address)

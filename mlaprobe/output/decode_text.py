@@ -31,7 +31,7 @@ def decode(
 ) -> list[Line]:
     """A run: what was run on what, how long it took, how far it is from the reference."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
-    lines = [line(Span(printable(_title(run.problem)), "title"))]
+    lines = [line(Span(printable(title(run.problem)), "title"))]
     lines += paragraph(where_found(source), width, first="  ", style="dim")
     lines += [_EMPTY, *_what_ran(run, around, width), _EMPTY]
     lines += _table(run, unpadded if not isinstance(unpadded, str) else None, width)
@@ -40,7 +40,8 @@ def decode(
     return lines
 
 
-def _title(problem: Problem) -> str:
+def title(problem: Problem) -> str:
+    """A problem in a line."""
     lens = problem.kv_lens
     kv = f"{lens[0]}" if len(set(lens)) == 1 else f"{min(lens)} to {max(lens)}"
     text = (

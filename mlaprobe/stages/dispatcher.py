@@ -6,7 +6,7 @@ length. More tokens of fewer heads is a fold; a longer query a fold into the que
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -60,6 +60,15 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
     def _of(self, outcome: StageOutcome) -> Dispatched:
         return Dispatched(outcome=outcome)
 
+    def call(self, run: Run, values: Mapping[str, Any]) -> Any:
+        """Calls the function with arguments by what its parameters mean."""
+        return self._function.call(run, values)
+
+    @property
+    def on_entry(self) -> Callable[..., Any]:
+        """What happens where the function calls one that is compiled elsewhere: an event."""
+        return _Entry(self).called
+
     # --- asking ----------------------------------------------------------------------------------
 
     def _solve(self, question: DecodeShape) -> Solved[Dispatched]:
@@ -83,9 +92,8 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
             tuple((name, getattr(shape, name)) for name in _FLAGS if name not in inputs),
         )
         context = (shape.arch, shape.env)
-        entered = _Entry(self).called
         return self.session.solve(
-            key, inputs, start, context, Reader(self.session, shape).answer, on_entry=entered
+            key, inputs, start, context, Reader(self.session, shape).answer, on_entry=self.on_entry
         )
 
     def _values(self, shape: DecodeShape, inputs: Mapping[str, Any]) -> dict[str, Any]:

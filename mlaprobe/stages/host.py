@@ -32,6 +32,7 @@ from mlaprobe.stages.environment.session import Context, Solved, SourceSession
 from mlaprobe.stages.evidence import Proof, Trace, evidence
 from mlaprobe.stages.hostcall import STAGE, HostQuestion, family, inputs_of, values_of
 from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.stages.kernelargs import sizeof
 from mlaprobe.stages.parameterize import Parameterized, Sides, parameterize
 
 _NO_SIDES = Sides({}, None)
@@ -48,6 +49,7 @@ class Host(CppStage[HostQuestion]):
         session.watch.append(kernel_pointer(tuple(session.names.data[STAGE]["kernel_type"])))
         session.generated.update(tables.variables)
         session.cpp_externals.update(kernel_externals(session))
+        session.cpp_externals["sizeof"] = sizeof(lambda: self._function.module)
         super().__init__(session)
 
     @staticmethod
@@ -107,21 +109,26 @@ class Host(CppStage[HostQuestion]):
         entry: str | None,
         decided: Mapping[Hashable, int],
     ) -> Solved[StageOutcome]:
-        function = None if self.problem is not None else self._function
-        if entry is not None and (function is None or function.function.name != entry):
-            function = self.session.cpp_function(entry, self.session.names.places(STAGE))
-            if function is None:
-                message = f"no definition of {entry} that can be read was found in the source"
-                return Solved(StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message))
-        if function is None:
-            assert self.problem is not None
+        function = self.closure(entry)
+        if function is None and self.problem is not None and entry is None:
             return Solved(self._unreadable(self.problem))
+        if function is None:
+            message = f"no definition of {entry} that can be read was found in the source"
+            return Solved(StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message))
         params = function.function.params
         name = function.function.name
-        call, numbers = parameterize(given, name, lambda args: _complete(args, params))
+        call, numbers = parameterize(given, name, lambda args: complete(args, params))
         sides = call.sides(decided) if decided else _NO_SIDES
         key = (context, name, call.key, sides.key, numbers)
         return self._kept(key, lambda: self._decide(context, call, sides, numbers, function))
+
+    def closure(self, entry: str | None = None) -> Closure | None:
+        """The entry point of that name, by default the one of this stage; ``None`` where the
+        source has none that can be read."""
+        function = None if self.problem is not None else self._function
+        if entry is None or (function is not None and function.function.name == entry):
+            return function
+        return self.session.cpp_function(entry, self.session.names.places(STAGE))
 
     # --- judging ---------------------------------------------------------------------------------
 
@@ -238,7 +245,7 @@ class Host(CppStage[HostQuestion]):
         return None
 
 
-def _complete(args: Any, params: tuple[ir.Param, ...]) -> tuple[Any, ...]:
+def complete(args: Any, params: tuple[ir.Param, ...]) -> tuple[Any, ...]:
     """The arguments of a call, with the defaults of those that it does not pass."""
     values = list(args[: len(params)])
     for param in params[len(values) :]:

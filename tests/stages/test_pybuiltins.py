@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.evaluator.engine.machine import Machine
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.pybuiltins import Library, python_externals
@@ -223,15 +225,18 @@ def test_an_attribute_that_has_to_be_there() -> None:
 
 def call(name: str, *args: Any, **kwargs: Any) -> Any:
     """A call of something outside the source."""
-    return python_externals()[name].call(None, args, kwargs, NOWHERE)
+    run = Run(Machine())
+    return python_externals()[name].call(run, args, kwargs, NOWHERE)
 
 
 def test_new_tensors_of_what_is_not_known() -> None:
     assert isinstance(call("torch.empty", "3"), Unknown)
     assert isinstance(call("torch.empty", (3,), dtype="bf16"), Unknown)
     made = call("torch.arange", 4, dtype=DtypeToken("i32"))
-    assert made.dtype.kind == "i32"
-    assert isinstance(made.shape[0], Unknown)
+    assert (made.dtype.kind, made.shape) == ("i32", (4,))
+    assert call("torch.arange", 3, 13, 4).shape == (3,)  # 3, 7, 11
+    for args, named in (((Unknown("n"),), {}), ((1,), {"end": 5}), ((0, 4, 0), {})):
+        assert isinstance(call("torch.arange", *args, **named).shape[0], Unknown)
     like = call("torch.zeros_like", Tensor("t", (2, 3), DtypeToken("bf16")))
     assert (like.shape, like.dtype.kind) == ((2, 3), "bf16")
     assert call("builtins.len", Tensor("t", (2, 3), DtypeToken("bf16"))) == 2

@@ -114,6 +114,8 @@ PlanRoute = Annotated[str, option("--route", "ROUTE", "auto, asm or gluon.")]
 StrategyOption = Annotated[str, option("--strategy", "HOW", "tile, repeat or zero.")]
 KvLenOne = Annotated[Text, option("--kv-len", "N", "KV tokens per request, for the cost.")]
 BackendOption = Annotated[str, option("--backend", "NAME", "auto, aiter, triton or torch.")]
+_BACKENDS = "auto, aiter, emulate, triton or torch."
+DecodeBackendOption = Annotated[str, option("--backend", "NAME", _BACKENDS)]
 DeviceOption = Annotated[Text, option("--device", "DEVICE", "Default: a GPU if there is one.")]
 
 

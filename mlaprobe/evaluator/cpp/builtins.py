@@ -95,6 +95,10 @@ def _engaged(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return engaged(args[0]) if len(args) == 1 else Unknown("an optional that is made", span)
 
 
+def _sizeof(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    return Unknown("the size of this is not followed", span)
+
+
 def _abort(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     raise Failed("abort", "abort", "", span)
 
@@ -189,6 +193,7 @@ def builtins() -> dict[str, Value]:
         values[name] = values["std::" + name] = Builtin(name, _getenv)
     for name in ("move", "forward", "ref", "cref", "as_const"):
         values["std::" + name] = Builtin(name, _identity, symbolic=True)
+    values["sizeof"] = Builtin("sizeof", _sizeof, symbolic=True)
     values["std::make_optional"] = Builtin("make_optional", _engaged, symbolic=True)
     for name in ("abort", "terminate", "exit", "_exit", "quick_exit"):
         values[name] = values["std::" + name] = Builtin(name, _abort)

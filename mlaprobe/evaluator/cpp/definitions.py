@@ -125,16 +125,27 @@ class DefinitionReader:
             return
         members: list[tuple[str, CType, ir.Node | None]] = []
         statics: list[tuple[str, ir.Node]] = []
+        odd: list[str] = []
         plain = not any(c.type == "base_class_clause" for c in node.children)
         for member in body.named_children:
             plain = plain and not _makes(member, self.tr.source(name), self.tr.tree)
             if member.type == "field_declaration":
-                members.extend(self._fields(member))
+                found = self._fields(member)
+                members.extend(found)
+                odd.extend(name for name, _, _ in found if _is_odd(member))
                 statics.extend(self._statics(member))
             elif member.type == "enum_specifier":
                 self._enum(member)
-        label = self.tr.source(name)
-        struct = StructType(label, tuple(members), tuple(statics), self.template, plain)
+        label, head = self.tr.source(name), self.tr.tree.head(node, body)
+        struct = StructType(
+            label,
+            tuple(members),
+            tuple(statics),
+            self.template,
+            plain,
+            packed="packed" in head,
+            odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
+        )
         self._add("struct", label, struct)
 
     def _statics(self, member: Syntax) -> list[tuple[str, ir.Node]]:
@@ -225,6 +236,12 @@ _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {
     "ERROR": DefinitionReader.read,
     "expression_statement": DefinitionReader.read,
 }
+
+
+def _is_odd(member: Syntax) -> bool:
+    """Whether the type of a member does not tell how much room it takes."""
+    kinds = ("bitfield_clause", "array_declarator", "alignas_qualifier", "attribute_specifier")
+    return any(child.type in kinds for child in member.children)
 
 
 def _makes(member: Syntax, name: str, tree: Tree) -> bool:

@@ -255,7 +255,7 @@ def _braced(tr: Translator, node: Syntax) -> Node:
 
 
 def _sizeof(tr: Translator, node: Syntax) -> Node:
-    """``sizeof...(pack)`` is the number of arguments; other sizes are not known."""
+    """``sizeof...(pack)`` is the number of arguments; that of an object is what ``sizeof`` says."""
     span = tr.span(node)
     if tr.pack and tr.source(node).replace(" ", "").startswith("sizeof..."):
         return ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, tr.pack),))
@@ -268,6 +268,8 @@ def _sizeof(tr: Translator, node: Syntax) -> Node:
     ctype = parse_type(name)
     if ctype.kind in ("int", "unsigned") and not ctype.pointer and not ctype.ref:
         return ir.Const(span, ctype.bits // 8)
+    if name.isidentifier() and ctype.kind == "other":
+        return ir.Call(span, ir.Name(span, "sizeof"), (ir.Name(span, name),))
     return ir.Opaque(span, f"the size of {name[:60] or 'something'} is not followed")
 
 

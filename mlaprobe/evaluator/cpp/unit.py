@@ -91,6 +91,17 @@ class CppModule(Module):
             return known
         return Unknown(f"{name} is not defined in the source", span)
 
+    def struct(self, name: str) -> StructType | None:
+        """A struct or class by its name or an alias, template arguments left out. ``None`` where
+        the source has none, or which one is meant is not known."""
+        head, _, last = name.split("<", 1)[0].removeprefix("::").rpartition("::")
+        found = self._scoped(self.definitions(last), head)
+        if len({(d.namespace, d.kind) for d in found}) != 1:
+            return None
+        if found[-1].kind == "alias" and found[-1].value != name:
+            return self.struct(found[-1].value)
+        return found[-1].value if found[-1].kind == "struct" else None
+
     def _scoped(self, found: list[Definition], head: str) -> list[Definition]:
         """Definitions that a qualified name can mean."""
         if not head:

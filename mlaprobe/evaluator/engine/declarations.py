@@ -14,8 +14,8 @@ from mlaprobe.evaluator.engine.stores import adapter, compile_store
 from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, SettingsBase
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, SettingsBase, StructType
+from mlaprobe.evaluator.values.unknown import UNINITIALISED, Unknown
 from mlaprobe.evaluator.values.value import Value
 
 
@@ -113,12 +113,30 @@ def _by_value(node: Node | None, init: Eval, scope: Scope) -> Eval:
 
 def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
     ctype, span, module, compiler = node.type, node.span, unit.module, unit.compiler
-    if ctype.kind == "other" and not ctype.pointer:
-        return setting(slot, lambda e: compiler.construct_named(e[RUN], ctype, (), module, span))
-    empty: Value = "" if ctype.kind == "string" else Unknown(f"{node.name} has no value", span)
-    if node.static and ctype.kind != "string":
-        empty = zero_of(ctype, span)
-    return setting(slot, lambda e: empty)
+    if ctype.kind != "other" or ctype.pointer:
+        empty: Value = "" if ctype.kind == "string" else Unknown(f"{node.name} has no value", span)
+        if node.static and ctype.kind != "string":
+            empty = zero_of(ctype, span)
+        return setting(slot, lambda e: empty)
+
+    def constructed(e: Frame) -> Value:
+        value = compiler.construct_named(e[RUN], ctype, (), module, span)
+        if isinstance(value, Record) and not node.static:
+            _without_values(value, module.struct(value.type), node)
+        return value
+
+    return setting(slot, constructed)
+
+
+def _without_values(value: Record, kind: StructType | None, node: ir.Decl) -> None:
+    """Members of an aggregate that nothing gives a value hold whatever was there."""
+    if kind is None or not kind.plain:
+        return
+    for name, ctype, default in kind.members:
+        scalar = ctype.pointer or ctype.kind in SCALARS
+        if scalar and default is None:
+            reason = f"{node.name}.{name} has no value"
+            value.fields[name] = Unknown(reason, node.span, free=UNINITIALISED)
 
 
 def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:

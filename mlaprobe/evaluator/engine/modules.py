@@ -18,6 +18,10 @@ class Module(ABC):
     def lookup(self, run: Run, name: str, span: Span) -> Value:
         """The value of a name."""
 
+    def struct(self, name: str) -> StructType | None:
+        """A struct that the source defines, by its name."""
+        return None
+
     def static(self, run: Run, struct: StructType, name: str, span: Span) -> Value:
         """The value of a static constant of a struct."""
         return Unknown(f"{struct.name} has no constant {name}", span)

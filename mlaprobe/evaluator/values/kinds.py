@@ -82,6 +82,10 @@ class StructType:
     """Names of template parameters."""
     plain: bool = True
     """Whether a braced list gives its members in order: no constructor, no base."""
+    packed: bool = False
+    """Whether its members follow each other without gaps."""
+    odd: tuple[str, ...] = ()
+    """Members whose place the types do not tell: arrays, bit fields, any of an aligned struct."""
 
 
 class Pointer:

@@ -13,6 +13,10 @@ MAX_KEY_DEPTH = 6
 _SERIAL = itertools.count()
 
 
+UNINITIALISED = "uninitialised"
+"""The ``free`` name of what a C++ variable holds that was given no value."""
+
+
 class Unknown:
     """A value that cannot be computed, with the reason and the place.
 

@@ -219,7 +219,7 @@ class AsmKernel(Model):
         return Unknown(f"{name} of a kernel is not modelled", span, foreign=True, free="device")
 
     def _launch(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        run.emit("launch", "kernel", (self,), {}, span)
+        run.emit("launch", "kernel", (self, *args), {}, span)
         return None
 
 

@@ -122,8 +122,15 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+DEVICE = "device"
+"""The fact of a run that has properties of its device, by the functions that ask for them."""
+
+
 def _device_property(name: str) -> Callable[..., Any]:
     def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        known = run.facts.get(DEVICE, {})
+        if name in known:
+            return known[name]
         return Unknown(
             f"{name}() is a property of the device",
             span,

@@ -19,6 +19,8 @@ from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import SomeText, Something, Unknown
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 
+NEW_TENSOR = "new tensor"
+"""The fact of a run that makes its tensors, where they are more than shapes."""
 Call = Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
 
 
@@ -245,16 +247,30 @@ def _new_tensor(name: str) -> Call:
             dtype = args[0].dtype if args and isinstance(args[0], Tensor) else DtypeToken("fp32")
         if not isinstance(shape, (tuple, list)) or not isinstance(dtype, DtypeToken):
             return Unknown("a new tensor", span, foreign=True, free="data")
-        return Tensor(f"torch.{name}", tuple(shape), dtype)
+        value = args[1] if name == "full" and len(args) > 1 else kwargs.get("fill_value")
+        return _made(run, name, tuple(shape), dtype, (value,) if name == "full" else ())
 
     return call
+
+
+def _made(
+    run: Any, name: str, shape: tuple[Any, ...], dtype: DtypeToken, values: tuple[Any, ...]
+) -> Tensor:
+    """A new tensor, by a function of torch's."""
+    make = run.facts.get(NEW_TENSOR, Tensor)
+    made: Tensor = make(f"torch.{name}", shape, dtype)
+    made.filled(name, values)
+    return made
 
 
 def _arange(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
     dtype = kwargs.get("dtype")
     known = dtype if isinstance(dtype, DtypeToken) else DtypeToken("i64")
-    length = Unknown("the length of a range", span, free="data", foreign=True)
-    return Tensor("torch.arange", (length,), known)
+    length: Any = Unknown("the length of a range", span, free="data", foreign=True)
+    named = {"start", "end", "step"} & kwargs.keys()
+    if not named and 0 < len(args) <= 3 and all(type(a) is int for a in args) and args[2:] != (0,):
+        length = len(range(*args))
+    return _made(run, "arange", (length,), known, args)
 
 
 class Library(Model):

@@ -225,9 +225,11 @@ class SourceSession:
         decided: Mapping[Hashable, int] | None = None,
         on_entry: Callable[..., Any] | None = None,
         enough: Callable[[Outcome], bool] = lambda outcome: False,
+        remembered: dict[Any, Any] | None = None,
     ) -> tuple[Outcome, ...]:
         """Every path of ``start`` on an arch, with an environment. ``decided`` is what is known of
-        branches on unknown values before (see ``Outcome``)."""
+        branches on unknown values before (see ``Outcome``). ``remembered`` keeps values of names
+        and calls where ``facts`` make them other than those of the context."""
         arch, env = context
         known = {"arch": arch, **(facts or {})}
         variables = dict(env)
@@ -237,7 +239,7 @@ class SourceSession:
                 self.machine,
                 context=context,
                 env=variables,
-                cache=self._caches.setdefault(context, cache(Cache.CONTEXT)),
+                cache=self._context(context) if remembered is None else remembered,
                 script=script,
                 facts=known,
                 decided=decided,
@@ -249,6 +251,9 @@ class SourceSession:
 
         with self.exclusive:
             return self.machine.explore(start, make, limit=limit, enough=enough)
+
+    def _context(self, context: Context) -> dict[Any, Any]:
+        return self._caches.setdefault(context, cache(Cache.CONTEXT))
 
     def solve(
         self,

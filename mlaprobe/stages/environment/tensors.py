@@ -104,6 +104,22 @@ class Tensor(Model):
     def equals(self, other: Any) -> bool | None:
         return False if other is None else (True if other is self else None)
 
+    def derived(
+        self,
+        how: str,
+        shape: tuple[Any, ...],
+        dtype: DtypeToken,
+        values: tuple[Any, ...] = (),
+        *,
+        contiguous: bool = True,
+    ) -> Tensor:
+        """A tensor that is made from this one. ``how`` is a name of numpy's for it, and ``values``
+        are its arguments."""
+        return Tensor(self.name, shape, dtype, contiguous=contiguous)
+
+    def filled(self, how: str, values: tuple[Any, ...]) -> None:
+        """Notes what it starts with: what torch's function ``how`` fills it with."""
+
     def get(self, name: str, span: Span) -> Any:
         simple = {
             "shape": self.shape,
@@ -172,7 +188,7 @@ def _viewed(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span:
     """``view``/``reshape``: a dimension of -1 is what is left."""
     dims = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if len(dims) == 1 and isinstance(dims[0], DtypeToken):
-        return Tensor(tensor.name, tensor.shape, dims[0], contiguous=tensor.contiguous)
+        return tensor.derived("view", tensor.shape, dims[0], contiguous=tensor.contiguous)
     known: list[Any] = list(dims)
     if any(isinstance(d, DtypeToken) for d in known):
         return Unknown(f"a view of {tensor.name}", span, foreign=True, free="data")
@@ -183,7 +199,7 @@ def _viewed(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span:
             if i != at:
                 rest = binary("*", rest, dim, span)
         known[at] = _divide(tensor.numel(span), rest, tensor, span)
-    return Tensor(tensor.name, tuple(known), tensor.dtype)
+    return tensor.derived("reshape", tuple(known), tensor.dtype, tuple(known))
 
 
 def _divide(total: Any, rest: Any, tensor: Tensor, span: Span) -> Any:
@@ -198,7 +214,8 @@ def _permuted(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], spa
     dims = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if sorted(d for d in dims if type(d) is int) != list(range(len(tensor.shape))):
         return Unknown(f"a permutation of {tensor.name}", span, foreign=True, free="data")
-    return Tensor(tensor.name, tuple(tensor.shape[d] for d in dims), tensor.dtype, contiguous=False)
+    shape = tuple(tensor.shape[d] for d in dims)
+    return tensor.derived("transpose", shape, tensor.dtype, tuple(dims), contiguous=False)
 
 
 def _repeated(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
@@ -210,11 +227,11 @@ def _repeated(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], spa
         return Unknown(f"{tensor.name}.repeat_interleave of what is not known", span, foreign=True)
     dims = list(tensor.shape)
     dims[at] = binary("*", dims[at], times, span)
-    return Tensor(tensor.name, tuple(dims), tensor.dtype)
+    return tensor.derived("repeat", tuple(dims), tensor.dtype, (times, at))
 
 
 def _contiguous(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-    return Tensor(tensor.name, tensor.shape, tensor.dtype)
+    return tensor.derived("ascontiguousarray", tensor.shape, tensor.dtype)
 
 
 def _same(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
@@ -224,7 +241,7 @@ def _same(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: S
 def _converted(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
     values = [*args, *kwargs.values()]
     dtype = next((v for v in values if isinstance(v, DtypeToken)), tensor.dtype)
-    return Tensor(tensor.name, tensor.shape, dtype, contiguous=tensor.contiguous)
+    return tensor.derived("astype", tensor.shape, dtype, contiguous=tensor.contiguous)
 
 
 def _fact(read: Callable[[Tensor, Span], Any]) -> Method:

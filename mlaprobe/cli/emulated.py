@@ -1,0 +1,85 @@
+"""``mlaprobe decode --backend emulate``: when it is taken, and what it prints."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlaprobe.core.protocols import LiveAnswers
+    from mlaprobe.decode.problem import Problem
+    from mlaprobe.padding.plan import PadPlan
+
+FAILED, UNKNOWN = 10, 11
+"""Exit codes: the result is not right; it is not known whether it is."""
+
+
+def wanted(given: dict[str, Any]) -> bool:
+    """Whether the emulator is asked for, or may be taken because no GPU is here."""
+    from mlaprobe.decode.backends.registry import AUTO
+    from mlaprobe.decode.emulated import EMULATE
+
+    if given["backend"] == EMULATE:
+        return True
+    plain = given["backend"] == AUTO and given["device"] is None and not given["compare"]
+    return plain and not _gpu()
+
+
+def _gpu() -> bool:
+    """Whether there is a GPU that a back end may run on."""
+    from mlaprobe.system.gpu import archs
+
+    if archs():
+        return True
+    if find_spec("torch") is None:
+        return False
+    from mlaprobe.decode.environment import default_device
+    from mlaprobe.decode.tensors import NoTorchError
+
+    try:
+        return default_device() != "cpu"
+    except NoTorchError:
+        return False
+
+
+def passed_over(
+    answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, Any]
+) -> str | None:
+    """Why ``auto`` does not take the emulator; ``None``: it does."""
+    from mlaprobe.decode.emulated import EMULATE, too_long, unfit
+
+    if given["backend"] == EMULATE:
+        return None
+    reason = unfit(answers, plan, problem) or too_long(plan, problem, given["schedules"])
+    return None if reason is None else f"{EMULATE}: {reason}"
+
+
+def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, Any]) -> int:
+    """Emulates a plan, prints what became of it, and returns the exit code."""
+    from mlaprobe.cli.support import emit
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.decode.emulated import emulated
+    from mlaprobe.emulation.outcome import Standing
+
+    with Progress("emulating AITER's kernel", quiet=given["quiet"]):
+        found = emulated(
+            answers,
+            plan,
+            problem,
+            seed=given["seed"],
+            schedules=given["schedules"],
+            force=given["force"],
+        )
+    if given["format"] == "json":
+        from mlaprobe.output.emulated_data import emulated_json
+
+        emit.write([emulated_json(answers.source, problem, plan, found)], given["output"])
+    else:
+        from mlaprobe.output.emulated_text import emulated as lines_of
+
+        wide = emit.width(given["output"])
+        lines = lines_of(answers.source, problem, plan, found, width=wide)
+        emit.write_lines(lines, given["output"])
+    if found.standing is Standing.UNKNOWN:
+        return UNKNOWN
+    return 0 if found.passed else FAILED

@@ -1,0 +1,132 @@
+"""Problems decoded on the emulator: AITER's own kernel, instruction by instruction, without a GPU
+and without PyTorch. numpy is needed, and imported when something here is called.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from mlaprobe.core.protocols import Answers
+from mlaprobe.decode.interface import DecodeError
+from mlaprobe.decode.problem import Problem
+from mlaprobe.decode.rules import rules
+from mlaprobe.padding.plan import PadPlan
+
+if TYPE_CHECKING:
+    from mlaprobe.deciding.capability import Capability
+    from mlaprobe.emulation.batch import Batch
+    from mlaprobe.emulation.outcome import Emulated
+    from mlaprobe.emulation.planned import Options
+
+EMULATE = "emulate"
+"""What ``--backend`` calls it."""
+NO_NUMPY = "it needs numpy, which is not installed here: pip install 'mlaprobe[emulate]'"
+
+
+def capability_of(answers: Answers) -> Capability | None:
+    """The source with its files, where what answers has them."""
+    from mlaprobe.deciding.capability import Capability
+
+    return answers if isinstance(answers, Capability) else None
+
+
+def unfit(answers: Answers, plan: PadPlan, problem: Problem) -> str | None:
+    """Why a plan cannot be emulated here; ``None``: it can."""
+    if find_spec("numpy") is None:
+        return NO_NUMPY
+    if capability_of(answers) is None:
+        return "a snapshot has no code objects: name a checkout or REPO@REV with --aiter"
+    from mlaprobe.emulation.planned import unfit as why
+
+    return why(plan, batch_of(problem))
+
+
+def too_long(plan: PadPlan, problem: Problem, schedules: str) -> str | None:
+    """Why nobody who has not asked for it would wait for it."""
+    from mlaprobe.emulation.planned import seconds
+    from mlaprobe.emulation.rules import rules as limits
+
+    takes = seconds(plan, batch_of(problem), options(problem, schedules=schedules))
+    most = limits().most_seconds_auto
+    return f"it would take about {takes:.0f} s" if takes > most else None
+
+
+def emulated(
+    answers: Answers,
+    plan: PadPlan,
+    problem: Problem,
+    *,
+    seed: int = 0,
+    schedules: str = "garbage",
+    splits: int = 2,
+    force: bool = False,
+) -> Emulated:
+    """Runs a plan.
+
+    Args:
+        seed: of the values.
+        schedules: how it is run again, one of ``emulation.planned.SCHEDULES``.
+        splits: parts of a request's KV tokens in work metadata of our own.
+        force: whether it may take as long as it takes.
+
+    Raises:
+        DecodeError: it cannot be emulated, or AITER refuses the launch.
+        UsageError: it would take too long.
+        SourceError: the code object cannot be run.
+    """
+    reason = unfit(answers, plan, problem)
+    if reason is not None:
+        raise DecodeError(
+            f"the emulate back end cannot run this: {reason}",
+            hint="--aiter names a source: a checkout of AITER with its hsa folder, or REPO@REV",
+        )
+    from mlaprobe.emulation.outcome import Standing
+    from mlaprobe.emulation.planned import emulate_plan
+
+    capability = capability_of(answers)
+    assert capability is not None
+    how = options(problem, seed=seed, schedules=schedules, splits=splits, force=force)
+    found = emulate_plan(capability, plan, batch_of(problem), how)
+    if found.standing is Standing.REFUSED:
+        file, line = found.place or (None, None)
+        raise DecodeError(f"AITER refuses this launch: {found.message}", file=file, line=line)
+    return found
+
+
+def batch_of(problem: Problem) -> Batch:
+    """A problem as the emulator takes it."""
+    from mlaprobe.emulation.batch import Batch
+
+    return Batch(
+        arch=problem.arch,
+        q_dtype=problem.q_dtype,
+        kv_dtype=problem.kv_dtype,
+        num_heads=problem.num_heads,
+        kv_lens=problem.kv_lens,
+        qlen=problem.qlen,
+        page_size=problem.page_size,
+        lse=problem.lse,
+        causal=problem.causal,
+        sm_scale=problem.sm_scale,
+    )
+
+
+def options(
+    problem: Problem,
+    *,
+    seed: int = 0,
+    schedules: str = "garbage",
+    splits: int = 2,
+    force: bool = False,
+) -> Options:
+    """How a problem is emulated, within the tolerance of its dtypes."""
+    from mlaprobe.emulation.planned import Options
+
+    return Options(
+        tolerance=rules().tolerance(problem.q_dtype, problem.kv_dtype),
+        seed=seed,
+        schedules=schedules,
+        splits=splits,
+        force=force,
+    )

@@ -1,0 +1,128 @@
+"""The arrays behind the tensors of a launch, made as the dispatcher made the tensors."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mlaprobe.stages.environment.placed import Placed
+from mlaprobe.stages.environment.tensors import DtypeToken
+
+Array: TypeAlias = npt.NDArray[Any]
+_STORED: dict[str, npt.DTypeLike] = {
+    "bf16": np.uint16,
+    "fp16": np.uint16,
+    "fp8": np.uint8,
+    "byte": np.uint8,
+    "i8": np.int8,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i64": np.int64,
+    "u64": np.uint64,
+    "fp32": np.float32,
+}
+"""How numpy holds the elements of a torch dtype: of what it does not have, the bits."""
+
+
+class NotFollowedError(Exception):
+    """What a tensor of the launch holds is not known."""
+
+
+def stored(dtype: DtypeToken) -> np.dtype[Any]:
+    """The numpy dtype that holds elements of a tensor.
+
+    Raises:
+        NotFollowedError: none does.
+    """
+    if dtype.kind not in _STORED:
+        raise NotFollowedError(f"tensors of {dtype} are not emulated")
+    return np.dtype(_STORED[dtype.kind])
+
+
+class Arrays:
+    """One array per memory of a launch; views share it."""
+
+    def __init__(self, seed: int) -> None:
+        """``seed``: of what is in memory that nobody has written."""
+        self._random = np.random.default_rng(seed)
+        self._known: dict[int, tuple[Placed, Array]] = {}
+
+    def give(self, tensor: Placed, array: Array) -> None:
+        """Says what a tensor holds that the caller passes."""
+        self._known[id(tensor)] = (tensor, np.array(array, order="C", copy=True))
+
+    def replace(self, tensor: Placed, other: Placed) -> None:
+        """A tensor takes the memory of another."""
+        self._known[id(tensor)] = (tensor, self.of(other))
+
+    def of(self, tensor: Placed) -> Array:
+        """The array of a tensor; of a view, one that shares memory with what it is a view of.
+
+        Raises:
+            NotFollowedError: the tensor was made in a way that is not followed.
+        """
+        known = self._known.get(id(tensor))
+        if known is None:
+            known = self._known[id(tensor)] = (tensor, self._made(tensor))
+        return known[1]
+
+    def _made(self, tensor: Placed) -> Array:
+        how, source, values = tensor.step
+        if source is None:
+            return self._filled(tensor, how, values)
+        before = self.of(source)
+        if how == "reshape":
+            return np.reshape(before, values)
+        if how == "transpose":
+            return np.transpose(before, values)
+        if how == "repeat":
+            return np.repeat(before, *values)
+        if how == "ascontiguousarray":
+            return np.ascontiguousarray(before)
+        if how == "astype" and tensor.dtype.identity == source.dtype.identity:
+            return before
+        raise NotFollowedError(f"what {how} makes of {source.name} is not followed")
+
+    def _filled(self, tensor: Placed, how: str, values: tuple[Any, ...]) -> Array:
+        dtype = stored(tensor.dtype)
+        shape = tensor.shape
+        if not all(type(size) is int for size in shape):
+            raise NotFollowedError(f"the shape of {tensor.name} is not known")
+        if how == "empty":
+            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            garbage: Array = np.frombuffer(self._random.bytes(size), dtype).reshape(shape).copy()
+            return garbage
+        if how in ("zeros", "ones"):
+            return np.full(shape, how == "ones", dtype)
+        numbers = all(isinstance(value, (int, float)) for value in values)
+        if how == "full" and numbers and dtype.kind in "iuf" and tensor.dtype.kind != "bf16":
+            return np.full(shape, values[0], dtype)
+        if how == "arange" and numbers:
+            return np.arange(*values, dtype=dtype)
+        raise NotFollowedError(f"what {tensor.name} starts with is not known")
+
+
+class Marks(Arrays):
+    """The same for masks: which elements of each tensor were written."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def _filled(self, tensor: Placed, how: str, values: tuple[Any, ...]) -> Array:
+        return np.zeros(tensor.shape, np.bool_)
+
+
+def memory_of(array: Array) -> Array:
+    """The array that owns an array's memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def offset_in(array: Array, memory: Array) -> int:
+    """Bytes from the start of an array's memory to its first element."""
+    start: int = array.__array_interface__["data"][0]
+    first: int = memory.__array_interface__["data"][0]
+    return start - first

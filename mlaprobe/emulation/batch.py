@@ -1,0 +1,179 @@
+"""A batch to decode on the emulator: its numbers, random values, and what attention gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mlaprobe.core.shape import Dtype
+from mlaprobe.emulation.formats import HEAD_DIM, LATENT_DIM, decoded, encoded
+
+Array: TypeAlias = npt.NDArray[Any]
+Floats: TypeAlias = npt.NDArray[np.float32]
+_HIDDEN = 200.0
+"""What no request may see: every fp8 can hold it, and it shows in a result."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch, as the caller of AITER has it; nothing is padded."""
+
+    arch: str
+    q_dtype: Dtype
+    kv_dtype: Dtype
+    num_heads: int
+    """Query heads."""
+    kv_lens: tuple[int, ...]
+    """KV tokens of each request on this rank, its query tokens included."""
+    qlen: int = 1
+    """Query tokens of each request."""
+    page_size: int = 1
+    """KV tokens per page."""
+    lse: bool = False
+    causal: bool = True
+    sm_scale: float = HEAD_DIM**-0.5
+    """What the products of query and key are multiplied with."""
+    q_scale: float = 1.0
+    """What an fp8 query is multiplied with."""
+    kv_scale: float = 1.0
+    """The same for an fp8 cache."""
+    world: int = 1
+    """Ranks that share a request's KV tokens round robin."""
+    rank: int = 0
+    """This rank: it has the tokens ``rank``, ``rank + world``, ..."""
+    global_lens: tuple[int, ...] = ()
+    """KV tokens of each request on all ranks; of use with ``world`` above 1."""
+
+    @property
+    def requests(self) -> int:
+        """Requests."""
+        return len(self.kv_lens)
+
+    @property
+    def tokens(self) -> int:
+        """Query tokens of all requests."""
+        return self.requests * self.qlen
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        """Pages of each request."""
+        return tuple(-(-length // self.page_size) for length in self.kv_lens)
+
+    def visible(self, request: int, token: int) -> npt.NDArray[np.bool_]:
+        """Which KV tokens of a request one of its query tokens sees."""
+        length = self.kv_lens[request]
+        if not self.causal:
+            return np.ones(length, np.bool_)
+        whole = self.global_lens[request] if self.world > 1 else length
+        places = np.arange(length) * self.world + self.rank
+        seen: npt.NDArray[np.bool_] = places <= whole - self.qlen + token
+        return seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """The tensors of a batch, as they are stored, and index vectors."""
+
+    batch: Batch
+    q: Array
+    """``[tokens, heads, 576]``: bf16 as uint16, fp8 as uint8."""
+    kv: Array
+    """``[pages, page_size, 1, 576]``, likewise."""
+    qo_indptr: npt.NDArray[np.int32]
+    """``[requests + 1]``: where each request's query tokens begin and the last's end."""
+    kv_indptr: npt.NDArray[np.int32]
+    """``[requests + 1]``: where each request's pages begin in ``kv_indices``."""
+    kv_indices: npt.NDArray[np.int32]
+    """Pages of the cache, request by request."""
+    last_page: npt.NDArray[np.int32]
+    """``[requests]``: tokens on each request's last page."""
+
+    @classmethod
+    def random(cls, batch: Batch, seed: int = 0, spare_pages: int = 3) -> Values:
+        """Standard normal values, on pages scattered over a cache that has some more.
+
+        What no request may see holds values so large that a kernel which looks at them is found
+        out.
+        """
+        rng = np.random.default_rng(seed)
+        used = sum(batch.pages)
+        order = rng.permutation(used + spare_pages).astype(np.int32)
+        kv_shape = (used + spare_pages, batch.page_size, 1, HEAD_DIM)
+        kv = rng.standard_normal(kv_shape, np.float32) / _scale(batch.kv_dtype, batch.kv_scale)
+        q = rng.standard_normal((batch.tokens, batch.num_heads, HEAD_DIM), np.float32)
+        last = _last_page(batch)
+        _hide(kv, order, batch.pages, last)
+        return cls(
+            batch=batch,
+            q=encoded(q / _scale(batch.q_dtype, batch.q_scale), batch.q_dtype, batch.arch),
+            kv=encoded(kv, batch.kv_dtype, batch.arch),
+            qo_indptr=np.arange(batch.requests + 1, dtype=np.int32) * np.int32(batch.qlen),
+            kv_indptr=np.array([0, *np.cumsum(batch.pages)], np.int32),
+            kv_indices=order[:used].copy(),
+            last_page=np.array(last, np.int32),
+        )
+
+    def keys(self, request: int) -> Floats:
+        """The KV tokens of a request, ``[length, 576]``, as the numbers that they stand for."""
+        batch = self.batch
+        own = self.kv_indices[self.kv_indptr[request] : self.kv_indptr[request + 1]]
+        stored = self.kv[own].reshape(-1, HEAD_DIM)[: batch.kv_lens[request]]
+        scale = np.float32(_scale(batch.kv_dtype, batch.kv_scale))
+        found: Floats = decoded(stored, batch.kv_dtype, batch.arch) * scale
+        return found
+
+    def queries(self) -> Floats:
+        """The query, as the numbers that it stands for."""
+        batch = self.batch
+        scale = np.float32(_scale(batch.q_dtype, batch.q_scale))
+        found: Floats = decoded(self.q, batch.q_dtype, batch.arch) * scale
+        return found
+
+    def reference(self) -> tuple[Floats, Floats]:
+        """What a decode has to give, by one softmax in float64 per request: the output
+        ``[tokens, heads, 512]`` and the natural log-sum-exp ``[tokens, heads]``."""
+        batch = self.batch
+        o = np.zeros((batch.tokens, batch.num_heads, LATENT_DIM), np.float32)
+        lse = np.zeros((batch.tokens, batch.num_heads), np.float32)
+        queries = self.queries().astype(np.float64)
+        for request in range(batch.requests):
+            keys = self.keys(request).astype(np.float64)
+            for token in range(batch.qlen):
+                at = request * batch.qlen + token
+                seen = keys[batch.visible(request, token)]
+                o[at], lse[at] = _attention(queries[at], seen, batch.sm_scale)
+        return o, lse
+
+
+def _attention(q: Array, keys: Array, scale: float) -> tuple[Array, Array]:
+    if not len(keys):
+        return np.zeros((len(q), LATENT_DIM)), np.full(len(q), -np.inf)
+    scores = (q @ keys.T) * scale
+    highest = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - highest)
+    total = weights.sum(-1, keepdims=True)
+    return weights @ keys[:, :LATENT_DIM] / total, (highest + np.log(total))[:, 0]
+
+
+def _scale(dtype: Dtype, scale: float) -> float:
+    return scale if dtype is Dtype.FP8 else 1.0
+
+
+def _last_page(batch: Batch) -> list[int]:
+    pairs = zip(batch.kv_lens, batch.pages, strict=True)
+    return [length - (pages - 1) * batch.page_size for length, pages in pairs]
+
+
+def _hide(
+    kv: Floats, order: npt.NDArray[np.int32], pages: tuple[int, ...], last: list[int]
+) -> None:
+    """Overwrites what no request may look at."""
+    used = sum(pages)
+    kv[order[used:]] = _HIDDEN
+    end = 0
+    for count, tokens in zip(pages, last, strict=True):
+        end += count
+        kv[order[end - 1], tokens:] = _HIDDEN

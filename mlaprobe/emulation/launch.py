@@ -1,0 +1,163 @@
+"""One launch of AITER's dispatcher on the emulator: from the values of a batch to an output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.emulation.arrays import Arrays, Marks
+from mlaprobe.emulation.batch import Values
+from mlaprobe.emulation.following import Followed, follow
+from mlaprobe.emulation.inputs import Inputs, inputs_of
+from mlaprobe.emulation.regions import Regions
+from mlaprobe.emulation.works import Works
+from mlaprobe.emulator.machine import BUDGET, RunResult, run
+from mlaprobe.emulator.memory import Memory
+from mlaprobe.emulator.schedules import Schedule
+from mlaprobe.errors import SourceError
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.kernels.codeobject import CodeObject
+from mlaprobe.stages.launching import Launched, Launching, LaunchQuestion, NotLaunchedError
+
+ARGUMENTS = "arguments"
+"""The name of the region that holds the argument block."""
+Change = Callable[[bytearray, Launched], None]
+"""Changes the bytes of an argument block before a launch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """How a batch is launched."""
+
+    values: Values
+    works: Works | None
+    """Work metadata; ``None`` for a launch without."""
+    compute_units: int
+    """Of the GPU."""
+    splits: int | None = None
+    """AITER's ``num_kv_splits``; ``None`` leaves it to AITER."""
+    env: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A launch, ready to be run again and again."""
+
+    call: Call
+    inputs: Inputs
+    launched: Launched
+    code: CodeObject
+    data: bytes
+    """The file of the code object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a launch came to."""
+
+    run: RunResult
+    followed: Followed
+
+
+def prepare(capability: Capability, call: Call) -> Prepared:
+    """A launch with the code object that it loads.
+
+    Raises:
+        NotLaunchedError: AITER refuses it, or what is launched is not known.
+        SourceError: there is no code object, or one that cannot be run.
+    """
+    if capability.dispatcher is None or capability.host is None:
+        raise NotLaunchedError("the source has no dispatcher or no host function")
+    inputs = inputs_of(call.values, call.works)
+    batch = call.values.batch
+    launched = Launching(capability.dispatcher, capability.host).launch(
+        LaunchQuestion(
+            arch=batch.arch,
+            q_dtype=batch.q_dtype,
+            kv_dtype=batch.kv_dtype,
+            tensors={role: given and given.tensor for role, given in inputs.items()},
+            numbers=_numbers(call),
+            compute_units=call.compute_units,
+            env=call.env,
+        )
+    )
+    slot = launched.block.unknown
+    if slot is not None and isinstance(slot.value, Unknown):
+        raise NotLaunchedError(f"{slot.name} is not known: {slot.value.reason}", slot.value.span)
+    file = capability.source.read(launched.kernel.co)
+    if file is None:
+        raise SourceError(
+            f"{capability.source.label} has no {launched.kernel.co}",
+            hint="name a source with AITER's code objects: a checkout or REPO@REV",
+        )
+    return Prepared(
+        call=call,
+        inputs=inputs,
+        launched=launched,
+        code=CodeObject.read(file.data),
+        data=file.data,
+    )
+
+
+def execute(
+    ready: Prepared,
+    *,
+    schedule: Schedule = Schedule.PLAUSIBLE,
+    seed: int = 1,
+    budget: int = BUDGET,
+    change: Change | None = None,
+) -> Result:
+    """Runs a launch, and does what AITER does behind it.
+
+    Args:
+        seed: of the garbage in registers, LDS and memory that nobody has written.
+        budget: instructions that may be executed.
+        change: changes the argument block, for runs that have to go wrong.
+
+    Raises:
+        NotFollowedError: what is in a tensor of the launch is not known.
+    """
+    memory, arrays, marks = Memory(), Arrays(seed), Marks()
+    for given in ready.inputs.values():
+        if given is not None and given.array is not None:
+            arrays.give(given.tensor, given.array)
+            marks.give(given.tensor, np.zeros(given.array.shape, np.bool_))
+    launched = ready.launched
+    regions = Regions(memory, arrays, launched)
+    regions.place_metadata(ready.inputs)
+    block = bytearray(launched.block.pack(regions.address))
+    if change is not None:
+        change(block, launched)
+    result = run(
+        ready.code,
+        launched.kernel.symbol,
+        memory=memory,
+        arguments=memory.place(ARGUMENTS, np.frombuffer(bytes(block), np.uint8)),
+        grid=launched.grid,
+        schedule=schedule,
+        seed=seed,
+        budget=budget,
+    )
+    regions.take_back(marks)
+    output = ready.inputs["output"]
+    assert output is not None
+    return Result(run=result, followed=follow(launched, output.tensor, arrays, marks))
+
+
+def _numbers(call: Call) -> dict[str, Any]:
+    batch = call.values.batch
+    return {
+        "qlen": batch.qlen,
+        "page_size": batch.page_size,
+        "intra_batch": False,
+        "return_lse": batch.lse,
+        "world": batch.world,
+        "rank": batch.rank,
+        "causal": batch.causal,
+        "scale": batch.sm_scale,
+        "splits": call.splits,
+    }

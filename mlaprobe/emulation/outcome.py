@@ -1,0 +1,84 @@
+"""What became of an emulated launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from mlaprobe.core.shape import Kernel
+from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.padding import Padding
+from mlaprobe.emulation.verify import Error
+from mlaprobe.emulator.memory import OutsideAccess
+from mlaprobe.stages.kernelargs import ArgumentBlock
+
+
+class Standing(str, Enum):
+    """What became of an emulated launch."""
+
+    PASSED = "PASSED"
+    """The result is right, and nothing else was touched."""
+    WRONG = "WRONG"
+    """The result is not what attention gives."""
+    OUTSIDE = "OUTSIDE"
+    """The kernel wrote outside its buffers; or its result is right and it read outside."""
+    UNWRITTEN = "UNWRITTEN"
+    """Part of the result was never written."""
+    TIMING = "TIMING"
+    """The result is right under the default schedule, not under others as plausible."""
+    REFUSED = "REFUSED"
+    """AITER launches nothing."""
+    UNKNOWN = "UNKNOWN"
+    """What would happen is not known."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """The same launch again, with another schedule or other garbage."""
+
+    schedule: str
+    seed: int
+    """Of the garbage in registers, LDS and memory."""
+    same: bool
+    """Whether every bit of the result is as in the first run."""
+    passed: bool
+    """Whether the result is right."""
+    plausible: bool
+    """Whether hardware may run like that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emulated:
+    """An emulated launch, and what is to be said of it."""
+
+    batch: Batch
+    """As the caller has it."""
+    padding: Padding
+    standing: Standing
+    message: str | None = None
+    """Why nothing was run, or why that is not known."""
+    place: tuple[str, int] | None = None
+    """The file and line that the message is about."""
+    kernel: Kernel | None = None
+    blob: str | None = None
+    """The git blob id of the code object."""
+    block: ArgumentBlock | None = field(default=None, repr=False)
+    """What the kernel was launched with."""
+    grid: tuple[int, int, int] | None = None
+    """Workgroups."""
+    metadata: str | None = None
+    """What made the work metadata; ``None`` where there is none."""
+    merged: str | None = None
+    """The function of AITER's whose merge was computed here; ``None`` where none is called."""
+    error: Error | None = None
+    outside: tuple[OutsideAccess, ...] = ()
+    instructions: int = 0
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the result is right, and nothing is known against the launch."""
+        return self.standing is Standing.PASSED

@@ -1,0 +1,67 @@
+"""Pads the query of a batch as a plan says, and takes the padding away again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mlaprobe.emulation.arrays import Array
+from mlaprobe.emulation.batch import Values
+from mlaprobe.padding.tensors import Strategy, check_target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Padding:
+    """How a query is padded."""
+
+    heads: int
+    """Heads to launch with."""
+    qlen: int
+    """Query tokens per request to launch with."""
+    strategy: Strategy = Strategy.TILE
+    """What padding heads hold."""
+
+
+def pad(values: Values, padding: Padding) -> Values:
+    """The values of the batch that is launched: padding tokens are zero and in front of a request's
+    own, because a kernel's causal windows end with the last token.
+
+    Raises:
+        UsageError: so many heads cannot be padded to that count in this way.
+    """
+    batch = values.batch
+    check_target(batch.num_heads, padding.heads, padding.strategy)
+    q = values.q
+    if padding.heads != batch.num_heads:
+        q = q[:, _sources(batch.num_heads, padding)]
+        if padding.strategy is Strategy.ZERO:
+            q[:, batch.num_heads :] = 0
+    if padding.qlen != batch.qlen:
+        rows = np.zeros((batch.requests, padding.qlen, *q.shape[1:]), q.dtype)
+        rows[:, padding.qlen - batch.qlen :] = q.reshape(batch.requests, batch.qlen, *q.shape[1:])
+        q = rows.reshape(-1, *q.shape[1:])
+    return replace(
+        values,
+        batch=replace(batch, num_heads=padding.heads, qlen=padding.qlen),
+        q=q,
+        qo_indptr=np.arange(batch.requests + 1, dtype=np.int32) * np.int32(padding.qlen),
+    )
+
+
+def unpad(rows: Array, values: Values, padding: Padding) -> Array:
+    """Of ``[tokens, heads, ...]`` as launched, the real tokens and heads of the unpadded values."""
+    batch = values.batch
+    own = rows.reshape(batch.requests, padding.qlen, *rows.shape[1:])
+    own = own[:, padding.qlen - batch.qlen :].reshape(-1, *rows.shape[1:])
+    if padding.strategy is Strategy.REPEAT:
+        return own[:, :: padding.heads // batch.num_heads]
+    return own[:, : batch.num_heads]
+
+
+def _sources(heads: int, padding: Padding) -> Array:
+    """The real head that each launched one is a copy of."""
+    places = np.arange(padding.heads)
+    if padding.strategy is Strategy.REPEAT:
+        return places // (padding.heads // heads)
+    return places % heads

@@ -1,0 +1,115 @@
+"""A plan carried out on the emulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlaprobe.core.shape import Decision, Route
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.outcome import Emulated
+from mlaprobe.emulation.padding import Padding
+from mlaprobe.emulation.rules import rules
+from mlaprobe.emulation.running import Settings, emulate, tile_of
+from mlaprobe.emulation.verify import Tolerance
+from mlaprobe.emulator.floats import FP8
+from mlaprobe.emulator.schedules import ADVERSARIAL, SWEEP, Schedule
+from mlaprobe.errors import UsageError
+from mlaprobe.padding.plan import PadPlan
+
+SCHEDULES: dict[str, tuple[tuple[Schedule, int], ...]] = {
+    "one": (),
+    "garbage": ((Schedule.PLAUSIBLE, 2),),
+    "plausible": ((Schedule.PLAUSIBLE, 2), *((schedule, 1) for schedule in SWEEP)),
+    "all": (
+        (Schedule.PLAUSIBLE, 2),
+        *((schedule, 1) for schedule in (*SWEEP, *ADVERSARIAL)),
+    ),
+}
+"""How a launch is run again: with other garbage, under schedules as plausible, under all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a plan is emulated."""
+
+    tolerance: Tolerance
+    seed: int = 0
+    """Of the values."""
+    schedules: str = "garbage"
+    """One of ``SCHEDULES``."""
+    splits: int = 2
+    """Parts of a request's KV tokens in work metadata of our own."""
+    force: bool = False
+    """Whether it may take as long as it takes."""
+
+
+def unfit(plan: PadPlan, batch: Batch) -> str | None:
+    """Why a plan cannot be emulated; ``None``: it can."""
+    if plan.route is not Route.ASM:
+        return "only the asm route is emulated: the other's kernels are compiled by Triton"
+    if batch.arch not in FP8:
+        return f"{batch.arch} is not emulated, only {' and '.join(FP8)}"
+    kernels = _decision(plan, batch).kernels
+    if not kernels:
+        return "the source names no kernel for this launch"
+    missing = next((k for k in kernels if not k.co_present), None)
+    if missing is not None:
+        return f"the source has no code object {missing.co}"
+    return None
+
+
+def seconds(plan: PadPlan, batch: Batch, options: Options) -> float:
+    """About how long the emulation of a plan takes, on a slow core."""
+    limits = rules()
+    decision = _decision(plan, batch)
+    tile = tile_of(decision, batch.qlen, plan.padded_num_heads)
+    qlen = plan.kernel_qlen_for(batch.qlen)
+    times = decision.fold * (-(-qlen // tile) if tile else 1)
+    works = batch.requests * times * max(1, options.splits)
+    instructions = sum(batch.kv_lens) * times * limits.per_token + works * limits.per_workgroup
+    runs = 1 + len(SCHEDULES[options.schedules])
+    return instructions * runs * limits.us * 1e-6
+
+
+def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: Options) -> Emulated:
+    """Runs a plan for a batch.
+
+    Raises:
+        UsageError: the plan is for something else, or it would take too long.
+        SourceError: the code object is missing, or cannot be run.
+    """
+    if plan.num_heads != batch.num_heads or batch.qlen not in plan.qlens:
+        raise UsageError(
+            f"the plan is for {plan.num_heads} heads and query lengths "
+            f"{', '.join(map(str, plan.qlens))}, the batch has {batch.num_heads} and {batch.qlen}"
+        )
+    takes, most = seconds(plan, batch, options), rules().most_seconds
+    if takes > most and not options.force:
+        shorter = int(max(batch.kv_lens) * most / takes)
+        raise UsageError(
+            f"emulating {sum(batch.kv_lens)} KV tokens would take about {takes / 60:.0f} minutes",
+            hint=f"KV lengths up to about {shorter} take less than {most // 60}; "
+            "--force runs it all the same",
+        )
+    decision = _decision(plan, batch)
+    settings = Settings(
+        tolerance=options.tolerance,
+        compute_units=rules().compute_units[batch.arch],
+        splits=options.splits,
+        persistent=decision.shape.persistent,
+        env=decision.shape.env,
+        seed=options.seed,
+        again=SCHEDULES[options.schedules],
+    )
+    padding = Padding(
+        heads=plan.padded_num_heads,
+        qlen=plan.kernel_qlen_for(batch.qlen),
+        strategy=plan.strategy,
+    )
+    return emulate(capability, batch, padding, decision, settings)
+
+
+def _decision(plan: PadPlan, batch: Batch) -> Decision:
+    rows = plan.kernel_qlen_for(batch.qlen)
+    return next(d for d in plan.decisions if d.shape.qlen == rows)

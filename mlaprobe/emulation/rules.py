@@ -1,0 +1,56 @@
+"""What emulated launches go by: ``rules/emulation.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mlaprobe.rulefiles.loader import load_rules
+from mlaprobe.rulefiles.parts import REFERENCES
+from mlaprobe.rulefiles.schema import MapOf, Record, whole
+
+SCHEMA = Record(
+    required={
+        "compute_units": MapOf(Record(required={"value": whole(1), "reference": REFERENCES})),
+        "cost": Record(
+            required={
+                "per_token": whole(1),
+                "per_workgroup": whole(1),
+                "us": whole(1),
+                "most_seconds": whole(1),
+                "most_seconds_auto": whole(1),
+            }
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The rules, as values."""
+
+    compute_units: Mapping[str, int]
+    """By arch."""
+    per_token: int
+    """Instructions for each KV token that a workgroup reads."""
+    per_workgroup: int
+    """Instructions for each workgroup besides."""
+    us: int
+    """Microseconds of an instruction on a slow core."""
+    most_seconds: int
+    """The longest emulation that is not refused."""
+    most_seconds_auto: int
+    """The longest one that nobody asked for."""
+
+
+@lru_cache(maxsize=1)
+def rules() -> Rules:
+    """The rules.
+
+    Raises:
+        RuleError: they are wrong.
+    """
+    loaded = load_rules("emulation", SCHEMA)
+    units = {arch: entry["value"] for arch, entry in loaded["compute_units"].items()}
+    return Rules(compute_units=units, **loaded["cost"])

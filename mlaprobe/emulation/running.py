@@ -1,0 +1,218 @@
+"""A decode by a plan on the emulator, from random values to a judged result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mlaprobe.core.blobs import blob_hash
+from mlaprobe.core.shape import Decision
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.emulation.arrays import Array, NotFollowedError
+from mlaprobe.emulation.batch import Batch, Values
+from mlaprobe.emulation.launch import Call, Change, Prepared, Result, execute, prepare
+from mlaprobe.emulation.merging import Rows
+from mlaprobe.emulation.outcome import Check, Emulated, Standing
+from mlaprobe.emulation.padding import Padding, pad, unpad
+from mlaprobe.emulation.verify import Error, Tolerance, verify
+from mlaprobe.emulation.works import Cutting, Works, own_works
+from mlaprobe.emulator.memory import OutsideAccess
+from mlaprobe.emulator.schedules import ADVERSARIAL, Schedule
+from mlaprobe.rulefiles.layouts import layouts
+from mlaprobe.stages.launching import NotLaunchedError
+
+FIRST_SEED = 1
+"""Of the garbage in the first run."""
+IMPLAUSIBLE = frozenset(schedule.name for schedule in ADVERSARIAL)
+"""The names of schedules that no hardware has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a launch is emulated."""
+
+    tolerance: Tolerance
+    compute_units: int
+    """Of the GPU."""
+    splits: int = 2
+    """Parts of a request's KV tokens in work metadata of our own."""
+    kv_splits: int | None = None
+    """AITER's ``num_kv_splits``, of a launch without metadata."""
+    persistent: bool = True
+    """Whether work metadata is passed."""
+    env: tuple[tuple[str, str], ...] = ()
+    seed: int = 0
+    """Of the values."""
+    again: tuple[tuple[Schedule, int], ...] = ()
+    """Schedules and seeds of further runs."""
+
+
+def emulate(
+    capability: Capability,
+    batch: Batch,
+    padding: Padding,
+    decision: Decision,
+    settings: Settings,
+    change: Change | None = None,
+) -> Emulated:
+    """Runs one launch.
+
+    Args:
+        decision: what the source says of the launched shape.
+        change: changes the argument block, for runs that have to go wrong.
+
+    Raises:
+        SourceError: the code object is missing, or cannot be run.
+    """
+    values = Values.random(batch, settings.seed)
+    try:
+        launched = pad(values, padding)
+        works = metadata(launched.batch, decision, settings) if settings.persistent else None
+        call = Call(
+            values=launched,
+            works=works,
+            compute_units=settings.compute_units,
+            splits=settings.kv_splits,
+            env=settings.env,
+        )
+        ready = prepare(capability, call)
+        return _judged(values, padding, ready, settings, change)
+    except NotLaunchedError as error:
+        standing = Standing.REFUSED if error.refused else Standing.UNKNOWN
+        place = (error.span.file, error.span.line) if error.span.file else None
+        return Emulated(
+            batch=batch, padding=padding, standing=standing, message=error.message, place=place
+        )
+    except NotFollowedError as error:
+        return Emulated(batch=batch, padding=padding, standing=Standing.UNKNOWN, message=str(error))
+
+
+def metadata(batch: Batch, decision: Decision, settings: Settings) -> Works:
+    """Work metadata for a launched batch.
+
+    Raises:
+        NotFollowedError: it cannot be made.
+    """
+    if decision.qlen_fold != 1:
+        raise NotFollowedError("metadata for a batch that is folded into its query length")
+    tile = tile_of(decision, batch.qlen, batch.num_heads)
+    cutting = Cutting(splits=settings.splits, fold=decision.fold, tile=tile)
+    return own_works(batch, cutting)
+
+
+def tile_of(decision: Decision, qlen: int, heads: int) -> int:
+    """Query tokens that a workgroup does at once, by the kernel's row in the table; 0: all."""
+    key = dict(decision.key or ())
+    sizes = [key.get(name) for name in layouts().data["host"]["tile_columns"]]
+    if not all(type(size) is int for size in sizes):
+        return 0
+    rows = math.prod(max(1, size) for size in sizes if size is not None)
+    tile = max(1, rows * decision.fold // heads)
+    return 0 if tile >= qlen else tile
+
+
+def _judged(
+    values: Values, padding: Padding, ready: Prepared, settings: Settings, change: Change | None
+) -> Emulated:
+    first = execute(ready, seed=FIRST_SEED, change=change)
+    launched, works = ready.launched, ready.call.works
+    known = Emulated(
+        batch=values.batch,
+        padding=padding,
+        standing=Standing.UNKNOWN,
+        kernel=launched.kernel,
+        blob=blob_hash(ready.data),
+        block=launched.block,
+        grid=launched.grid,
+        metadata=works.origin if works and launched.passed.get("work_indptr") else None,
+        merged=first.followed.merged,
+        outside=first.run.outside,
+        instructions=first.run.instructions,
+    )
+    problem = _unfinished(first)
+    if problem is not None:
+        return replace(known, message=problem)
+    judge = _Judge(values, padding, settings.tolerance)
+    rows, error = judge.error(first)
+    checks = []
+    for schedule, seed in settings.again:
+        other = execute(ready, schedule=schedule, seed=seed, change=change)
+        checks.append(judge.check(rows, other, schedule, seed))
+    standing = standing_of(error, first.run.outside, checks)
+    return replace(known, error=error, checks=tuple(checks), standing=standing)
+
+
+class _Judge:
+    """Compares results of one batch with attention."""
+
+    def __init__(self, values: Values, padding: Padding, tolerance: Tolerance) -> None:
+        self._values = values
+        self._padding = padding
+        self._tolerance = tolerance
+        self._want, self._want_lse = values.reference()
+
+    def error(self, result: Result) -> tuple[Rows, Error]:
+        """The real rows of a result, and how far they are from the reference."""
+        rows = result.followed.rows
+        real = Rows(
+            out=self._real(rows.out),
+            out_written=self._real(rows.out_written),
+            lse=None if rows.lse is None else self._real(rows.lse),
+            lse_written=None if rows.lse_written is None else self._real(rows.lse_written),
+        )
+        batch = self._values.batch
+        return real, verify(
+            real, self._want, self._want_lse, self._tolerance, lse=batch.lse, arch=batch.arch
+        )
+
+    def check(self, rows: Rows, other: Result, schedule: Schedule, seed: int) -> Check:
+        """Another run of the launch that gave ``rows``."""
+        found, error = self.error(other)
+        same = _same_bits(rows.out, found.out)
+        if rows.lse is not None and found.lse is not None and self._values.batch.lse:
+            same = same and _same_bits(rows.lse, found.lse)
+        return Check(
+            schedule=schedule.name,
+            seed=seed,
+            same=same,
+            passed=error.passed and _unfinished(other) is None,
+            plausible=schedule.name not in IMPLAUSIBLE,
+        )
+
+    def _real(self, rows: Array) -> Array:
+        return unpad(rows, self._values, self._padding)
+
+
+def _same_bits(one: Array, other: Array) -> bool:
+    return np.ascontiguousarray(one).tobytes() == np.ascontiguousarray(other).tobytes()
+
+
+def _unfinished(result: Result) -> str | None:
+    """Why a run has no result."""
+    if result.run.unmodelled is not None:
+        return f"an instruction that the engine has no rule for: {result.run.unmodelled}"
+    if result.run.budget_exhausted:
+        return (
+            f"the kernel had not ended after {result.run.instructions} instructions, more than "
+            "so many KV tokens take"
+        )
+    return None
+
+
+def standing_of(
+    error: Error, outside: Sequence[OutsideAccess], checks: Sequence[Check] = ()
+) -> Standing:
+    """What is to be said of a run that ended: the worst comes first."""
+    if any(access.kind == "write" for access in outside):
+        return Standing.OUTSIDE
+    if error.unwritten or error.lse_unwritten:
+        return Standing.UNWRITTEN
+    default = [check for check in checks if check.schedule == Schedule.PLAUSIBLE.name]
+    if not error.passed or not all(check.passed for check in default):
+        return Standing.WRONG
+    if not all(check.passed for check in checks if check.plausible):
+        return Standing.TIMING
+    return Standing.OUTSIDE if outside else Standing.PASSED

@@ -1,0 +1,335 @@
+"""The address space of an emulated launch.
+
+Buffers are regions with wide unmapped zones around them. What a kernel reads or writes outside of
+them is recorded and does no harm; which bytes it wrote is known for each region.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Words: TypeAlias = npt.NDArray[np.uint32]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Addresses: TypeAlias = npt.NDArray[np.int64]
+Array: TypeAlias = npt.NDArray[Any]
+Kind: TypeAlias = Literal["read", "write"]
+
+_FIRST = 0x7F40_C020_0000
+"""Where the first region is: above 32 bits, and less than 1 GiB below a carry into bit 32."""
+_GUARD = 1 << 33
+"""Unmapped bytes between two regions: more than an offset that wraps at 32 bits can cross."""
+_NULL_ZONE = 1 << 16
+"""Addresses below are taken for offsets from a null pointer."""
+POISON = 0x7FC0_DEAD
+"""What a read outside any region gets: as float32 and, in its upper half, as bf16 a NaN."""
+NULL = "(null)"
+"""The name that an access near address 0 is recorded under."""
+LDS = "(lds)"
+"""The name that an access behind the end of LDS is recorded under."""
+_SPARE = 16
+"""Bytes of backing store behind a region, so that a word at its end can be addressed."""
+
+
+class Site(Protocol):
+    """The instruction that accesses memory."""
+
+    @property
+    def offset(self) -> int:
+        """The address of its first byte in the code object."""
+
+    @property
+    def text(self) -> str:
+        """Its disassembly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideAccess:
+    """What one instruction read or wrote outside any region, near one region."""
+
+    kind: Kind
+    """``read`` or ``write``."""
+    region: str
+    """The name of the nearest region; ``(null)`` for the neighbourhood of address 0,
+    ``(lds)`` for what is behind the end of LDS."""
+    size: int
+    """Bytes of that region."""
+    lowest: int
+    """The least byte offset from the region's first byte; negative before the region."""
+    highest: int
+    """The greatest such offset."""
+    instruction: int
+    """The address of the instruction in the code object."""
+    text: str
+    """The instruction, disassembled."""
+    count: int
+    """How many times a lane did so."""
+
+
+class _Region:
+    """A contiguous range of addresses with its bytes."""
+
+    __slots__ = ("data", "end", "name", "size", "start", "words", "writable", "written")
+
+    def __init__(self, name: str, start: int, raw: Bytes, writable: bool) -> None:
+        self.name = name
+        self.start = start
+        self.size = raw.size
+        self.end = start + raw.size
+        self.writable = writable
+        self.data = np.zeros((raw.size + _SPARE) // 4 * 4 + _SPARE, np.uint8)
+        self.data[: raw.size] = raw
+        self.words: Words = self.data.view(np.uint32)
+        self.written: npt.NDArray[np.bool_] = np.zeros(self.data.size if writable else 0, np.bool_)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    """A named range: one region, or many with holes between them."""
+
+    name: str
+    start: int
+    size: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    fill: int | None
+    """The word that holes read as; ``None``: a read there is outside."""
+
+
+class Memory:
+    """Regions of an address space, and the records of what was done with them."""
+
+    def __init__(self) -> None:
+        self._spans: dict[str, _Span] = {}
+        self._regions: list[_Region] = []
+        self._starts: list[int] = []
+        self._next = _FIRST
+        self._outside: dict[tuple[Kind, int, str], list[int]] = {}
+        self._sites: dict[int, Site] = {}
+        self._last: dict[int, _Region] = {}
+        self._lds_size = 0
+
+    def place(self, name: str, array: Array, *, writable: bool = False) -> int:
+        """The address of a new region that holds a copy of ``array``.
+
+        :raises ValueError: the name is taken.
+        """
+        return self._place(name, array, {0: array}, array.nbytes, writable, None)
+
+    def spread(
+        self,
+        name: str,
+        nbytes: int,
+        parts: Mapping[int, Array],
+        *,
+        writable: bool = False,
+        fill: int | None = None,
+    ) -> int:
+        """The address of a new range of ``nbytes`` of which only ``parts`` have memory.
+
+        ``parts`` are arrays by their byte offset. An access between them is an access outside,
+        unless ``fill`` says which word of 32 bits a read gets there.
+
+        :raises ValueError: the name is taken, or parts overlap or do not fit.
+        """
+        shape = np.zeros(0, np.uint8)
+        return self._place(name, shape, parts, nbytes, writable, fill)
+
+    def _place(
+        self,
+        name: str,
+        like: Array,
+        parts: Mapping[int, Array],
+        nbytes: int,
+        writable: bool,
+        fill: int | None,
+    ) -> int:
+        if name in self._spans or name in (NULL, LDS):
+            raise ValueError(f"the name of a region is taken: {name}")
+        start, end = self._next, 0
+        regions = []
+        for offset, array in sorted(parts.items()):
+            raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            if offset < end or offset + raw.size > nbytes:
+                raise ValueError(f"a part of {name} at {offset} overlaps another or does not fit")
+            end = offset + raw.size
+            if raw.size:
+                regions.append(_Region(name, start + offset, raw, writable))
+        self._spans[name] = _Span(
+            name=name, start=start, size=nbytes, dtype=like.dtype, shape=like.shape, fill=fill
+        )
+        self._regions += regions
+        self._starts += [region.start for region in regions]
+        self._next = start + (nbytes + _GUARD - 1) // _GUARD * _GUARD + _GUARD
+        return start
+
+    def address(self, name: str) -> int:
+        """Where a region starts."""
+        return self._spans[name].start
+
+    def read(self, name: str) -> Array:
+        """What a region holds, as an array of the dtype and shape that it was placed with."""
+        span = self._spans[name]
+        if not span.size:
+            return np.zeros(span.shape, span.dtype)
+        region = self._only(name)
+        held: Array = region.data[: region.size].view(span.dtype).reshape(span.shape).copy()
+        return held
+
+    def written(self, name: str) -> npt.NDArray[np.bool_]:
+        """Which elements of a region were written, at least one byte of them."""
+        span = self._spans[name]
+        if not span.size or not self._only(name).writable:
+            return np.zeros(span.shape, np.bool_)
+        region = self._only(name)
+        each = region.written[: region.size].reshape(-1, span.dtype.itemsize)
+        return each.any(axis=1).reshape(span.shape)
+
+    def _only(self, name: str) -> _Region:
+        regions = [region for region in self._regions if region.name == name]
+        if len(regions) != 1 or regions[0].size != self._spans[name].size:
+            raise ValueError(f"{name} is spread over several parts")
+        return regions[0]
+
+    @property
+    def outside(self) -> tuple[OutsideAccess, ...]:
+        """The accesses outside any region, by instruction and nearest region."""
+        return tuple(
+            OutsideAccess(
+                kind=kind,
+                region=name,
+                size=self._size(name),
+                lowest=lowest,
+                highest=highest,
+                instruction=offset,
+                text=self._sites[offset].text,
+                count=count,
+            )
+            for (kind, offset, name), (lowest, highest, count) in sorted(self._outside.items())
+        )
+
+    # What the engine does.
+
+    def load(self, addresses: Addresses, count: int, site: Site) -> Words:
+        """``count`` words of 32 bits from each address, as an array ``(count, addresses)``."""
+        region = self._last.get(site.offset)
+        if region is None:
+            region = self._region(int(addresses[0]))
+        if region is not None:
+            offsets = addresses - region.start
+            if _inside(offsets, region.size, 4 * count):
+                self._last[site.offset] = region
+                return _gather(region.words, offsets >> 2, count)
+        return self._load_each(addresses, count, site)
+
+    def store(self, addresses: Addresses, values: Words, site: Site) -> None:
+        """Stores ``values[k, i]`` at the address ``addresses[i] + 4 * k``."""
+        count = len(values)
+        region = self._last.get(site.offset)
+        if region is None:
+            region = self._region(int(addresses[0]))
+        if region is not None and region.writable:
+            offsets = addresses - region.start
+            if _inside(offsets, region.size, 4 * count):
+                self._last[site.offset] = region
+                marks = region.written.view(np.uint32)
+                first = offsets >> 2
+                for k in range(count):
+                    at = first + k
+                    region.words[at] = values[k]
+                    marks[at] = 0x01010101
+                return
+        self._store_each(addresses, values, site)
+
+    def load_words(self, address: int, count: int, site: Site) -> list[int]:
+        """``count`` words from one address."""
+        found = self.load(np.array([address], np.int64), count, site)
+        return [int(word) for word in found[:, 0]]
+
+    def _load_each(self, addresses: Addresses, count: int, site: Site) -> Words:
+        out = np.empty((count, len(addresses)), np.uint32)
+        for k in range(count):
+            for i, address in enumerate(addresses):
+                out[k, i] = self._load_one(int(address) + 4 * k, site)
+        return out
+
+    def _load_one(self, address: int, site: Site) -> int:
+        region = self._region(address)
+        if region is not None and address + 4 <= region.end:
+            at = address - region.start
+            return int.from_bytes(region.data[at : at + 4].tobytes(), "little")
+        for span in self._spans.values():
+            if span.fill is not None and span.start <= address < span.start + span.size:
+                return span.fill
+        self._record("read", address, site)
+        return POISON
+
+    def _store_each(self, addresses: Addresses, values: Words, site: Site) -> None:
+        for k in range(len(values)):
+            for i, first in enumerate(addresses):
+                address = int(first) + 4 * k
+                region = self._region(address)
+                if region is None or not region.writable or address + 4 > region.end:
+                    self._record("write", address, site)
+                    continue
+                at = address - region.start
+                region.data[at : at + 4] = np.frombuffer(values[k, i].tobytes(), np.uint8)
+                region.written[at : at + 4] = True
+
+    def _region(self, address: int) -> _Region | None:
+        at = bisect_right(self._starts, address) - 1
+        if at < 0 or address >= self._regions[at].end:
+            return None
+        return self._regions[at]
+
+    def _size(self, name: str) -> int:
+        if name == LDS:
+            return self._lds_size
+        return 0 if name == NULL else self._spans[name].size
+
+    def record_lds(self, kind: Kind, offsets: Addresses, size: int, site: Site) -> None:
+        """Records accesses behind the end of an LDS of ``size`` bytes."""
+        self._lds_size = size
+        for offset in offsets.tolist():
+            self._count(kind, LDS, offset, site)
+
+    def _record(self, kind: Kind, address: int, site: Site) -> None:
+        name, offset = NULL, address
+        if not 0 <= address < _NULL_ZONE and self._spans:
+            nearest = min(self._spans.values(), key=lambda span: _distance(span, address))
+            name, offset = nearest.name, address - nearest.start
+        self._count(kind, name, offset, site)
+
+    def _count(self, kind: Kind, name: str, offset: int, site: Site) -> None:
+        self._sites[site.offset] = site
+        entry = self._outside.setdefault((kind, site.offset, name), [offset, offset, 0])
+        entry[0] = min(entry[0], offset)
+        entry[1] = max(entry[1], offset)
+        entry[2] += 1
+
+
+def _distance(span: _Span, address: int) -> int:
+    return max(span.start - address, address - (span.start + span.size) + 1, 0)
+
+
+def _inside(offsets: Addresses, size: int, width: int) -> bool:
+    """Whether every offset is a multiple of 4 from 0 to ``size - width``."""
+    # The union of all bits bounds the largest offset from above, and shows the lowest bits.
+    union = int(np.bitwise_or.reduce(offsets))
+    if union < 0 or union & 3:
+        return False
+    return union + width <= size or int(offsets.max()) + width <= size
+
+
+def _gather(words: Words, first: Addresses, count: int) -> Words:
+    if count == 1:
+        return words.take(first)[np.newaxis]
+    out = np.empty((count, len(first)), np.uint32)
+    for k in range(count):
+        words.take(first + k, out=out[k], mode="clip")
+    return out

@@ -1,0 +1,144 @@
+"""A kernel's code as straight pieces of functions, compiled when they are first reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from mlaprobe.emulator.decoding import Instruction, decode
+from mlaprobe.emulator.errors import UnmodelledError
+from mlaprobe.emulator.matrix import Operation
+from mlaprobe.emulator.modes import FloatMode
+from mlaprobe.emulator.wave import Wave
+from mlaprobe.kernels.codeobject import CodeObject
+
+Step: TypeAlias = Callable[[Wave], None]
+"""What an instruction does to the wave that executes it."""
+
+
+class Effect(Enum):
+    """Who can notice an instruction, and what it does to the flow of its wave."""
+
+    PRIVATE = "private"
+    """Only its own wave."""
+    SHARED = "shared"
+    """It touches memory or LDS, or waits for them: other waves may notice when it happens."""
+    FLOW = "flow"
+    """It says where the wave continues."""
+    MODE = "mode"
+    """It changes what the operands of the following instructions mean."""
+    BARRIER = "barrier"
+    """The wave waits for the others of its workgroup."""
+    END = "end"
+    """The wave ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """An instruction, ready to be executed."""
+
+    step: Step
+    """What it does."""
+    effect: Effect = Effect.PRIVATE
+    """Who can notice."""
+    cycles: int = 4
+    """How long its wave is busy with it, by the clock of ``schedules.py``."""
+    matrix_cycles: int = 0
+    """How long the matrix core is busy with it."""
+    next_mode: int = 0
+    """After one that changes the mode: the new mode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Instructions that only their own wave notices, and the one behind them that ends them."""
+
+    steps: tuple[tuple[Step, int, int], ...]
+    """What each does, its cycles, and cycles of the matrix core."""
+    last: Compiled
+    """The instruction that ends the segment."""
+    end: int
+    """The address behind it."""
+    mode: int
+    """The index mode behind it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """What compiling an instruction needs to know besides the instruction."""
+
+    arch: str
+    """``gfx942`` or ``gfx950``."""
+    mode: FloatMode
+    """How the kernel rounds and what it does with subnormal numbers."""
+    index_mode: int = 0
+    """Which operands are relative to M0."""
+    operations: dict[tuple[str, int, int], Operation | None] = field(default_factory=dict)
+    """Matrix operations that were made so far."""
+
+
+Rule: TypeAlias = Callable[[Instruction, Context], Compiled]
+"""Makes an instruction executable.
+
+Raises ``UnmodelledError`` where the use of the instruction has no rule."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Program:
+    """The segments of a code object that have been reached so far."""
+
+    code: CodeObject
+    """Where the instructions are."""
+    rules: Mapping[str, Rule]
+    """The rule of each mnemonic."""
+    context: Context
+    """The kernel's modes."""
+    _segments: dict[tuple[int, int], Segment] = field(default_factory=dict)
+
+    def segment(self, offset: int, index_mode: int) -> Segment:
+        """The segment that starts at an address, in an index mode."""
+        known = self._segments.get((offset, index_mode))
+        if known is None:
+            known = self._compile(offset, index_mode)
+            self._segments[offset, index_mode] = known
+        return known
+
+    def _compile(self, offset: int, index_mode: int) -> Segment:
+        self.context.index_mode = index_mode
+        steps: list[tuple[Step, int, int]] = []
+        at = offset
+        while True:
+            try:
+                instruction = decode(self.code.image, at, self.code.arch)
+                compiled = compiled_rule(self.rules, instruction, self.context)
+            except UnmodelledError as e:
+                # It counts only when a wave gets there.
+                last = Compiled(step=_raiser(e), effect=Effect.SHARED)
+                return Segment(steps=tuple(steps), last=last, end=at, mode=index_mode)
+            at += instruction.size
+            if compiled.effect is not Effect.PRIVATE:
+                mode = compiled.next_mode if compiled.effect is Effect.MODE else index_mode
+                return Segment(steps=tuple(steps), last=compiled, end=at, mode=mode)
+            steps.append((compiled.step, compiled.cycles, compiled.matrix_cycles))
+
+
+def compiled_rule(
+    rules: Mapping[str, Rule], instruction: Instruction, context: Context
+) -> Compiled:
+    """The instruction, ready to be executed.
+
+    :raises UnmodelledError: there is no rule for it, or for this use of it.
+    """
+    rule = rules.get(instruction.mnemonic)
+    if rule is None:
+        raise instruction.unmodelled("the mnemonic has no rule")
+    return rule(instruction, context)
+
+
+def _raiser(error: UnmodelledError) -> Step:
+    def step(wave: Wave) -> None:
+        raise error
+
+    return step

@@ -1,0 +1,142 @@
+"""The state of one wave: registers, masks, and what is still on its way to it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+LANES = 64
+"""Lanes of a wave."""
+WORD = 0xFFFF_FFFF
+VCC, M0, EXEC = 106, 124, 126
+"""The numbers of special scalar registers; VCC and EXEC are pairs."""
+ACCUMULATION = 256
+"""The row of the first accumulation register; before it are the 256 vector registers."""
+
+if TYPE_CHECKING:
+    from mlaprobe.emulator.memory import Memory
+    from mlaprobe.emulator.program import Segment
+    from mlaprobe.emulator.traffic import Traffic
+
+Row: TypeAlias = npt.NDArray[np.uint32]
+Reals: TypeAlias = npt.NDArray[np.float32]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Landing: TypeAlias = tuple[float, "Callable[[], None] | None"]
+"""When something arrives, and what it does then."""
+
+NEVER = float("inf")
+
+
+class Wave:
+    """One wave of 64 lanes."""
+
+    __slots__ = (
+        "at_barrier",
+        "clock",
+        "done",
+        "due",
+        "exec_mask",
+        "executed",
+        "floats",
+        "full",
+        "index",
+        "index_mode",
+        "lds",
+        "lds_landings",
+        "masks",
+        "matrix_free",
+        "memory",
+        "memory_landings",
+        "number",
+        "pc",
+        "rows",
+        "scc",
+        "segment",
+        "sgpr",
+        "traffic",
+        "vgpr",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        entry: int,
+        lds: Row,
+        traffic: Traffic,
+        memory: Memory,
+        rng: np.random.Generator,
+    ) -> None:
+        self.number = number
+        """Its place in the workgroup."""
+        self.pc = entry
+        self.vgpr = rng.integers(0, 1 << 32, (512, LANES), dtype=np.uint32)
+        """Vector registers, then accumulation registers; what is in them at first is garbage."""
+        self.rows: list[Row] = list(self.vgpr)
+        self.floats: list[Reals] = list(self.vgpr.view(np.float32))
+        self.sgpr: list[int] = [int(word) for word in rng.integers(0, 1 << 32, 128)]
+        self.sgpr[EXEC] = self.sgpr[EXEC + 1] = WORD
+        self.scc = 0
+        self.exec_mask: Mask = np.ones(LANES, np.bool_)
+        self.full = True
+        """Whether every lane is on."""
+        self.masks: dict[int, tuple[int, int, Mask]] = {}
+        """Masks by the scalar pair that they were last written to, with the two words."""
+        self.index_mode = 0
+        """Which operands ``s_set_gpr_idx_on`` makes relative to M0."""
+        self.lds = lds
+        """The LDS of the workgroup, as words."""
+        self.traffic = traffic
+        """What is on its way in the workgroup."""
+        self.memory = memory
+        """The address space of the launch."""
+        self.segment: Segment | None = None
+        """Where it stopped: the segment whose last instruction is yet to be executed."""
+        self.clock = 0.0
+        self.matrix_free = 0.0
+        """When the matrix core takes the next instruction."""
+        self.lds_landings: deque[Landing] = deque()
+        """What LDS and scalar loads still have to write."""
+        self.memory_landings: deque[Landing] = deque()
+        """The same for loads from memory; stores are among them without an effect."""
+        self.due = NEVER
+        """When the first of the landings in registers is."""
+        self.at_barrier = False
+        self.done = False
+        self.executed = 0
+        """Instructions so far."""
+
+    def set_pair(self, register: int, mask: Mask) -> None:
+        """Writes a mask to a pair of scalar registers."""
+        low, high = np.packbits(mask, bitorder="little").view(np.uint32).tolist()
+        self.sgpr[register] = low
+        self.sgpr[register + 1] = high
+        if register == EXEC:
+            self.refresh_exec()
+        else:
+            self.masks[register] = (low, high, mask)
+
+    def pair(self, register: int) -> Mask:
+        """The mask in a pair of scalar registers."""
+        low, high = self.sgpr[register], self.sgpr[register + 1]
+        known = self.masks.get(register)
+        if known is not None and known[0] == low and known[1] == high:
+            return known[2]
+        mask = lanes_of(low | high << 32)
+        self.masks[register] = (low, high, mask)
+        return mask
+
+    def refresh_exec(self) -> None:
+        """Takes over what was written to EXEC."""
+        value = self.sgpr[EXEC] | self.sgpr[EXEC + 1] << 32
+        self.exec_mask = lanes_of(value)
+        self.full = value == (1 << LANES) - 1
+
+
+def lanes_of(value: int) -> Mask:
+    """The lanes whose bit is set, as an array of 64."""
+    raw = np.frombuffer(value.to_bytes(8, "little"), np.uint8)
+    return np.unpackbits(raw, bitorder="little").view(np.bool_)

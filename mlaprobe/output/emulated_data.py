@@ -1,0 +1,92 @@
+"""Emulated launches for programs: pure functions from data to JSON values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.output import SCHEMA
+from mlaprobe.output.decode_data import problem_row
+from mlaprobe.output.report_data import source_row
+from mlaprobe.output.resolve_data import plan_row
+from mlaprobe.output.rows import Row, to_json
+from mlaprobe.stages.environment.placed import Placed
+
+if TYPE_CHECKING:
+    from mlaprobe.decode.problem import Problem
+    from mlaprobe.emulation.outcome import Emulated
+    from mlaprobe.emulation.verify import Error
+    from mlaprobe.padding.plan import PadPlan
+    from mlaprobe.stages.kernelargs import Slot
+
+
+def emulated_json(source: SourceInfo, problem: Problem, plan: PadPlan, run: Emulated) -> str:
+    """An emulated decode as one JSON object."""
+    row: Row = {
+        "schema": SCHEMA,
+        "source": source_row(source),
+        "backend": "emulate",
+        "passed": run.passed,
+        "problem": problem_row(problem),
+        "plan": plan_row(plan),
+        **emulated_row(run),
+    }
+    return to_json(row) + "\n"
+
+
+def emulated_row(run: Emulated) -> Row:
+    """The fields of an emulated launch."""
+    kernel = run.kernel
+    return {
+        "standing": run.standing.value,
+        "message": run.message,
+        "kernel": None if kernel is None else {"symbol": kernel.symbol, "co": kernel.co},
+        "blob": run.blob,
+        "heads": run.padding.heads,
+        "qlen": run.padding.qlen,
+        "grid": None if run.grid is None else list(run.grid),
+        "arguments": [_slot(slot) for slot in run.block.slots] if run.block is not None else [],
+        "argument_bytes": None if run.block is None else run.block.size,
+        "metadata": run.metadata,
+        "merged": run.merged,
+        "instructions": run.instructions,
+        "error": None if run.error is None else error_row(run.error),
+        "outside": [asdict(access) for access in run.outside],
+        "checks": [asdict(check) for check in run.checks],
+    }
+
+
+def _slot(slot: Slot) -> Row:
+    value = slot.value
+    if isinstance(value, Placed):
+        shown: object = f"{value.name} {list(value.shape)} {value.dtype}"
+    else:
+        shown = None if isinstance(value, Unknown) else value
+    return {
+        "name": slot.name,
+        "offset": slot.offset,
+        "bytes": slot.size,
+        "value": shown,
+        "uninitialised": slot.uninitialised,
+    }
+
+
+def error_row(error: Error) -> Row:
+    """The fields of an error."""
+    limit = error.tolerance
+    return {
+        "passed": error.passed,
+        "complaints": list(error.complaints),
+        "max_abs": error.max_abs,
+        "relative_rmse": error.rmse,
+        "cosine": error.cosine,
+        "beyond_tolerance": error.beyond,
+        "values": error.values,
+        "non_finite": error.non_finite,
+        "unwritten": error.unwritten,
+        "lse_unwritten": error.lse_unwritten,
+        "lse_max_abs": error.lse_max_abs,
+        "tolerance": {"value": limit.value, "share": limit.share, "rmse": limit.rmse},
+    }

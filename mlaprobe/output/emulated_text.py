@@ -1,0 +1,125 @@
+"""Emulated launches as a person reads them: pure functions from data to lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.output.cells import WORDS
+from mlaprobe.output.decode_text import title
+from mlaprobe.output.escape import printable
+from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
+from mlaprobe.output.style import Line, Span, line, paragraph
+
+if TYPE_CHECKING:
+    from mlaprobe.decode.problem import Problem
+    from mlaprobe.emulation.outcome import Emulated
+    from mlaprobe.emulator.memory import OutsideAccess
+    from mlaprobe.padding.plan import PadPlan
+
+_EMPTY: Line = ()
+_INDENT = " " * 12
+STYLES = {"PASSED": "native", "UNKNOWN": "unknown"}
+"""By standing; all others are failures."""
+_MOST = 6
+"""Places of outside accesses that are shown."""
+
+
+def emulated(
+    source: SourceInfo, problem: Problem, plan: PadPlan, run: Emulated, *, width: int
+) -> list[Line]:
+    """A run: what was launched, and what became of it."""
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    launch = f"  plan      launch {plan.padded_num_heads} heads on the {plan.route} route, "
+    return [
+        line(Span(printable(title(problem)), "title")),
+        *paragraph(where_found(source), width, first="  ", style="dim"),
+        _EMPTY,
+        line(launch, Span(plan.verdict.value, WORDS[plan.verdict].style)),
+        *paragraph(printable(plan.reason), width, first=_INDENT, style="dim"),
+        *_what_ran(run, width),
+        _EMPTY,
+        *_standing(run, width),
+    ]
+
+
+def _what_ran(run: Emulated, width: int) -> list[Line]:
+    text = "emulate: AITER's kernel, emulated; nothing was run on a GPU"
+    lines = paragraph(text, width, first="  back end  ")
+    if run.kernel is None:
+        return lines
+    lines += paragraph(printable(run.kernel.symbol), width, first="  kernel    ")
+    where = f"{run.kernel.co}, blob {(run.blob or '')[:12]}"
+    lines += paragraph(printable(where), width, first=_INDENT, style="dim")
+    if run.grid is not None and run.block is not None:
+        grid = " x ".join(map(str, run.grid))
+        text = (
+            f"{grid} workgroups, {run.block.size} bytes of arguments, "
+            f"{run.instructions} instructions"
+        )
+        lines += paragraph(text, width, first="  launch    ")
+    if run.metadata is not None:
+        lines += paragraph(f"work metadata: {run.metadata}", width, first=_INDENT)
+    if run.merged is not None:
+        text = f"merge: mlaprobe's own, where AITER calls {run.merged}"
+        lines += paragraph(printable(text), width, first=_INDENT)
+    empty = [] if run.block is None else [slot.name for slot in run.block.uninitialised]
+    if empty:
+        text = f"the host stores nothing in {', '.join(empty)}: taken for 0"
+        lines += paragraph(printable(text), width, first=_INDENT)
+    return lines
+
+
+def _standing(run: Emulated, width: int) -> list[Line]:
+    word = run.standing.value
+    lines = [line("  verified  ", Span(word, STYLES.get(word, "fail")))]
+    if run.message is not None:
+        lines += paragraph(printable(run.message), width, first=_INDENT)
+    error = run.error
+    if error is not None:
+        lse = "" if error.lse_max_abs is None else f", log-sum-exp within {error.lse_max_abs:.2g}"
+        text = (
+            f"against float32: max error {error.max_abs:.2g}, relative RMSE {error.rmse:.2g}, "
+            f"cosine {error.cosine:.6f}{lse}; {error.beyond} of {error.values} values beyond "
+            f"{error.tolerance.value:g}"
+        )
+        lines += paragraph(text, width, first=_INDENT)
+        for complaint in error.complaints:
+            lines += paragraph(complaint, width, first=_INDENT, style="fail")
+    for access in run.outside[:_MOST]:
+        lines += paragraph(printable(outside(access)), width, first=_INDENT, style="fail")
+    if len(run.outside) > _MOST:
+        lines += paragraph(f"and {len(run.outside) - _MOST} places more", width, first=_INDENT)
+    return [*lines, *_checks(run, width)]
+
+
+def outside(access: OutsideAccess) -> str:
+    """An outside access in words."""
+    times = "once" if access.count == 1 else f"{access.count} times"
+    way = "reads" if access.kind == "read" else "writes"
+    if access.lowest == access.highest:
+        place = f"{access.lowest}"
+    else:
+        place = f"{access.lowest} to {access.highest}"
+    return (
+        f"{way} outside {access.region} ({access.size} bytes) at byte {place}, {times}: "
+        f"{access.text.strip()} at {access.instruction:#x}"
+    )
+
+
+def _checks(run: Emulated, width: int) -> list[Line]:
+    if not run.checks:
+        return []
+    same = sum(check.same for check in run.checks)
+    text = f"run again {len(run.checks)} times with other garbage or another schedule: "
+    if same == len(run.checks):
+        return paragraph(text + "bitwise the same", width, first=_INDENT)
+    lines = paragraph(text + f"bitwise the same {same} times", width, first=_INDENT)
+    for check in run.checks:
+        if not check.same:
+            how = "right" if check.passed else "wrong"
+            kind = "" if check.plausible else ", which no hardware has"
+            text = f"{how}, not the same, under the schedule {check.schedule}{kind}"
+            style = "fail" if check.plausible and not check.passed else ""
+            lines += paragraph(text, width, first=_INDENT + "  ", style=style)
+    return lines

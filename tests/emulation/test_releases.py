@@ -1,0 +1,118 @@
+"""Plans carried out with the kernels of real releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlaprobe.core.shape import Dtype
+from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.decode.rules import rules as decode_rules
+from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.outcome import Emulated, Standing
+from mlaprobe.emulation.planned import Options, emulate_plan
+from mlaprobe.padding.api import plan
+
+
+@pytest.fixture(scope="module")
+def newest(aiter_git: Path) -> Capability:
+    """v0.1.20."""
+    return probe(f"{aiter_git}@v0.1.20")
+
+
+def run(
+    capability: Capability,
+    arch: str,
+    dtype: Dtype,
+    heads: int,
+    *,
+    lens: tuple[int, ...] = (70,),
+    qlen: int = 1,
+    lse: bool = False,
+    page_size: int = 1,
+    persistent: bool = True,
+    scale: float = 1.0,
+) -> Emulated:
+    """A plan for a batch, carried out."""
+    asked = Batch(
+        arch=arch,
+        q_dtype=dtype,
+        kv_dtype=dtype,
+        num_heads=heads,
+        kv_lens=lens,
+        qlen=qlen,
+        lse=lse,
+        page_size=page_size,
+        q_scale=scale,
+        kv_scale=scale,
+    )
+    found = plan(
+        heads,
+        capability=capability,
+        arch=arch,
+        q_dtype=dtype,
+        kv_dtype=dtype,
+        qlens=qlen,
+        lse=lse,
+        page_size=page_size,
+        persistent=persistent,
+        batch=len(lens),
+    )
+    options = Options(tolerance=decode_rules().tolerance(dtype, dtype), schedules="one")
+    return emulate_plan(capability, found, asked, options)
+
+
+@pytest.mark.parametrize(
+    ("arch", "dtype", "heads", "qlen", "lse", "launched"),
+    [
+        ("gfx950", Dtype.BF16, 12, 1, False, 16),
+        ("gfx950", Dtype.FP8, 48, 1, False, 64),
+        ("gfx950", Dtype.BF16, 24, 1, True, 24),
+        ("gfx950", Dtype.FP8, 16, 4, False, 16),
+        ("gfx950", Dtype.BF16, 64, 3, False, 64),
+        ("gfx942", Dtype.BF16, 12, 1, False, 16),
+        ("gfx942", Dtype.FP8, 12, 1, False, 16),
+        ("gfx942", Dtype.FP8, 48, 2, False, 48),
+    ],
+)
+def test_plans_are_right(
+    newest: Capability, arch: str, dtype: Dtype, heads: int, qlen: int, lse: bool, launched: int
+) -> None:
+    """The last of them folds a query of two tokens, and undoes that again."""
+    found = run(newest, arch, dtype, heads, qlen=qlen, lse=lse)
+    assert found.standing is Standing.PASSED, found
+    assert found.padding.heads == launched
+    if lse:
+        assert found.error is not None
+        assert found.error.lse_max_abs is not None
+        assert found.error.lse_max_abs < 1e-5
+
+
+def test_splits_without_metadata(newest: Capability) -> None:
+    found = run(newest, "gfx950", Dtype.BF16, 16, persistent=False, lens=(130, 20))
+    assert found.standing is Standing.PASSED, found
+    assert found.metadata is None
+    assert found.merged == "_fwd_kernel_stage2_asm"
+    assert found.grid is not None
+    assert found.grid[2] > 1
+
+
+def test_scales_other_than_one(newest: Capability) -> None:
+    found = run(newest, "gfx950", Dtype.FP8, 16, scale=0.5)
+    assert found.standing is Standing.PASSED, found
+
+
+def test_a_log_sum_exp_that_nobody_writes(newest: Capability) -> None:
+    """One request, one split: the persistent kernel of 32 heads leaves it out."""
+    asked = {"lens": (40,), "lse": True}
+    found = run(newest, "gfx950", Dtype.FP8, 32, **asked)  # type: ignore[arg-type]
+    assert found.standing is Standing.UNWRITTEN
+    assert found.error is not None
+    assert (found.error.unwritten, found.error.lse_unwritten) == (0, 32)
+
+
+@pytest.mark.parametrize("tag", ["v0.1.12", "v0.1.16.post2", "v0.1.19", "v0.1.20.post1"])
+def test_other_releases(aiter_git: Path, tag: str) -> None:
+    found = run(probe(f"{aiter_git}@{tag}"), "gfx942", Dtype.FP8, 16)
+    assert found.standing is Standing.PASSED, found

@@ -1,0 +1,262 @@
+"""Loads and stores, each alone: LDS, scalar and vector memory, and loads into LDS."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from mlaprobe.emulator.schedules import Arrival, Order, Schedule
+from mlaprobe.emulator.wave import M0
+from tests.emulator.single import LANES, Lone
+
+EVERY_LANE = (1 << 64) - 1
+SOME_LANES = 0xF0F0_1234_8001_FFFE
+WORD = 0xFFFFFFFF
+Words = npt.NDArray[np.uint32]
+
+
+def words(count: int, seed: int = 0) -> Words:
+    return np.random.default_rng(seed).integers(0, 1 << 32, count, dtype=np.uint32)
+
+
+def buffer(lone: Lone, address: int, size: int) -> None:
+    """The description of a buffer in s[8:11]: its address, no stride, its size in bytes."""
+    lone.wave.sgpr[8:12] = [address & WORD, address >> 32, size, 0x00020000]
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize(
+    ("text", "count", "first"),
+    [
+        ("ds_read_b32 v1, v2 offset:64", 1, 1),
+        ("ds_read_b64 v[4:5], v2 offset:64", 2, 4),
+        ("ds_read_b128 a[4:7], v2 offset:64", 4, 260),
+    ],
+)
+def test_reading_lds(text: str, count: int, first: int, lanes: int) -> None:
+    lone = Lone()
+    lds = lone.wave.lds.copy()
+    addresses = [n * 52 % 128 * 16 for n in LANES]
+    lone.set(2, addresses)
+    before = [lone.get(first + k) for k in range(count)]
+    lone.switch(lanes)
+    lone.run(text)
+    for k in range(count):
+        assert lone.get(first + k) == [
+            int(lds[(addresses[n] + 64) // 4 + k]) if lanes >> n & 1 else before[k][n]
+            for n in LANES
+        ]
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize(
+    ("text", "count", "first", "offset"),
+    [
+        ("ds_write_b32 v2, v3 offset:64", 1, 3, 64),
+        ("ds_write_b64 v2, v[4:5]", 2, 4, 0),
+        ("ds_write_b128 v2, v[4:7] offset:256", 4, 4, 256),
+    ],
+)
+def test_writing_lds(text: str, count: int, first: int, offset: int, lanes: int) -> None:
+    lone = Lone()
+    addresses = [(63 - n) * 32 for n in LANES]
+    lone.set(2, addresses)
+    expected = lone.wave.lds.copy()
+    for k in range(count):
+        values = words(64, seed=k)
+        lone.set(first + k, values)
+        for n in LANES:
+            if lanes >> n & 1:
+                expected[(addresses[n] + offset) // 4 + k] = values[n]
+    lone.switch(lanes)
+    lone.run(text)
+    assert (lone.wave.lds == expected).all()
+
+
+def test_outside_lds_reads_give_zero_and_writes_do_nothing() -> None:
+    lone = Lone()
+    before = lone.wave.lds.copy()
+    size = 4 * len(before)
+    lone.set(2, [size - 64 if n == 0 else 0 for n in LANES])
+    lone.run("ds_read_b32 v1, v2 offset:64")
+    assert lone.get(1) == [0] + [int(before[16])] * 63
+    lone.set(3, 5)
+    lone.set(2, size)
+    lone.run("ds_write_b32 v2, v3 offset:64")
+    assert (lone.wave.lds == before).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "bits"),
+    [
+        ("ds_read_b64_tr_b16 v[4:5], v2 offset:8", 4, 16),
+        ("ds_read_b64_tr_b8 a[4:5], v2 offset:8", 260, 8),
+    ],
+)
+def test_reading_lds_transposed(text: str, first: int, bits: int) -> None:
+    """Sixteen lanes read a matrix of 16 columns, row by row; lane n gets column n.
+
+    A row is of as many lanes as it takes: 16 columns of 16 bits are four lanes' 64 bits, of 8 bits
+    two. The rows that a lane gets fill its two registers from bit 0 on.
+    """
+    lone = Lone()
+    lds = lone.wave.lds.copy().view(np.uint8)
+    addresses = [n * 40 % 512 * 8 for n in LANES]
+    lone.set(2, addresses)
+    lone.run(text)
+    rows, size = 64 // bits, bits // 8
+    for n in LANES:
+        group, column = n // 16 * 16, n % 16
+        raw = b""
+        for row in range(rows):
+            matrix_row = b"".join(
+                lds[addresses[lane] + 8 :][:8].tobytes()
+                for lane in range(group + row * 16 // rows, group + (row + 1) * 16 // rows)
+            )
+            raw += matrix_row[column * size :][:size]
+        found = [int(lone.wave.rows[first + k][n]).to_bytes(4, "little") for k in range(2)]
+        assert b"".join(found) == raw
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize(
+    ("text", "count", "first", "offset"),
+    [
+        ("buffer_load_dword v1, v2, s[8:11], 0 offen offset:16", 1, 1, 16),
+        ("buffer_load_dwordx2 v[4:5], v2, s[8:11], 0 offen", 2, 4, 0),
+        ("buffer_load_dwordx4 v[4:7], v2, s[8:11], 0 offen", 4, 4, 0),
+    ],
+)
+def test_buffer_loads(text: str, count: int, first: int, offset: int, lanes: int) -> None:
+    """What lies beyond the buffer's size reads as 0, word by word, without an access."""
+    lone = Lone()
+    data = words(600)
+    address = lone.memory.place("data", data)
+    buffer(lone, address, size=1000)
+    places = [n * 16 for n in LANES]
+    places[7], places[9], places[12] = 992, 1 << 31, 2**32 - 4
+    lone.set(2, places)
+    before = [lone.get(first + k) for k in range(count)]
+    lone.switch(lanes)
+    lone.run(text)
+    for k in range(count):
+        expected = []
+        for n in LANES:
+            # Offsets wrap at 32 bits before the base is added.
+            at = (places[n] + offset) % 2**32 + 4 * k
+            value = int(data[at // 4]) if at + 4 <= 1000 else 0
+            expected.append(value if lanes >> n & 1 else before[k][n])
+        assert lone.get(first + k) == expected
+    assert lone.memory.outside == ()
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize(
+    ("text", "count", "first", "offset"),
+    [
+        ("buffer_store_dword v1, v2, s[8:11], 0 offen", 1, 1, 0),
+        ("buffer_store_dwordx2 v[4:5], v2, s[8:11], 0 offen", 2, 4, 0),
+        ("buffer_store_dwordx4 v[4:7], v2, s[8:11], 0 offen offset:16", 4, 4, 16),
+    ],
+)
+def test_buffer_stores(text: str, count: int, first: int, offset: int, lanes: int) -> None:
+    lone = Lone()
+    data = words(600)
+    address = lone.memory.place("data", data, writable=True)
+    buffer(lone, address, size=1000)
+    places = [(63 - n) * 16 for n in LANES]
+    places[9] = 1 << 31
+    lone.set(2, places)
+    expected, written = data.copy(), np.zeros(600, np.bool_)
+    for k in range(count):
+        values = words(64, seed=k + 1)
+        lone.set(first + k, values)
+        for n in LANES:
+            at = places[n] + offset + 4 * k
+            if lanes >> n & 1 and at + 4 <= 1000:
+                expected[at // 4], written[at // 4] = values[n], True
+    lone.switch(lanes)
+    lone.run(text)
+    assert (lone.memory.read("data") == expected).all()
+    assert (lone.memory.written("data") == written).all()
+    assert lone.memory.outside == ()
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize(
+    ("text", "count", "offset"),
+    [
+        ("buffer_load_dword v2, s[8:11], 0 offen offset:16 lds", 1, 16),
+        ("buffer_load_dwordx4 v2, s[8:11], 0 offen lds", 4, 0),
+        ("global_load_lds_dwordx4 v[2:3], off", 4, 0),
+        ("global_load_lds_dwordx4 v[2:3], off offset:64", 4, 64),
+    ],
+)
+def test_loads_into_lds(text: str, count: int, offset: int, lanes: int) -> None:
+    """The LDS address is M0 plus the instruction's offset plus the lane's place; a lane that is off
+    leaves a hole."""
+    lone = Lone()
+    data = words(600)
+    address = lone.memory.place("data", data)
+    places = [n * 28 % 64 * 16 for n in LANES]
+    if text.startswith("buffer"):
+        buffer(lone, address, size=2400)
+        lone.set(2, places)
+    else:
+        lone.set(2, [(address + place) & WORD for place in places])
+        lone.set(3, [(address + place) >> 32 for place in places])
+    lone.wave.sgpr[M0] = 512
+    expected = lone.wave.lds.copy()
+    for n in LANES:
+        if lanes >> n & 1:
+            to, at = (512 + offset) // 4 + n * count, (places[n] + offset) // 4
+            expected[to : to + count] = data[at : at + count]
+    lone.switch(lanes)
+    lone.run(text)
+    assert (lone.wave.lds == expected).all()
+
+
+def test_scalar_loads() -> None:
+    lone = Lone()
+    data = words(16)
+    address = lone.memory.place("data", data)
+    lone.wave.sgpr[0], lone.wave.sgpr[1] = address & WORD, address >> 32
+    lone.run("s_load_dword s4, s[0:1], 0x10")
+    assert lone.wave.sgpr[4] == data[4]
+    lone.run("s_load_dwordx2 s[4:5], s[0:1], 0x20")
+    assert lone.wave.sgpr[4:6] == [data[8], data[9]]
+
+
+def test_accesses_outside_are_recorded() -> None:
+    lone = Lone()
+    address = lone.memory.place("data", words(64), writable=True)
+    buffer(lone, address, size=1 << 20)
+    lone.set(2, [4 * n for n in LANES])
+    lone.run("buffer_load_dword v1, v2, s[8:11], 0 offen offset:16")
+    lone.run("buffer_store_dwordx2 v[4:5], v2, s[8:11], 0 offen")
+    load, store = lone.memory.outside
+    assert (load.kind, load.region, load.lowest, load.highest, load.count) == (
+        *("read", "data", 256),
+        *(268, 4),
+    )
+    assert (store.kind, store.lowest, store.count) == ("write", 256, 1)
+
+
+def test_what_is_waited_for_has_arrived_and_the_rest_has_not() -> None:
+    """``s_waitcnt`` names how many operations may still be under way."""
+    late = Schedule(name="late", order=Order.SERIAL, arrival=Arrival.AT_WAIT)
+    lone = Lone(schedule=late)
+    data = words(600)
+    address = lone.memory.place("data", data)
+    buffer(lone, address, size=2400)
+    lone.set(2, [16 * n for n in LANES])
+    for register in (1, 4, 5, 6, 7):
+        lone.set(register, 0)
+    lone.run("buffer_load_dword v1, v2, s[8:11], 0 offen offset:16")
+    lone.run("buffer_load_dwordx4 v[4:7], v2, s[8:11], 0 offen")
+    lone.run("s_waitcnt vmcnt(3) lgkmcnt(2)")
+    assert lone.get(1) == [0] * 64
+    lone.run("s_waitcnt vmcnt(0)")
+    assert lone.get(1) == [int(data[4 * n + 4]) for n in LANES]
+    assert lone.get(7) == [int(data[4 * n + 3]) for n in LANES]
