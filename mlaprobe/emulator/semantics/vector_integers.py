@@ -67,9 +67,8 @@ def _mask_field(width: Row) -> Row:
 
 def _bit_field_signed(a: Row, b: Row, c: Row, out: Row) -> None:
     width = c & _LOW_5
-    up = (np.uint32(32) - width - (b & _LOW_5)) & _LOW_5
-    down = (np.uint32(32) - width) & _LOW_5
-    field = _signed(a << up) >> _signed(down)
+    beyond = _signed((np.uint32(32) - width) & _LOW_5)
+    field = (_signed(a) >> _signed(b & _LOW_5)) << beyond >> beyond
     out[:] = np.where(width == 0, np.uint32(0), field.view(np.uint32))
 
 
