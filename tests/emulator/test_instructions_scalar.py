@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlaprobe.emulator.program import Effect
+from mlaprobe.emulator.semantics import RULES
 from mlaprobe.emulator.wave import EXEC, M0, VCC
 from tests.emulator.single import Lone, decoded, encodings
 
@@ -360,3 +361,7 @@ def test_every_encoding_is_decoded_to_its_mnemonic(text: str) -> None:
     written = written.removesuffix("_dpp").removesuffix("_sdwa")
     instruction = decoded(text)
     assert (instruction.mnemonic, instruction.size) == (written, len(encodings()[text]))
+
+
+def test_every_rule_has_an_encoding_to_be_tried_with() -> None:
+    assert set(RULES) <= {decoded(text).mnemonic for text in encodings()}
