@@ -35,8 +35,10 @@ CASES: dict[str, tuple[int, int, int | None, int]] = {
         for name in ("f16", "bf16")
     },
 }
-ONLY_ON_GFX950 = ("x128_f8f6f4", "x64_f8f6f4", "16x16x32_bf16", "16x16x32_f16")
-ONLY_ON_GFX950 += ("32x32x16_bf16 ", "32x32x16_f16 ")
+ONLY_ON_GFX950 = [
+    *("x128_f8f6f4", "x64_f8f6f4", "16x16x32_bf16", "16x16x32_f16"),
+    *("32x32x16_bf16 ", "32x32x16_f16 "),
+]
 
 
 def filled(lone: Lone) -> Bits:
