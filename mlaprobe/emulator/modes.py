@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlaprobe.emulator.wave import Reals
+from mlaprobe.emulator.wave import Reals, Row
 
-EXPONENT = np.uint32(0x7F80_0000)
+_EXPONENT = np.uint32(0x7F80_0000)
 _SIGN = np.uint32(0x8000_0000)
+_ONE = np.uint32(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,6 @@ class FloatMode:
     """Whether a subnormal float32 result becomes zero."""
     saturate: bool
     """FP16_OVFL: whether conversions to f16 and fp8 saturate."""
-
     ieee: bool = False
     """Whether minimum and maximum quiet a signalling NaN."""
 
@@ -45,18 +45,34 @@ class FloatMode:
         )
 
 
+class Subnormals:
+    """Finds and flushes subnormal float32 numbers in rows of some size; reuses a buffer."""
+
+    __slots__ = ("_bits", "_exponents", "_size")
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._exponents: Row = np.empty(shape, np.uint32)
+        self._bits: Row = np.full(shape, _EXPONENT, np.uint32)
+        self._size = self._exponents.size
+
+    def among(self, bits: Row) -> bool:
+        """Whether there is one."""
+        exponents = np.bitwise_and(bits, self._bits, self._exponents)
+        normal = int(np.count_nonzero(exponents))
+        # A number is zero or its exponent is not zero, unless it is subnormal.
+        return normal != self._size and normal != int(np.count_nonzero(bits << _ONE))
+
+    def flush(self, bits: Row) -> None:
+        """Replaces each by the zero of its sign."""
+        if self.among(bits):
+            np.bitwise_and(bits, _SIGN, out=bits, where=self._exponents == 0)
+
+
 def flushed(values: Reals) -> Reals:
     """``values`` with the zero of its sign for each subnormal; the same array if there is none."""
     bits = values.view(np.uint32)
-    exponents = bits & EXPONENT
-    if np.count_nonzero(exponents) == exponents.size:
+    exponents = bits & _EXPONENT
+    normal = np.count_nonzero(exponents)
+    if normal == exponents.size or normal == np.count_nonzero(bits << _ONE):
         return values
     return np.where(exponents == 0, bits & _SIGN, bits).view(np.float32)
-
-
-def flush(values: Reals) -> None:
-    """Replaces each subnormal in place by the zero of its sign."""
-    bits = values.view(np.uint32)
-    exponents = bits & EXPONENT
-    if np.count_nonzero(exponents) != exponents.size:
-        np.bitwise_and(bits, _SIGN, out=bits, where=exponents == 0)

@@ -155,6 +155,25 @@ def vector(instruction: Instruction, name: str, mode: int = 0, *, high: bool = F
     return lambda wave: row_of_it
 
 
+def fixed_row(instruction: Instruction, name: str, mode: int = 0) -> int | None:
+    """The row of an operand that is always the same vector register, or ``None``."""
+    code = instruction.fields[name]
+    if mode & _INDEX_FIELDS[name]:
+        return None
+    if name in ("vdst", "vsrc1"):
+        return code
+    return code - FIRST_VGPR if code >= FIRST_VGPR else None
+
+
+def fixed_number(instruction: Instruction, name: str) -> Row | None:
+    """A source that is always the same number, or ``None``."""
+    code = instruction.fields[name]
+    if name == "vsrc1":
+        return None
+    constant = instruction.literal if code == LITERAL else inline_constant(code)
+    return None if constant is None else np.full(1, constant, np.uint32)
+
+
 def real(instruction: Instruction, name: str, mode: int = 0, *, high: bool = False) -> RealSource:
     """A vector source as float32, with the modifiers ``neg`` and ``abs`` of VOP3."""
     code = instruction.fields[name] if name != "vsrc1" else instruction.fields[name] + FIRST_VGPR
@@ -168,6 +187,11 @@ def real(instruction: Instruction, name: str, mode: int = 0, *, high: bool = Fal
     keep = MAGNITUDE if absolute else np.uint32(WORD)
     flip = SIGN if negate else np.uint32(0)
     return lambda wave: ((plain(wave) & keep) ^ flip).view(np.float32)
+
+
+def modified(instruction: Instruction, name: str) -> bool:
+    """Whether a source has ``neg`` or ``abs``."""
+    return any(_modifiers(instruction, name))
 
 
 def _modifiers(instruction: Instruction, name: str) -> tuple[bool, bool]:

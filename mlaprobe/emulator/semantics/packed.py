@@ -10,12 +10,13 @@ import numpy as np
 
 from mlaprobe.emulator.arithmetic import fma
 from mlaprobe.emulator.decoding import Instruction
-from mlaprobe.emulator.modes import FloatMode, flush, flushed
-from mlaprobe.emulator.operands import SIGN, RealSource, vector
+from mlaprobe.emulator.modes import FloatMode, Subnormals, flushed
+from mlaprobe.emulator.operands import SIGN, RealSource, fixed_row, vector
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
-from mlaprobe.emulator.semantics.vector_floats import RealFunction, check_rounding
+from mlaprobe.emulator.semantics.real_steps import RealFunction
+from mlaprobe.emulator.semantics.vector_floats import check_rounding
 from mlaprobe.emulator.semantics.vectors import check_absolute, put, refuse
-from mlaprobe.emulator.wave import Reals, Wave
+from mlaprobe.emulator.wave import LANES, Reals, Wave
 
 _SLOW = 8
 """Cycles of a packed instruction."""
@@ -37,29 +38,65 @@ def _half(instruction: Instruction, source: int, *, high: bool) -> RealSource:
     return lambda wave: row(wave).view(np.float32)
 
 
-def _packed_step(
+def _step(
     function: RealFunction,
     halves: list[list[RealSource]],
     register: int,
     mode: FloatMode,
 ) -> Step:
-    result = np.empty((2, 64), np.float32)
-    inputs, results = mode.flush_inputs, mode.flush_results
+    result = np.empty((2, LANES), np.float32)
+    bits = result.view(np.uint32)
+    inputs, subnormals = mode.flush_inputs, Subnormals((2, LANES))
 
     def step(wave: Wave) -> None:
         for out, sources in zip(result, halves, strict=True):
-            if inputs:
-                function(*[flushed(source(wave)) for source in sources], out)
-            else:
-                function(*[source(wave) for source in sources], out)
-        if results:
-            flush(result)
-        bits = result.view(np.uint32)
+            values = [source(wave) for source in sources]
+            function(*([flushed(value) for value in values] if inputs else values), out)
+        if mode.flush_results:
+            subnormals.flush(bits)
         if wave.full:
             wave.vgpr[register : register + 2] = bits
         else:
             put(wave, register, bits[0])
             put(wave, register + 1, bits[1])
+
+    return step
+
+
+def _plain_rows(instruction: Instruction, count: int) -> list[int] | None:
+    """The first registers of sources that are all pairs of registers, read as they are."""
+    fields = instruction.fields
+    high = fields["op_sel_hi"] | fields["op_sel_hi_2"] << 2
+    every = (1 << count) - 1
+    if fields["op_sel"] & every or high & every != every or fields["neg"] or fields["neg_hi"]:
+        return None
+    rows = [fixed_row(instruction, f"src{source}") for source in range(count)]
+    known = [row for row in rows if row is not None]
+    return known if len(known) == count else None
+
+
+def _quick_step(
+    function: RealFunction, rows: list[int], register: int, mode: FloatMode, careful: Step
+) -> Step:
+    """The same for plain pairs of registers, nearly always without subnormals."""
+    spans = [slice(row, row + 2) for row in rows]
+    out = slice(register, register + 2)
+    gathered = np.empty((len(rows), 2, LANES), np.uint32)
+    pairs = list(zip(gathered, spans, strict=True))
+    values = list(gathered.view(np.float32))
+    inputs, results = Subnormals(gathered.shape), Subnormals((2, LANES))
+
+    def step(wave: Wave) -> None:
+        vgpr = wave.vgpr
+        for place, span in pairs:
+            place[:] = vgpr[span]
+        if not wave.full or inputs.among(gathered):
+            careful(wave)
+            return
+        result = vgpr[out]
+        function(*values, result.view(np.float32))
+        if mode.flush_results:
+            results.flush(result)
 
     return step
 
@@ -77,7 +114,11 @@ def _rule(function: RealFunction, count: int) -> Rule:
             [_half(instruction, source, high=high) for source in range(count)]
             for high in (False, True)
         ]
-        step = _packed_step(function, halves, instruction.fields["vdst"], context.mode)
+        register = instruction.fields["vdst"]
+        step = _step(function, halves, register, context.mode)
+        rows = _plain_rows(instruction, count)
+        if rows is not None and context.mode.flush_inputs:
+            step = _quick_step(function, rows, register, context.mode, step)
         return Compiled(step=step, cycles=_SLOW)
 
     return rule

@@ -9,30 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
 from mlaprobe.emulator import arithmetic, floats
 from mlaprobe.emulator.decoding import Instruction
-from mlaprobe.emulator.modes import FloatMode, flush, flushed
-from mlaprobe.emulator.operands import RealSource, Source, real, spread
+from mlaprobe.emulator.modes import FloatMode, flushed
+from mlaprobe.emulator.operands import RealSource, Source, fixed_row, modified, real, spread
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
+from mlaprobe.emulator.semantics.real_steps import RealFunction, real_step
 from mlaprobe.emulator.semantics.vectors import (
     SECOND,
     check_absolute,
     check_modifiers,
-    destination,
     first_real,
     first_source,
+    operand,
     put,
     refuse,
-    unary_step,
+    step_of,
+    target,
 )
 from mlaprobe.emulator.wave import LANES, Reals, Row, Wave
-
-RealFunction: TypeAlias = Callable[..., object]
-"""Sources as float32, and where the result goes."""
 
 _SLOW = 16
 """Cycles of instructions at a quarter of the rate."""
@@ -94,48 +92,24 @@ def check_rounding(instruction: Instruction, mode: FloatMode) -> None:
         raise instruction.unmodelled("rounding other than to nearest even has no rule")
 
 
-def real_step(
-    function: RealFunction,
-    sources: tuple[RealSource, ...],
-    out: Callable[[Wave], Row],
-    mode: FloatMode,
+def _step(
+    instruction: Instruction, context: Context, function: RealFunction, count: int, mode: FloatMode
 ) -> Step:
-    """Applies a function of float32 sources where EXEC is set; subnormals as the mode says."""
-    scratch = np.empty(LANES, np.float32)
-    inputs, results = mode.flush_inputs, mode.flush_results
-
-    def step(wave: Wave) -> None:
-        if inputs:
-            values = [flushed(source(wave)) for source in sources]
-        else:
-            values = [source(wave) for source in sources]
-        target = out(wave).view(np.float32) if wave.full else scratch
-        function(*values, target)
-        if results:
-            flush(target)
-        if not wave.full:
-            np.copyto(out(wave), scratch.view(np.uint32), where=wave.exec_mask)
-
-    return step
-
-
-def _sources(instruction: Instruction, context: Context, count: int) -> tuple[RealSource, ...]:
-    sources = [first_real(instruction, context)]
-    if count > 1:
-        second = SECOND[instruction.format]
-        sources.append(real(instruction, second, context.index_mode))
-    if count > 2:
-        sources.append(real(instruction, "src2", context.index_mode))
-    return tuple(sources)
+    sources, rows = [first_real(instruction, context)], []
+    names = ("src0", SECOND.get(instruction.format, ""), "src2")[:count]
+    for name in names:
+        if name != "src0":
+            sources.append(real(instruction, name, context.index_mode))
+        plain = instruction.dpp is None and not modified(instruction, name)
+        rows.append(fixed_row(instruction, name, context.index_mode) if plain else None)
+    return real_step(function, tuple(sources), tuple(rows), target(instruction, context), mode)
 
 
 def _rule(function: RealFunction, count: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         check_modifiers(instruction, real=True)
         check_rounding(instruction, context.mode)
-        out = destination(instruction, context)
-        sources = _sources(instruction, context, count)
-        return Compiled(step=real_step(function, sources, out, context.mode))
+        return Compiled(step=_step(instruction, context, function, count, context.mode))
 
     return rule
 
@@ -144,10 +118,8 @@ def _transcendental(function: RealFunction) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         check_modifiers(instruction, real=True)
         check_rounding(instruction, context.mode)
-        out = destination(instruction, context)
         mode = replace(context.mode, flush_inputs=True, flush_results=True)
-        step = real_step(function, _sources(instruction, context, 1), out, mode)
-        return Compiled(step=step, cycles=_SLOW)
+        return Compiled(step=_step(instruction, context, function, 1, mode), cycles=_SLOW)
 
     return rule
 
@@ -174,9 +146,10 @@ def _fused_into(instruction: Instruction, context: Context) -> Compiled:
     register = instruction.fields["vdst"]
     a = first_real(instruction, context)
     b = real(instruction, SECOND[instruction.format])
-    sources = (a, b, lambda wave: wave.floats[register])
-    out = destination(instruction, context)
-    return Compiled(step=real_step(_into(arithmetic.fma), sources, out, context.mode))
+    sources: tuple[RealSource, ...] = (a, b, lambda wave: wave.floats[register])
+    function = _into(arithmetic.fma)
+    step = real_step(function, sources, (None, None, register), register, context.mode)
+    return Compiled(step=step)
 
 
 def _to_float(a: Row, out: Row) -> None:
@@ -208,8 +181,8 @@ def _conversion(function: Callable[[Row, Row], None]) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         check_modifiers(instruction, real=False)
         check_rounding(instruction, context.mode)
-        a, out = first_source(instruction, context), destination(instruction, context)
-        return Compiled(step=unary_step(function, a, out))
+        source = operand(instruction, "src0", context)
+        return Compiled(step=step_of(function, (source,), target(instruction, context)))
 
     return rule
 

@@ -7,6 +7,9 @@ destination may be one of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,14 +21,12 @@ from mlaprobe.emulator.semantics.vectors import (
     Binary,
     Ternary,
     Unary,
-    binary_step,
     check_absolute,
     check_modifiers,
-    destination,
-    first_source,
+    operand,
     put,
-    ternary_step,
-    unary_step,
+    step_of,
+    target,
 )
 from mlaprobe.emulator.wave import LANES, VCC, WORD, Row, Wave
 
@@ -81,6 +82,10 @@ def _bytes(row: Row) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(spread(row)).view(np.uint8).reshape(LANES, 4)
 
 
+def _move(a: Row, out: Row) -> None:
+    out[:] = a
+
+
 _PERMUTED = np.zeros((LANES, 14), np.uint8)
 _PERMUTED[:, 13] = 0xFF
 _LANE_COLUMN = np.arange(LANES)[:, np.newaxis]
@@ -88,8 +93,28 @@ _SELECTED = np.array([*range(8), 8, 9, 10, 11, 12, *([13] * 243)], np.intp)
 """The column of ``_PERMUTED`` for each selector: eight bytes, four signs, 0, 0xff for the rest."""
 
 
+_EIGHT_BYTES = np.empty((LANES, 2), np.uint32)
+
+
+@cache
+def _columns(selector: int) -> npt.NDArray[np.intp] | None:
+    """Which of the eight bytes of both sources a selector picks, if it picks nothing else."""
+    picked = np.array(list(selector.to_bytes(4, "little")), np.intp)
+    return picked if (picked < 8).all() else None
+
+
+def _bytes_of(row: Row) -> npt.NDArray[np.uint8]:
+    return row.view(np.uint8).reshape(LANES, 4)
+
+
 def _permute(a: Row, b: Row, c: Row, out: Row) -> None:
     """Each byte of the selector picks one of the eight bytes of both sources, or a constant."""
+    if len(c) == 1:
+        columns = _columns(int(c[0]))
+        if columns is not None:
+            _EIGHT_BYTES[:, 0], _EIGHT_BYTES[:, 1] = b, a
+            np.take(_EIGHT_BYTES.view(np.uint8), columns, axis=1, out=_bytes_of(out), mode="wrap")
+            return
     table = _PERMUTED
     low, high = _bytes(b), _bytes(a)
     table[:, 0:4] = low
@@ -104,7 +129,7 @@ def _add_3(a: Row, b: Row, c: Row, out: Row) -> None:
 
 
 _UNARY: dict[str, Unary] = {
-    "v_mov_b32": lambda a, out: np.copyto(out, a),
+    "v_mov_b32": _move,
     "v_not_b32": lambda a, out: np.invert(a, out=out),
 }
 
@@ -152,31 +177,13 @@ _TERNARY: dict[str, Ternary] = {
 _QUARTER_RATE = frozenset({"v_mul_lo_u32", "v_mul_hi_u32"})
 
 
-def _unary(function: Unary) -> Rule:
+def _rule(function: Callable[..., object], count: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         check_modifiers(instruction, real=False)
-        a, out = first_source(instruction, context), destination(instruction, context)
-        return Compiled(step=unary_step(function, a, out))
-
-    return rule
-
-
-def _binary(function: Binary) -> Rule:
-    def rule(instruction: Instruction, context: Context) -> Compiled:
-        check_modifiers(instruction, real=False)
-        a = first_source(instruction, context)
-        b = vector(instruction, SECOND[instruction.format], context.index_mode)
-        step = binary_step(function, a, b, destination(instruction, context))
+        names = ("src0", SECOND.get(instruction.format, ""), "src2")[:count]
+        sources = tuple(operand(instruction, name, context) for name in names)
+        step = step_of(function, sources, target(instruction, context))
         return Compiled(step=step, cycles=_SLOW if instruction.mnemonic in _QUARTER_RATE else 4)
-
-    return rule
-
-
-def _ternary(function: Ternary) -> Rule:
-    def rule(instruction: Instruction, context: Context) -> Compiled:
-        check_modifiers(instruction, real=False)
-        a, b, c = (vector(instruction, f"src{k}", context.index_mode) for k in range(3))
-        return Compiled(step=ternary_step(function, a, b, c, destination(instruction, context)))
 
     return rule
 
@@ -209,19 +216,15 @@ def _move_64(instruction: Instruction, context: Context) -> Compiled:
 def _select(instruction: Instruction, context: Context) -> Compiled:
     """``v_cndmask_b32``: the second source where the mask is set."""
     check_modifiers(instruction, real=False, dpp=False)
-    mode = context.index_mode
-    a, b = vector(instruction, "src0", mode), vector(instruction, SECOND[instruction.format], mode)
-    out = destination(instruction, context)
+    check_absolute(instruction, context)
+    a, b = vector(instruction, "src0"), vector(instruction, SECOND[instruction.format])
+    out = instruction.fields["vdst"]
     register = instruction.fields["src2"] if instruction.format == "VOP3" else VCC
     if register >= 128:
         raise instruction.unmodelled("a mask that is no scalar register has no rule")
 
     def step(wave: Wave) -> None:
-        chosen = np.where(wave.pair(register), b(wave), a(wave))
-        if wave.full:
-            out(wave)[:] = chosen
-        else:
-            np.copyto(out(wave), chosen, where=wave.exec_mask)
+        put(wave, out, np.where(wave.pair(register), b(wave), a(wave)))
 
     return Compiled(step=step)
 
@@ -263,9 +266,9 @@ def _carrying(a: Source, b: Source, register: int, carries: int, taken: int | No
 
 
 RULES: dict[str, Rule] = {
-    **{name: _unary(function) for name, function in _UNARY.items()},
-    **{name: _binary(function) for name, function in _BINARY.items()},
-    **{name: _ternary(function) for name, function in _TERNARY.items()},
+    **{name: _rule(function, 1) for name, function in _UNARY.items()},
+    **{name: _rule(function, 2) for name, function in _BINARY.items()},
+    **{name: _rule(function, 3) for name, function in _TERNARY.items()},
     "v_mov_b64": _move_64,
     "v_cndmask_b32": _select,
     "v_add_co_u32": _carry(with_carry=False),

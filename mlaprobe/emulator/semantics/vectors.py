@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.emulator.decoding import Instruction
-from mlaprobe.emulator.operands import RealSource, Source, real, register_row, spread, vector
+from mlaprobe.emulator.operands import (
+    RealSource,
+    Source,
+    fixed_number,
+    fixed_row,
+    real,
+    register_row,
+    spread,
+    vector,
+)
 from mlaprobe.emulator.program import Context, Step
 from mlaprobe.emulator.wave import LANES, Row, Wave
 
@@ -94,57 +104,122 @@ def first_real(instruction: Instruction, context: Context) -> RealSource:
     return lambda wave: permuted(wave).view(np.float32)
 
 
-def destination(instruction: Instruction, context: Context) -> Callable[[Wave], Row]:
-    """The row of the destination register."""
-    row = register_row(instruction, "vdst", context.index_mode)
-    register = instruction.fields["vdst"]
-    if not context.index_mode & 8:
-        return lambda wave: wave.rows[register]
-    return lambda wave: wave.rows[row(wave)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """A source, and what of it is known before the instruction is executed."""
+
+    source: Source
+    """What the source is when the instruction is executed."""
+    row: int | None = None
+    """The vector register that it always is."""
+    number: Row | None = None
+    """The number that it always is."""
 
 
-def unary_step(function: Unary, a: Source, out: Callable[[Wave], Row]) -> Step:
-    """Applies a function of one source where EXEC is set."""
+def operand(instruction: Instruction, name: str, context: Context) -> Operand:
+    """A source by its field; the first one with DPP where the instruction has it."""
+    if name == "src0" and instruction.dpp is not None:
+        return Operand(source=first_source(instruction, context))
+    return Operand(
+        source=vector(instruction, name, context.index_mode),
+        row=fixed_row(instruction, name, context.index_mode),
+        number=fixed_number(instruction, name),
+    )
+
+
+Target: TypeAlias = "int | Callable[[Wave], int]"
+"""The row of the destination, or what says it when the instruction is executed."""
+
+
+def target(instruction: Instruction, context: Context) -> Target:
+    """The destination of a vector instruction."""
+    fixed = fixed_row(instruction, "vdst", context.index_mode)
+    return register_row(instruction, "vdst", context.index_mode) if fixed is None else fixed
+
+
+def step_of(function: Callable[..., object], sources: tuple[Operand, ...], out: Target) -> Step:
+    """Applies a function of rows, of which the last is where the result goes, where EXEC is set."""
+    if isinstance(out, int):
+        quick = _quick_step(function, sources, out)
+        if quick is not None:
+            return quick
+    return _any_step(function, sources, out)
+
+
+def _any_step(function: Callable[..., object], sources: tuple[Operand, ...], out: Target) -> Step:
     scratch = np.empty(LANES, np.uint32)
+    rows = tuple(source.source for source in sources)
 
     def step(wave: Wave) -> None:
+        row = wave.rows[out if isinstance(out, int) else out(wave)]
         if wave.full:
-            function(a(wave), out(wave))
+            function(*[source(wave) for source in rows], row)
         else:
-            function(a(wave), scratch)
-            np.copyto(out(wave), scratch, where=wave.exec_mask)
+            function(*[source(wave) for source in rows], scratch)
+            np.copyto(row, scratch, where=wave.exec_mask)
 
     return step
 
 
-def binary_step(function: Binary, a: Source, b: Source, out: Callable[[Wave], Row]) -> Step:
-    """Applies a function of two sources where EXEC is set."""
-    scratch = np.empty(LANES, np.uint32)
+def _quick_step(
+    function: Callable[..., object], sources: tuple[Operand, ...], out: int
+) -> Step | None:
+    """The same for sources that are frequent: registers, or a number and a register."""
+    masked = _any_step(function, sources, out)
+    registers = [source.row for source in sources]
+    if len(sources) == 1:
+        return _quick_unary(function, sources[0], out, masked)
+    second, last = registers[1], registers[-1]
+    if second is None or last is None:
+        return None
+    first, number = sources[0].row, sources[0].number
+    if len(sources) == 2 and first is not None:
 
-    def step(wave: Wave) -> None:
-        if wave.full:
-            function(a(wave), b(wave), out(wave))
-        else:
-            function(a(wave), b(wave), scratch)
-            np.copyto(out(wave), scratch, where=wave.exec_mask)
+        def two(wave: Wave) -> None:
+            if wave.full:
+                rows = wave.rows
+                function(rows[first], rows[second], rows[out])
+            else:
+                masked(wave)
 
-    return step
+        return two
+    if len(sources) == 2 and number is not None:
+
+        def number_and_row(wave: Wave) -> None:
+            if wave.full:
+                rows = wave.rows
+                function(number, rows[second], rows[out])
+            else:
+                masked(wave)
+
+        return number_and_row
+    return None
 
 
-def ternary_step(
-    function: Ternary, a: Source, b: Source, c: Source, out: Callable[[Wave], Row]
-) -> Step:
-    """Applies a function of three sources where EXEC is set."""
-    scratch = np.empty(LANES, np.uint32)
+def _quick_unary(
+    function: Callable[..., object], source: Operand, out: int, masked: Step
+) -> Step | None:
+    row, number = source.row, source.number
+    if row is not None:
 
-    def step(wave: Wave) -> None:
-        if wave.full:
-            function(a(wave), b(wave), c(wave), out(wave))
-        else:
-            function(a(wave), b(wave), c(wave), scratch)
-            np.copyto(out(wave), scratch, where=wave.exec_mask)
+        def one(wave: Wave) -> None:
+            if wave.full:
+                rows = wave.rows
+                function(rows[row], rows[out])
+            else:
+                masked(wave)
 
-    return step
+        return one
+    if number is not None:
+
+        def constant(wave: Wave) -> None:
+            if wave.full:
+                function(number, wave.rows[out])
+            else:
+                masked(wave)
+
+        return constant
+    return None
 
 
 def put(wave: Wave, register: int, values: Row) -> None:
