@@ -55,18 +55,16 @@ def maximum(a: Values, b: Values, *, ieee: bool = False) -> Values:
         ieee: MODE.IEEE: a signaling NaN, the first of two, wins and becomes quiet.
     """
     result: Values = np.maximum(a, b)
-    nans = np.isnan(result)
-    if np.count_nonzero(nans):
+    if np.count_nonzero(np.isnan(result)):
         # Not fmax, which may take a signaling NaN for the result.
         result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
-    if np.count_nonzero(result) != result.size:
-        both = (a.view(np.uint32) & b.view(np.uint32)).view(np.float32)
-        result = np.where((a == 0) & (b == 0), both, result)
-    if ieee:
-        for values in (b, a):
+        for values in (b, a) if ieee else ():
             bits = values.view(np.uint32)
             signaling = ((bits & _MAGNITUDE) > _EXPONENT) & ((bits & _QUIET) == 0)
             result = np.where(signaling, (bits | _QUIET).view(np.float32), result)
+    if np.count_nonzero(result) != result.size:
+        both = (a.view(np.uint32) & b.view(np.uint32)).view(np.float32)
+        result = np.where((a == 0) & (b == 0), both, result)
     return result
 
 

@@ -36,8 +36,8 @@ _SLOW = 16
 """Cycles of instructions at a quarter of the rate."""
 
 
-def _minimum(a: Reals, b: Reals) -> Reals:
-    return -arithmetic.maximum(-a, -b)
+def _minimum(a: Reals, b: Reals, *, ieee: bool) -> Reals:
+    return -arithmetic.maximum(-a, -b, ieee=ieee)
 
 
 def _into(function: Callable[..., Reals]) -> RealFunction:
@@ -50,15 +50,14 @@ def _into(function: Callable[..., Reals]) -> RealFunction:
     return store
 
 
-_ONE = np.float32(1)
-
 _TRANSCENDENTAL: dict[str, RealFunction] = {
     "v_exp_f32": _into(arithmetic.exp2),
     "v_log_f32": _into(arithmetic.log2),
     "v_rcp_f32": _into(arithmetic.reciprocal),
     "v_rcp_iflag_f32": _into(arithmetic.reciprocal),
     "v_sqrt_f32": lambda a, out: np.sqrt(a, out=out),
-    "v_rsq_f32": lambda a, out: np.divide(_ONE, np.sqrt(a), out=out),
+    # By way of doubles: two roundings of float32 can be more than one unit off.
+    "v_rsq_f32": _into(lambda a: np.divide(1.0, np.sqrt(a, dtype=np.float64))),
 }
 """A quarter of the rate; subnormals count as zero whatever the mode says."""
 
@@ -78,13 +77,13 @@ _BINARY: dict[str, RealFunction] = {
 
 _TERNARY: dict[str, RealFunction] = {"v_fma_f32": _into(arithmetic.fma)}
 
-_EXTREMES: dict[str, tuple[RealFunction, int]] = {
-    "v_max_f32": (_into(arithmetic.maximum), 2),
-    "v_min_f32": (_into(_minimum), 2),
-    "v_max3_f32": (_into(lambda a, b, c: arithmetic.maximum(arithmetic.maximum(a, b), c)), 3),
-    "v_min3_f32": (_into(lambda a, b, c: _minimum(_minimum(a, b), c)), 3),
+_EXTREMES: dict[str, tuple[Callable[..., Reals], int]] = {
+    "v_max_f32": (arithmetic.maximum, 2),
+    "v_min_f32": (_minimum, 2),
+    "v_max3_f32": (arithmetic.maximum, 3),
+    "v_min3_f32": (_minimum, 3),
 }
-"""With the number of sources."""
+"""With the number of sources: of three, the third is compared with what the first two give."""
 
 
 def check_rounding(instruction: Instruction, mode: FloatMode) -> None:
@@ -125,15 +124,18 @@ def _transcendental(function: RealFunction) -> Rule:
     return rule
 
 
-def _extreme(function: RealFunction, count: int) -> Rule:
-    rule = _rule(function, count)
+def _extreme(choose: Callable[..., Reals], count: int) -> Rule:
+    def rule(instruction: Instruction, context: Context) -> Compiled:
+        ieee = context.mode.ieee
 
-    def checked(instruction: Instruction, context: Context) -> Compiled:
-        if context.mode.ieee:
-            raise instruction.unmodelled("minimum and maximum in IEEE mode have no rule")
-        return rule(instruction, context)
+        def of_all(first: Reals, *others: Reals) -> Reals:
+            for other in others:
+                first = choose(first, other, ieee=ieee)
+            return first
 
-    return checked
+        return _rule(_into(of_all), count)(instruction, context)
+
+    return rule
 
 
 def _fused_into(instruction: Instruction, context: Context) -> Compiled:
