@@ -9,7 +9,8 @@ import pytest
 
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.environment.pybuiltins import Library, python_externals
+from mlaprobe.stages.environment.libraries import Library
+from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from tests.evaluator.session import SourceSession, in_python
 
