@@ -31,7 +31,7 @@ from statistics import mean, median, quantiles
 import mlaprobe
 from benchmarks.sources import Meter, comparisons, kept, snapshots
 from mlaprobe.core.grid import DtypePair, Grid
-from mlaprobe.deciding.capability import probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.opening import bundled
 from mlaprobe.system.collecting import collect_rarely
 
@@ -161,7 +161,7 @@ _capability: mlaprobe.Capability | None = None
 
 def _open(spec: str) -> None:
     global _capability
-    _capability = probe(spec)
+    _capability = Capability.open(spec)
 
 
 def _tabulate(grid: Grid) -> tuple[dict[str, tuple[int, float]], int]:

@@ -11,7 +11,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import mlaprobe
-from mlaprobe.deciding.capability import probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.opening import bundled
 from mlaprobe.snapshot import load
 from mlaprobe.snapshot.making import make
@@ -48,7 +48,7 @@ def snapshots(spec: str, meter: Meter) -> Iterator[str]:
         kv_dtype=mlaprobe.Dtype.FP8,
         num_heads=48,
     )
-    with TemporaryDirectory() as folder, probe(spec) as capability:
+    with TemporaryDirectory() as folder, Capability.open(spec) as capability:
         file = Path(folder) / "snapshot.json"
         taking = _timed(lambda: file.write_text(make(capability)))
         loads, plain = [], []

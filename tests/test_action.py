@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from mlaprobe.cli.check import check
-from mlaprobe.deciding.capability import probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from tests.trees import repository
@@ -40,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "aiter").mkdir()
     repository.bumped(folder / "aiter")
     for tag in (NATIVE, FOLDED):
-        with probe(f"{folder / 'aiter'}@{tag}") as capability:
+        with Capability.open(f"{folder / 'aiter'}@{tag}") as capability:
             (folder / f"{tag}.pin").write_text(make(capability, scope=SMALL), encoding="utf-8")
     return folder
 

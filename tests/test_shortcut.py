@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mlaprobe.core.shape import DecodeShape, Verdict
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import SourceError
 from mlaprobe.opening import bundled
 from mlaprobe.opening.shortcut import KnownRevision, quickest
@@ -43,7 +43,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def live(repository: Path) -> Capability:
-    return probe(f"{repository}@{TAG}")
+    return Capability.open(f"{repository}@{TAG}")
 
 
 @pytest.fixture(scope="module")

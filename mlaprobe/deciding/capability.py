@@ -31,7 +31,8 @@ from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
 from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.dispatcher import Dispatcher
 from mlaprobe.stages.environment.kernels import Tables
-from mlaprobe.stages.environment.session import Solved, SourceSession
+from mlaprobe.stages.environment.session import SourceSession
+from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.gluon import Gluon
 from mlaprobe.stages.host import Host
 from mlaprobe.stages.instantiate import Deferred
@@ -49,17 +50,6 @@ _ORDER = (
     *(StageName.TABLE, StageName.REDUCER, StageName.GLUON),
 )
 """The order in which the stages of a source are listed."""
-
-
-def probe(source: str = "installed") -> Capability:
-    """The capability of a source: ``installed``, a directory, an archive or ``REPO@REV``.
-
-    Raises:
-        SourceError: the source cannot be read, is no AITER, or too old (its subclasses).
-    """
-    opened = open_source(source)
-    require_aiter(opened)
-    return Capability(opened)
 
 
 class Capability:
@@ -84,6 +74,17 @@ class Capability:
                 f"{source.label} has no stage of AITER's MLA decode",
                 hint="name a complete AITER checkout, wheel or REPO@REV",
             )
+
+    @classmethod
+    def open(cls, source: str = "installed") -> Capability:
+        """The capability of ``installed``, a directory, an archive or ``REPO@REV``.
+
+        Raises:
+            SourceError: the source cannot be read, is no AITER, or too old (its subclasses).
+        """
+        opened = open_source(source)
+        require_aiter(opened)
+        return cls(opened)
 
     # --- stages ----------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.environment.session import Leaf, Solved
+    from mlaprobe.stages.environment.solved import Leaf, Solved
     from mlaprobe.stages.instantiate import PathSummary
 
 STAGES = (StageName.SIZING, StageName.PLANNER, StageName.DISPATCHER)

@@ -28,13 +28,9 @@ def probe(source: str = INSTALLED) -> Capability | Snapshot:
     snapshot = snapshot_of(source)
     if snapshot is not None:
         return snapshot
-    from mlaprobe.sources import open_source, require_aiter
-
-    opened = open_source(source)
-    require_aiter(opened)
     from mlaprobe.deciding.capability import Capability
 
-    return Capability(opened)
+    return Capability.open(source)
 
 
 def snapshot_of(source: str) -> Snapshot | None:

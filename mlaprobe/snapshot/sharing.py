@@ -13,7 +13,7 @@ from mlaprobe.stages import dispatched, host, sizing
 
 if TYPE_CHECKING:
     from mlaprobe.snapshot.asking import Answer, Ask, Asker
-    from mlaprobe.stages.environment.session import Leaf
+    from mlaprobe.stages.environment.solved import Leaf
 
 _STATUS, _MESSAGE, _KEY, _REDUCES = (
     FIELDS.index(name) for name in ("status", "message", "key", "reduces")

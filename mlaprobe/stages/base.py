@@ -15,7 +15,8 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.environment.session import Solved, SourceSession
+from mlaprobe.stages.environment.session import SourceSession
+from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.evidence import evidence
 
 logger = logging.getLogger("mlaprobe")

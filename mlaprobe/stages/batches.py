@@ -11,6 +11,11 @@ BATCH = ("batch",)
 """The key of a batch size that the question leaves open."""
 
 
+def batch_of(batch: int | None) -> int | Unknown:
+    """The batch size of a question, unknown where it is left open."""
+    return Unknown("the batch size", key=BATCH, free="batch") if batch is None else batch
+
+
 def batch_condition(decisions: Iterable[tuple[Unknown, int]]) -> str:
     """The batch sizes of a path, by its decisions, as people write it."""
     parts = [_sizes(gate, choice == 0) for gate, choice in decisions if gate.free == "batch"]

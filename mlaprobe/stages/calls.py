@@ -15,7 +15,7 @@ from mlaprobe.core.shape import StageOutcome, Status, altered
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.environment.session import Solved
+from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.parameterize import Parameterized
 

@@ -16,13 +16,12 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.python.project import EntryPoint
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.base import Stage
-from mlaprobe.stages.batches import plus_one
+from mlaprobe.stages.batches import batch_of, plus_one
 from mlaprobe.stages.dispatched import REQUESTS, STAGE, Dispatched, Reader
 from mlaprobe.stages.environment.bindings import bound
-from mlaprobe.stages.environment.session import Solved, SourceSession
+from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
-from mlaprobe.stages.pyfunction import PythonFunction
+from mlaprobe.stages.pyfunction import PythonStage, Start
 
 TOKENS_KV = 4096
 """KV tokens per request in the asked batch."""
@@ -35,20 +34,10 @@ PLANNED = 600
 """Entries of the map of partial results that a caller passes."""
 
 
-class Dispatcher(Stage[DecodeShape, Dispatched]):
+class Dispatcher(PythonStage[DecodeShape, Dispatched]):
     """The dispatcher of one source."""
 
     name = STAGE
-
-    def __init__(self, session: SourceSession) -> None:
-        """Raises ``Absent`` where the source has none."""
-        super().__init__(session)
-        self._function = PythonFunction(session, STAGE)
-        self.function = self._function.function
-
-    def takes(self, role: str) -> bool:
-        """Whether the function has a parameter of that meaning."""
-        return role in self._function.parameters
 
     def solve(self, question: DecodeShape) -> Solved[Dispatched]:
         """What the dispatcher does with a shape; of what the planner is told, it is passed one."""
@@ -71,16 +60,8 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
 
     # --- asking ----------------------------------------------------------------------------------
 
-    def _solve(self, question: DecodeShape) -> Solved[Dispatched]:
-        """The answer, through what is known of other head counts and query lengths."""
-        if self._function.problem is not None:
-            return Solved(Dispatched(outcome=self._function.unreadable()))
-        shape = question
-        inputs = _inputs(shape)
-
-        def start(run: Run, symbols: Mapping[str, Any]) -> Any:
-            return self._function.call(run, self._values(shape, symbols))
-
+    def _evaluated(self, question: DecodeShape, start: Start) -> Solved[Dispatched]:
+        shape, inputs = question, _inputs(question)
         key = (
             STAGE,
             shape.q_dtype,
@@ -96,10 +77,8 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
             key, inputs, start, context, Reader(self.session, shape).answer, on_entry=self.on_entry
         )
 
-    def _values(self, shape: DecodeShape, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        batch: Any = shape.batch
-        if batch is None:
-            batch = Unknown("the batch size", key=("batch",), free="batch")
+    def _values(self, question: DecodeShape, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        shape, batch = question, batch_of(question.batch)
         requests = shape.batch or REQUESTS
         heads, qlen, page_size = inputs["heads"], inputs["qlen"], inputs["page_size"]
         tokens = binary("*", requests, qlen, ir.NOWHERE)
@@ -107,11 +86,7 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
         kv_dtype = dtype_for(shape.kv_dtype.value, shape.arch)
         int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
         pages = binary("*", _pages(page_size), requests, ir.NOWHERE)
-        persistent = shape.persistent
         indptr = Tensor("qo_indptr", (plus_one(batch),), int32)
-        work = Tensor("work", (2,), DtypeToken("u64")) if persistent else None
-        some = Tensor("metadata", (Unknown("metadata", free="data"),), int32)
-        partial = Tensor("reduce_partial_map", (PLANNED,), int32) if persistent else None
         scale = Tensor("scale", (1,), fp32)
         round_robin = shape.cp_round_robin
         return {
@@ -124,12 +99,7 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
             "last_page": Tensor("kv_last_page_lens", (batch,), int32),
             "qlen": qlen,
             "page_size": page_size,
-            "metadata": work,
-            "work_indptr": Tensor("work_indptr", (WORKERS + 1,), int32) if persistent else None,
-            "work_info": some if persistent else None,
-            "reduce_indptr": some if persistent else None,
-            "reduce_final_map": some if persistent else None,
-            "reduce_partial_map": partial,
+            **_work_metadata(shape.persistent),
             "q_scale": scale,
             "kv_scale": scale,
             "intra_batch": shape.planner.intra_batch_mode,
@@ -139,6 +109,21 @@ class Dispatcher(Stage[DecodeShape, Dispatched]):
             "rank": 0,
             "causal": inputs.get("causal", shape.causal),
         }
+
+
+def _work_metadata(given: bool) -> dict[str, Tensor | None]:
+    """The arguments that the planner fills in, which select the persistent path."""
+    int32 = DtypeToken("i32")
+    some = Tensor("metadata", (Unknown("metadata", free="data"),), int32)
+    tensors = {
+        "metadata": Tensor("work", (2,), DtypeToken("u64")),
+        "work_indptr": Tensor("work_indptr", (WORKERS + 1,), int32),
+        "work_info": some,
+        "reduce_indptr": some,
+        "reduce_final_map": some,
+        "reduce_partial_map": Tensor("reduce_partial_map", (PLANNED,), int32),
+    }
+    return {role: tensor if given else None for role, tensor in tensors.items()}
 
 
 class _Entry:

@@ -13,11 +13,11 @@ from mlaprobe.evaluator.python.project import EntryPoint
 from mlaprobe.evaluator.symbolic.symbols import joined, same
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
-from mlaprobe.stages.batches import batch_condition
-from mlaprobe.stages.environment.session import Solved, SourceSession
+from mlaprobe.stages.batches import batch_condition, batch_of
+from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
-from mlaprobe.stages.pyfunction import PythonFunction
+from mlaprobe.stages.pyfunction import PythonStage, Start, last_check
 
 STAGE = StageName.GLUON
 KV_LENGTH = 4096
@@ -37,16 +37,10 @@ class GluonQuestion:
     env: tuple[tuple[str, str], ...] = ()
 
 
-class Gluon(OutcomeStage[GluonQuestion]):
+class Gluon(OutcomeStage[GluonQuestion], PythonStage[GluonQuestion, StageOutcome]):
     """The gluon route of one source."""
 
     name = STAGE
-
-    def __init__(self, session: SourceSession) -> None:
-        """Raises ``Absent`` where the source has none."""
-        super().__init__(session)
-        self._function = PythonFunction(session, STAGE)
-        self.function = self._function.function
 
     @staticmethod
     def question(shape: DecodeShape) -> GluonQuestion:
@@ -63,9 +57,7 @@ class Gluon(OutcomeStage[GluonQuestion]):
         )
 
     def _values(self, question: GluonQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        batch: Any = question.batch
-        if batch is None:
-            batch = Unknown("the batch size", key=("batch",), free="batch")
+        batch = batch_of(question.batch)
         heads, arch = inputs["heads"], question.arch
         q_dtype = dtype_for(question.q_dtype.value, arch)
         kv_dtype = dtype_for(question.kv_dtype.value, arch)
@@ -84,14 +76,7 @@ class Gluon(OutcomeStage[GluonQuestion]):
             "return_lse": question.lse,
         }
 
-    def _solve(self, question: GluonQuestion) -> Solved[StageOutcome]:
-        """The answer, through what is known of other head counts and query lengths."""
-        if self._function.problem is not None:
-            return Solved(self._function.unreadable())
-
-        def start(run: Run, symbols: Mapping[str, Any]) -> Any:
-            return self._function.call(run, self._values(question, symbols))
-
+    def _evaluated(self, question: GluonQuestion, start: Start) -> Solved[StageOutcome]:
         inputs = _inputs(question)
         key = (STAGE, len(inputs), replace(question, num_heads=1, qlen=1, env=()))
         context = (question.arch, question.env)
@@ -125,15 +110,15 @@ class Gluon(OutcomeStage[GluonQuestion]):
         if failed and not accepted and len(failed) == len(outcomes):
             first = failed[0].failure
             assert first is not None
-            named = first.how != "AssertionError" and first.message
+            message = first.message or first.how
+            if first.message and first.how != "AssertionError":
+                message = joined([first.how, ": ", first.message])
             return StageOutcome(
                 stage=STAGE,
                 status=Status.REJECTED,
                 failure=how_failed(failed[0]),
-                message=joined([first.how, ": ", first.message])
-                if named
-                else first.message or first.how,
-                evidence=Proof(STAGE, self.session.text, _failed),
+                message=message,
+                evidence=Proof(STAGE, self.session.text, last_check),
             )
         return unknown(self.session, STAGE, outcomes)
 
@@ -165,11 +150,6 @@ def _gates(failed: list[Outcome]) -> tuple[Any, ...]:
         if not any(same(note, other) for other in notes):
             notes.append(note)
     return tuple(notes)
-
-
-def _failed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
-    last = trace.last_check()
-    return (last.span,) if last is not None else (outcome.span,)
 
 
 def _passed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:

@@ -28,7 +28,8 @@ from mlaprobe.evaluator.values.kinds import Closure, EnumMember
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, why_unknown
 from mlaprobe.stages.environment.kernels import AsmKernel, Tables, kernel_externals
-from mlaprobe.stages.environment.session import Context, Solved, SourceSession
+from mlaprobe.stages.environment.session import Context, SourceSession
+from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.evidence import Proof, Trace, evidence
 from mlaprobe.stages.hostcall import STAGE, HostQuestion, family, inputs_of, values_of
 from mlaprobe.stages.instantiate import Deferred

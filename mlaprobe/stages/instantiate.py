@@ -255,11 +255,5 @@ class _Maker:
         return lambda inputs: altered(value, **{n: f(inputs) for n, f in changed})
 
 
-def _part(value: Any) -> Expr | Text:
-    if type(value) is Sym:
-        return value.expr
-    return value if type(value) is int else Text(str(value))
-
-
 def _failing(failure: Failed, message: Fill) -> Fill:
     return lambda inputs: Failed(failure.kind, failure.how, message(inputs), failure.span)

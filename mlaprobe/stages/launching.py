@@ -18,9 +18,9 @@ from mlaprobe.stages.base import how_failed, why_unknown
 from mlaprobe.stages.dispatched import entry_of, refusal
 from mlaprobe.stages.dispatcher import Dispatcher
 from mlaprobe.stages.environment.kernels import AsmKernel
+from mlaprobe.stages.environment.libraries import NEW_TENSOR
 from mlaprobe.stages.environment.outside import DEVICE
 from mlaprobe.stages.environment.placed import Placed
-from mlaprobe.stages.environment.pybuiltins import NEW_TENSOR
 from mlaprobe.stages.host import Host, complete, handed_on
 from mlaprobe.stages.kernelargs import ArgumentBlock, read_block
 

@@ -22,7 +22,8 @@ from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, told_or, unknown
 from mlaprobe.stages.environment.options import options
-from mlaprobe.stages.environment.session import Solved, SourceSession
+from mlaprobe.stages.environment.session import SourceSession
+from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple

@@ -2,24 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlaprobe.core.shape import StageOutcome, Status
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.python.project import EntryPoint
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.base import Absent, place_evidence
+from mlaprobe.stages.base import Absent, Answer, Question, Stage, place_evidence
 from mlaprobe.stages.environment.session import SourceSession
+from mlaprobe.stages.environment.solved import Solved
+from mlaprobe.stages.evidence import Trace
 from mlaprobe.stages.passing import Passing, Taken, passed
 
+Start = Callable[[Run, Mapping[str, Any]], Any]
 NO_CONTEXT = ("", ())
 """No arch and no environment: what a source says by itself."""
+
+
+class PythonStage(Stage[Question, Answer]):
+    """A stage that starts from a Python function, which is called with arguments by their
+    meanings."""
+
+    def __init__(self, session: SourceSession) -> None:
+        """Raises ``Absent`` where the source has none."""
+        super().__init__(session)
+        self._function = PythonFunction(session, self.name)
+        self.function = self._function.function
+
+    def takes(self, role: str) -> bool:
+        """Whether the function has a parameter of that meaning."""
+        return role in self._function.parameters
+
+    def _solve(self, question: Question) -> Solved[Answer]:
+        if self._function.problem is not None:
+            return Solved(self._of(self._function.unreadable()))
+
+        def start(run: Run, inputs: Mapping[str, Any]) -> Any:
+            return self._function.call(run, self._values(question, inputs))
+
+        return self._evaluated(question, start)
+
+    @abstractmethod
+    def _values(self, question: Question, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments by their meanings; ``inputs`` are numbers and flags, or symbols for
+        them."""
+
+    @abstractmethod
+    def _evaluated(self, question: Question, start: Start) -> Solved[Answer]:
+        """The answer, through what is known of other head counts and query lengths. ``start``
+        calls the function with ``_values``."""
+
+
+def last_check(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """The place of the last check of a path that fails, else where it ends."""
+    last = trace.last_check()
+    return (outcome.span if last is None else last.span,)
 
 
 class PythonFunction:

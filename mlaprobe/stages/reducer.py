@@ -16,7 +16,8 @@ from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, unknown
-from mlaprobe.stages.environment.session import Solved, SourceSession
+from mlaprobe.stages.environment.session import SourceSession
+from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from mlaprobe.stages.evidence import Proof, Trace, line_of
 

@@ -8,16 +8,16 @@ from typing import Any
 
 from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import OutcomeStage, how_failed, told_or, unknown
-from mlaprobe.stages.environment.session import Solved, SourceSession
+from mlaprobe.stages.batches import batch_of
+from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole
-from mlaprobe.stages.pyfunction import PythonFunction
+from mlaprobe.stages.pyfunction import PythonStage, Start, last_check
 
 STAGE = StageName.SIZING
 BUFFERS = (
@@ -47,16 +47,10 @@ class SizingQuestion:
     env: tuple[tuple[str, str], ...] = ()
 
 
-class Sizing(OutcomeStage[SizingQuestion]):
+class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutcome]):
     """The sizing function of one source."""
 
     name = STAGE
-
-    def __init__(self, session: SourceSession) -> None:
-        """Raises ``Absent`` where the source has none."""
-        super().__init__(session)
-        self._function = PythonFunction(session, STAGE)
-        self.function = self._function.function
 
     @staticmethod
     def question(shape: DecodeShape) -> SizingQuestion:
@@ -76,11 +70,8 @@ class Sizing(OutcomeStage[SizingQuestion]):
         )
 
     def _values(self, question: SizingQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        batch: Any = question.batch
-        if batch is None:
-            batch = Unknown("the batch size", key=("batch",), free="batch")
         return {
-            "batch": batch,
+            "batch": batch_of(question.batch),
             "qlen": inputs["qlen"],
             "num_heads": inputs["heads"],
             "q_dtype": dtype_for(question.q_dtype.value, question.arch),
@@ -91,15 +82,8 @@ class Sizing(OutcomeStage[SizingQuestion]):
             "split_limit": question.max_split_per_batch,
         }
 
-    def _solve(self, question: SizingQuestion) -> Solved[StageOutcome]:
-        """The answer, through what is known of other head counts and query lengths."""
-        if self._function.problem is not None:
-            return Solved(self._function.unreadable())
+    def _evaluated(self, question: SizingQuestion, start: Start) -> Solved[StageOutcome]:
         inputs = {"heads": question.num_heads, "qlen": question.qlen}
-
-        def start(run: Run, symbols: Mapping[str, Any]) -> Any:
-            return self._function.call(run, self._values(question, symbols))
-
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
         key = (STAGE, question.q_dtype, question.kv_dtype, question.batch, modes)
         return self.session.solve(key, inputs, start, (question.arch, question.env), self._read)
@@ -121,7 +105,7 @@ class Sizing(OutcomeStage[SizingQuestion]):
                 status=Status.REJECTED,
                 failure=how_failed(outcomes[0]),
                 message=refusal(failure),
-                evidence=Proof(STAGE, self.session.text, _failed),
+                evidence=Proof(STAGE, self.session.text, last_check),
             )
         return unknown(self.session, STAGE, outcomes)
 
@@ -129,11 +113,6 @@ class Sizing(OutcomeStage[SizingQuestion]):
 def refusal(failure: Failed) -> Any:
     """What is said of a failure: a text, which may have symbols in it."""
     return failure.message or failure.how
-
-
-def _failed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
-    last = trace.last_check()
-    return (last.span,) if last is not None else (outcome.span,)
 
 
 def _passed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.deciding.capability import probe as live
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from tests.cli.conftest import Run
@@ -100,7 +100,7 @@ SMALL = Scope(archs=("gfx950",), heads=(16, 32, 48, 64), qlens=(1,))
 def pin(bumped: Path, tmp_path: Path) -> Path:
     """A snapshot of the release in use."""
     file = tmp_path / "aiter.pin"
-    with live(f"{bumped}@{NATIVE}") as capability:
+    with Capability.open(f"{bumped}@{NATIVE}") as capability:
         file.write_text(make(capability, scope=SMALL), encoding="utf-8")
     return file
 

@@ -21,7 +21,7 @@ from mlaprobe.compare.sides import decide
 from mlaprobe.compare.signatures import changed_signatures
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import DecodeShape, Dtype
-from mlaprobe.deciding.capability import probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import NotAiterError, SourceError
 from mlaprobe.rulefiles.serving import Serving
 from tests.findings.pairs import fold_32
@@ -74,12 +74,14 @@ def said(comparison: Any) -> Any:
 
 def test_it_compares_like_one_at_hand(paths: tuple[str, str], apart: Open) -> None:
     old, new = paths
-    here = compare(probe(old), probe(new), (GRID,))
+    here = compare(Capability.open(old), Capability.open(new), (GRID,))
     assert here.changes
-    assert said(compare(probe(old), apart(partial(probe, new)), (GRID,))) == said(here)
-    assert said(compare(apart(partial(probe, old)), apart(partial(probe, new)), (GRID,))) == said(
-        here
-    )
+    assert said(
+        compare(Capability.open(old), apart(partial(Capability.open, new)), (GRID,))
+    ) == said(here)
+    assert said(
+        compare(apart(partial(Capability.open, old)), apart(partial(Capability.open, new)), (GRID,))
+    ) == said(here)
 
 
 def test_deployments(paths: tuple[str, str], apart: Open) -> None:
@@ -88,9 +90,11 @@ def test_deployments(paths: tuple[str, str], apart: Open) -> None:
         GRID, archs=("gfx950",), heads=(32,), qlens=(1,), lse=(False,), persistent=(True,)
     )
     served = (Serving(name="one", num_heads=32, grid=grid),)
-    here = compare_served(probe(old), probe(new), served)
+    here = compare_served(Capability.open(old), Capability.open(new), served)
     assert here.pads
-    assert said(compare_served(probe(old), apart(partial(probe, new)), served)) == said(here)
+    assert said(
+        compare_served(Capability.open(old), apart(partial(Capability.open, new)), served)
+    ) == said(here)
 
 
 def test_signatures(paths: tuple[str, str], tmp_path: Path, apart: Open) -> None:
@@ -99,13 +103,15 @@ def test_signatures(paths: tuple[str, str], tmp_path: Path, apart: Open) -> None
     path = next(p for p, text in tree.items() if "def mla_decode_fwd(" in str(text))
     other = str(tree[path]).replace("def mla_decode_fwd(", "def mla_decode_fwd(added, ")
     changed = str(write(tmp_path, {**tree, path: other}))
-    here = changed_signatures(probe(old), probe(changed))
+    here = changed_signatures(Capability.open(old), Capability.open(changed))
     assert here
-    assert changed_signatures(probe(old), apart(partial(probe, changed))) == here
+    assert (
+        changed_signatures(Capability.open(old), apart(partial(Capability.open, changed))) == here
+    )
 
 
 def test_facts(paths: tuple[str, str], apart: Open) -> None:
-    here, there = probe(paths[0]), apart(partial(probe, paths[0]))
+    here, there = Capability.open(paths[0]), apart(partial(Capability.open, paths[0]))
     shape = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=32)
     assert there.ask(decide, shape) == here.decide(shape)
     assert there.archs == here.archs
@@ -115,9 +121,9 @@ def test_facts(paths: tuple[str, str], apart: Open) -> None:
 def test_one_that_cannot_be_opened(tmp_path: Path, apart: Open) -> None:
     (tmp_path / "setup.py").write_text("")
     with pytest.raises(NotAiterError) as here:
-        probe(str(tmp_path))
+        Capability.open(str(tmp_path))
     with pytest.raises(NotAiterError) as there:
-        apart(partial(probe, str(tmp_path))).archs  # noqa: B018
+        apart(partial(Capability.open, str(tmp_path))).archs  # noqa: B018
     assert there.value.render() == here.value.render()
 
 

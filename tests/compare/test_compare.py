@@ -13,7 +13,7 @@ from mlaprobe.compare.sides import pad
 from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import DecodeShape, Dtype, Failure, PlannerCall, Verdict
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.serving import Serving
 from tests.findings.pairs import fold_32
 from tests.padding.fake import Fake
@@ -34,11 +34,11 @@ NATIVE = Behaviour(verdict=Verdict.NATIVE, kernels=("k",))
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Capability:
-    return probe(str(write(tmp_path_factory.mktemp("old"), today.tree())))
+    return Capability.open(str(write(tmp_path_factory.mktemp("old"), today.tree())))
 
 
 def changes(old: Capability, root: Path, tree: Tree, grid: Grid = GRID) -> tuple[Change, ...]:
-    return compare(old, probe(str(write(root, tree))), (grid,)).changes
+    return compare(old, Capability.open(str(write(root, tree))), (grid,)).changes
 
 
 def test_a_fold_that_was_native(old: Capability, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def serving(name: str, heads: int, **fields: object) -> Serving:
 
 
 def test_deployments(old: Capability, tmp_path: Path) -> None:
-    new = probe(str(write(tmp_path, fold_32())))
+    new = Capability.open(str(write(tmp_path, fold_32())))
     some = (serving("own", 32), serving("padded", 24), serving("other", 16))
     found = compare_served(old, new, some)
     (change,) = found.changes

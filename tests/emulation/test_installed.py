@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.decode.rules import rules as decode_rules
 from mlaprobe.emulation import running
 from mlaprobe.emulation.batch import Batch, Values
@@ -30,7 +30,7 @@ LENS = (70, 20)
 @pytest.fixture(scope="module")
 def capability(aiter_wheel: Source) -> Capability:
     """The installed AITER."""
-    return probe("installed")
+    return Capability.open("installed")
 
 
 def batch(arch: str, dtype: Dtype, heads: int = 16, qlen: int = 1) -> Batch:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.decode.rules import rules as decode_rules
 from mlaprobe.emulation.batch import Batch
 from mlaprobe.emulation.outcome import Emulated, Standing
@@ -18,7 +18,7 @@ from mlaprobe.padding.api import plan
 @pytest.fixture(scope="module")
 def newest(aiter_git: Path) -> Capability:
     """v0.1.20."""
-    return probe(f"{aiter_git}@v0.1.20")
+    return Capability.open(f"{aiter_git}@v0.1.20")
 
 
 def run(
@@ -114,5 +114,5 @@ def test_a_log_sum_exp_that_nobody_writes(newest: Capability) -> None:
 
 @pytest.mark.parametrize("tag", ["v0.1.12", "v0.1.16.post2", "v0.1.19", "v0.1.20.post1"])
 def test_other_releases(aiter_git: Path, tag: str) -> None:
-    found = run(probe(f"{aiter_git}@{tag}"), "gfx942", Dtype.FP8, 16)
+    found = run(Capability.open(f"{aiter_git}@{tag}"), "gfx942", Dtype.FP8, 16)
     assert found.standing is Standing.PASSED, found

@@ -10,7 +10,7 @@ import pytest
 
 from mlaprobe.compare.signatures import signature_facts
 from mlaprobe.core.shape import Dtype
-from mlaprobe.deciding.capability import probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.findings.engine import apply, known_as
 from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.facts.calls import parameter_lists
@@ -38,7 +38,7 @@ FUNCTIONS = [(each["module"], each["function"]) for each in settings()["function
 def facts(root: Path, tree: Tree) -> list[Fact]:
     """Everything about one tree, however long it takes."""
     able = tuple(rule for rule in RULES if "signature" not in rule.about)
-    return list(gather(probe(str(write(root, tree))), SCOPE, able, lambda: None))
+    return list(gather(Capability.open(str(write(root, tree))), SCOPE, able, lambda: None))
 
 
 @lru_cache(maxsize=1)
@@ -53,7 +53,7 @@ def new_in(pair: Pair, root: Path, shared: Path) -> dict[str, list[str]]:
     before = base_facts(shared) if usual else facts(root / "good", pair.good)
     after = facts(root / "bad", pair.bad)
     good, bad = write(root / "old", pair.good), write(root / "new", pair.bad)
-    lists = [parameter_lists(probe(str(root)).session, FUNCTIONS) for root in (good, bad)]
+    lists = [parameter_lists(Capability.open(str(root)).session, FUNCTIONS) for root in (good, bad)]
     after += signature_facts(*lists)
     known = {known_as(rule, f) for f in before for rule in RULES if rule.means(f)}
     found: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ import pytest
 
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.shape import DecodeShape, Dtype
-from mlaprobe.deciding.capability import probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.findings.facts.shapes import Scope
 from mlaprobe.findings.inspection import inspect
 from mlaprobe.findings.model import Finding, Level
@@ -23,7 +23,7 @@ FP8_32 = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_h
 
 @lru_cache(maxsize=16)
 def rows(repository: Path, tag: str) -> tuple[Finding, ...]:
-    with probe(f"{repository}@{tag}") as capability:
+    with Capability.open(f"{repository}@{tag}") as capability:
         return inspect(capability, only=ROWS).findings
 
 
@@ -63,7 +63,7 @@ def test_the_missing_files_are_of_the_prefill(aiter_git: Path) -> None:
 
 
 def found(repository: Path, tag: str, *rules: str, **scope: object) -> tuple[Finding, ...]:
-    with probe(f"{repository}@{tag}") as capability:
+    with Capability.open(f"{repository}@{tag}") as capability:
         chosen = Scope(archs=("gfx942", "gfx950"), **scope)  # type: ignore[arg-type]
         return inspect(capability, chosen, only=rules).findings
 
@@ -102,7 +102,7 @@ def test_buffers_of_v0_1_16(aiter_git: Path) -> None:
     scope = Scope(
         archs=("gfx950",), heads=(32,), qlens=(4,), dtypes=((Dtype.FP8, Dtype.FP8),), beyond=()
     )
-    with probe(f"{aiter_git}@v0.1.16") as capability:
+    with Capability.open(f"{aiter_git}@v0.1.16") as capability:
         (finding,) = inspect(capability, scope, only=("MLA011",)).findings
     assert finding.message == (
         "gfx950 fp8/fp8, 32 heads, qlen 4: a batch of 512 with 16 splits each asks for at least "

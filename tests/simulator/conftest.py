@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.sources import Source
 from tests.padding.tensors import torch_or_skip
 from tests.simulator.cases import poisoned
@@ -50,7 +50,7 @@ def release(aiter_git: Path) -> Iterator[Simulate]:
 
     def get(tag: str, arch: str) -> Simulation:
         if tag not in capabilities:
-            capabilities[tag] = probe(f"{aiter_git}@{tag}")
+            capabilities[tag] = Capability.open(f"{aiter_git}@{tag}")
         if (tag, arch) not in made:
             made[tag, arch] = Simulation(capabilities[tag], arch)
         return made[tag, arch]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Verdict
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from tests.trees.common import Tree, write
 
 FP8 = ("fp8", "fp8")
@@ -16,7 +16,7 @@ BF16 = ("bf16", "bf16")
 
 def opened(root: Path, tree: Tree) -> Capability:
     """The capability of a tree."""
-    return probe(str(write(root, tree)))
+    return Capability.open(str(write(root, tree)))
 
 
 def shape(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.shape import Verdict
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from tests.crowd import everything
 from tests.generated.deep import examples
 from tests.stages.ask import BF16, FP8, opened, shape
@@ -65,7 +65,7 @@ def injected(at: int, error: type[BaseException]) -> Iterator[Injection]:
 
 def calls_of(root: Path, number: int) -> int:
     """How many calls it takes a new capability to answer a question."""
-    with probe(str(root)) as capability, injected(0, RuntimeError) as counting:
+    with Capability.open(str(root)) as capability, injected(0, RuntimeError) as counting:
         capability.decide(QUESTIONS[number])
         return counting.calls
 
@@ -88,7 +88,7 @@ def test_a_fault_anywhere_costs_one_answer(
     steps = examples(2, 60)
     for step in range(steps):
         at = (seed * 7919 + step * total // steps) % total + 1
-        with probe(str(tmp_path)) as capability:
+        with Capability.open(str(tmp_path)) as capability:
             with injected(at, error):
                 try:
                     found = capability.decide(QUESTIONS[0])
@@ -143,7 +143,7 @@ def test_deep_in_a_program(tmp_path: Path) -> None:
         return below(depth - 1, capability) if depth else answered(capability)
 
     for depth in range(500, 950, examples(100, 10)):
-        with probe(str(tmp_path)) as fresh:
+        with Capability.open(str(tmp_path)) as fresh:
             try:
                 found = below(depth, fresh)
             except RecursionError:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.values.kinds import StructType
 from mlaprobe.evaluator.values.structs import StructLayout, struct_layout
@@ -191,7 +191,7 @@ def launched(capability: Capability, question: LaunchQuestion) -> Launched:
 
 def test_the_block_is_what_the_source_declares_and_stores(tmp_path: Path) -> None:
     wide = tree((MEMBERS, WIDE), (STORES, STORED), (GRID, GRID.replace("1, 1, 1", "3, 2, 1")))
-    found = launched(probe(str(write(tmp_path, wide))), batch("gfx950", 16))
+    found = launched(Capability.open(str(write(tmp_path, wide))), batch("gfx950", 16))
     assert found.kernel.symbol == "mla_bf16_bf16_h16_q4_ps"
     assert (found.grid, found.workgroup) == ((3, 2, 1), (256, 1, 1))
     assert found.block.size == found.block_bytes == 56
@@ -210,7 +210,7 @@ def test_without_packing_members_are_aligned(tmp_path: Path) -> None:
     loose = tree(
         (MEMBERS, "    unsigned int s_MQA;\n    void* ptr_Q;\n"), (" __attribute__((packed))", "")
     )
-    found = launched(probe(str(write(tmp_path, loose))), batch("gfx950", 16))
+    found = launched(Capability.open(str(write(tmp_path, loose))), batch("gfx950", 16))
     assert [(s.name, s.offset) for s in found.block.slots] == [("s_MQA", 0), ("ptr_Q", 8)]
     assert found.block.size == 16
 
@@ -218,11 +218,11 @@ def test_without_packing_members_are_aligned(tmp_path: Path) -> None:
 def test_what_is_not_stored_is_not_known(tmp_path: Path) -> None:
     """Unless the struct is given values as a whole."""
     loose = tree((MEMBERS, WIDE), ("HostArgs args         = {};", "HostArgs args;"))
-    found = launched(probe(str(write(tmp_path / "loose", loose))), batch("gfx950", 16))
+    found = launched(Capability.open(str(write(tmp_path / "loose", loose))), batch("gfx950", 16))
     assert [s.name for s in found.block.uninitialised] == ["scalar", "ptr_R"]
     assert found.block.unknown is None
     zero = launched(
-        probe(str(write(tmp_path / "zero", tree((MEMBERS, WIDE))))), batch("gfx950", 16)
+        Capability.open(str(write(tmp_path / "zero", tree((MEMBERS, WIDE))))), batch("gfx950", 16)
     )
     assert not zero.block.uninitialised
     stored = {s.name: s.value for s in zero.block.slots}
@@ -241,13 +241,13 @@ def test_what_is_not_stored_is_not_known(tmp_path: Path) -> None:
 )
 def test_a_struct_that_is_not_followed(tmp_path: Path, old: str, new: str, why: str) -> None:
     with pytest.raises(NotLaunchedError, match=why) as error:
-        launched(probe(str(write(tmp_path, tree((old, new))))), batch("gfx950", 16))
+        launched(Capability.open(str(write(tmp_path, tree((old, new))))), batch("gfx950", 16))
     assert not error.value.refused
 
 
 def test_an_unknown_value_is_a_slot_that_is_not_known(tmp_path: Path) -> None:
     strange = tree((STORES, "    args.s_MQA = Q->storage_offset();\n"))
-    block = launched(probe(str(write(tmp_path, strange))), batch("gfx950", 16)).block
+    block = launched(Capability.open(str(write(tmp_path, strange))), batch("gfx950", 16)).block
     assert block.unknown is block.slot("s_MQA") is not None
     with pytest.raises(ValueError, match="s_MQA is not known: Q"):
         block.pack(lambda name, tensor: 0)
@@ -256,13 +256,13 @@ def test_an_unknown_value_is_a_slot_that_is_not_known(tmp_path: Path) -> None:
 def test_a_call_that_cannot_be_followed_leaves_the_launch_unknown(tmp_path: Path) -> None:
     strange = tree((STORES, "    args.s_MQA = nobody_knows(gqa_ratio);\n"))
     with pytest.raises(NotLaunchedError, match="nobody_knows") as error:
-        launched(probe(str(write(tmp_path, strange))), batch("gfx950", 16))
+        launched(Capability.open(str(write(tmp_path, strange))), batch("gfx950", 16))
     assert not error.value.refused
     assert error.value.span.file == today.HOST
 
 
 def test_a_refusal_is_told_from_what_is_unknown(tmp_path: Path) -> None:
-    capability = probe(str(write(tmp_path, tree())))
+    capability = Capability.open(str(write(tmp_path, tree())))
     with pytest.raises(NotLaunchedError, match="no kernel for gqa:12") as error:
         launched(capability, batch("gfx950", 12))
     assert error.value.refused
@@ -277,7 +277,7 @@ SIZES = {"v0.1.10.post1": 304, "v0.1.12": 320, "v0.1.16.post2": 320}
 
 @pytest.mark.parametrize("tag", TAGS)
 def test_blocks_of_releases(aiter_git: Path, tag: str) -> None:
-    found = launched(probe(f"{aiter_git}@{tag}"), batch("gfx942", 16, 2))
+    found = launched(Capability.open(f"{aiter_git}@{tag}"), batch("gfx942", 16, 2))
     assert found.block.size == found.block_bytes == SIZES.get(tag, 368)
     assert (found.grid, found.workgroup) == ((4, 1, 1), (256, 1, 1))
     slots = {s.name: s for s in found.block.slots}
@@ -297,7 +297,7 @@ def test_blocks_of_releases(aiter_git: Path, tag: str) -> None:
 def test_splits_of_the_other_mode_are_the_sources_own(aiter_git: Path) -> None:
     """16 splits of two requests keep 32 of 256 CUs busy, 12 % of them, which no fewer do; so few KV
     tokens cost more than they gain."""
-    found = launched(probe(f"{aiter_git}@v0.1.20"), batch("gfx950", 16, work=False))
+    found = launched(Capability.open(f"{aiter_git}@v0.1.20"), batch("gfx950", 16, work=False))
     splits = found.passed["splits_indptr"]
     assert splits.step.how == "arange"
     start, stop, step = splits.step.values

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.shape import Decision, DecodeShape, Failure
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 
 REPORTED: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "data" / "reported.json").read_text()
@@ -20,7 +20,7 @@ FP8, BF16 = "fp8/fp8", "bf16/bf16"
 
 @lru_cache(maxsize=4)
 def _opened(spec: str) -> Capability:
-    return probe(spec)
+    return Capability.open(spec)
 
 
 def decide(git: str, release: str, arch: str, pair: str, heads: int, **more: Any) -> Decision:

@@ -11,7 +11,8 @@ from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.environment.pybuiltins import Library, python_externals
+from mlaprobe.stages.environment.libraries import Library
+from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from tests.evaluator.session import SourceSession, in_python
 

@@ -11,7 +11,7 @@ import pytest
 
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.deciding.refusals import STAGES
 from tests.stages.ask import opened
 from tests.trees import today
@@ -58,7 +58,7 @@ def test_a_tree_of_today(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("release", ["v0.1.7.post3", "v0.1.16.post2", "v0.1.20"])
 def test_releases(aiter_git: Path, release: str) -> None:
-    assert compared(*(probe(f"{aiter_git}@{release}") for _ in range(2))) > 1000
+    assert compared(*(Capability.open(f"{aiter_git}@{release}") for _ in range(2))) > 1000
 
 
 def test_most_are_told_by_the_path(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from mlaprobe.core.keeping import Once
 from mlaprobe.core.shape import DecodeShape
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.opening import bundled
 from mlaprobe.opening.shortcut import KnownRevision
 from mlaprobe.padding import api as resolve
@@ -53,12 +53,12 @@ def check(make: Callable[[], Capability | Snapshot | KnownRevision]) -> None:
 @pytest.mark.parametrize("name", sorted(TREES))
 def test_a_directory(tmp_path: Path, name: str) -> None:
     opened(tmp_path, TREES[name]()).close()
-    check(lambda: probe(str(tmp_path)))
+    check(lambda: Capability.open(str(tmp_path)))
 
 
 def test_a_git_revision(tmp_path: Path) -> None:
     root = write_git(tmp_path, today.tree(), tag="v9.9.9")
-    check(lambda: probe(f"{root}@v9.9.9"))
+    check(lambda: Capability.open(f"{root}@v9.9.9"))
 
 
 def test_a_bundled_release() -> None:
@@ -77,7 +77,7 @@ def test_stages_alone(tmp_path: Path) -> None:
 
         return ask
 
-    with probe(str(tmp_path)) as one, probe(str(tmp_path)) as shared:
+    with Capability.open(str(tmp_path)) as one, Capability.open(str(tmp_path)) as shared:
         expected = list(map(asked(one), questions))
         assert not wrong_answers(questions, expected, asked(shared))
 
@@ -99,7 +99,7 @@ def test_plans(tmp_path: Path) -> None:
 
         return ask
 
-    with probe(str(tmp_path)) as one, probe(str(tmp_path)) as shared:
+    with Capability.open(str(tmp_path)) as one, Capability.open(str(tmp_path)) as shared:
         expected = list(map(planned(one), questions))
         assert not wrong_answers(questions, expected, planned(shared))
 
@@ -110,7 +110,7 @@ def test_the_default_capability(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     made: list[Capability] = []
 
     def installed() -> tuple[Capability, None]:
-        made.append(probe(str(tmp_path)))
+        made.append(Capability.open(str(tmp_path)))
         return made[-1], None
 
     monkeypatch.setattr("mlaprobe.opening.probing.installed_or_bundled", installed)
@@ -120,7 +120,7 @@ def test_the_default_capability(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     def ask(heads: int) -> str:
         return plan(heads, **question).line  # type: ignore[arg-type]
 
-    with probe(str(tmp_path)) as one:
+    with Capability.open(str(tmp_path)) as one:
         counts = list(range(1, 129, 3))
         lines = [plan(heads, capability=one, **question).line for heads in counts]  # type: ignore[arg-type]
         assert not wrong_answers(counts, lines, ask)
@@ -129,4 +129,4 @@ def test_the_default_capability(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 def test_real_releases(aiter_git: Path) -> None:
     for release in ("v0.1.7.post3", "v0.1.20"):
-        check(lambda source=f"{aiter_git}@{release}": probe(source))  # type: ignore[misc]
+        check(lambda source=f"{aiter_git}@{release}": Capability.open(source))  # type: ignore[misc]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.shape import DecodeShape, StageOutcome, Verdict
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from tests.stages.ask import BF16, FP8, ask, opened, shape
 from tests.trees import today
 from tests.trees.common import Tree, changed
@@ -182,7 +182,7 @@ def test_what_a_release_does_not_take_has_no_effect_and_a_note(tmp_path: Path) -
 
 @pytest.fixture(scope="module")
 def at(aiter_git: Path) -> Any:
-    return lru_cache(maxsize=2)(lambda release: probe(f"{aiter_git}@{release}"))
+    return lru_cache(maxsize=2)(lambda release: Capability.open(f"{aiter_git}@{release}"))
 
 
 def both(at: Any, release: str, heads: int, where: str, qlen: int = 1) -> tuple[str, str]:

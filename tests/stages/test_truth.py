@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome
-from mlaprobe.deciding.capability import Capability, probe
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.stages.hostcall import HostQuestion
 from mlaprobe.stages.planner import PlannerQuestion
 
@@ -34,7 +34,7 @@ def capability(aiter_git: str, release: str) -> Capability:
 
 @lru_cache(maxsize=2)
 def _opened(spec: str) -> Capability:
-    return probe(spec)
+    return Capability.open(spec)
 
 
 def dtype(name: str | None) -> Dtype | None:

@@ -260,9 +260,9 @@ def _decoding(launch: Launch, decode: Call, work: dict[str, Any]) -> Callable[..
 
 @lru_cache(maxsize=1)
 def _installed_capability() -> Capability:
-    from mlaprobe.deciding.capability import probe
+    from mlaprobe.deciding.capability import Capability
 
-    return probe()
+    return Capability.open()
 
 
 @lru_cache(maxsize=8)

@@ -1,9 +1,7 @@
-"""Python's built-in functions and what of torch and triton the dispatch code computes with."""
+"""Python's built-in functions, on values that may be unknown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from mlaprobe.evaluator.engine.displays import as_mapping, as_set, elements
@@ -13,15 +11,12 @@ from mlaprobe.evaluator.python.stdlib import plain
 from mlaprobe.evaluator.symbolic import symbols
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values.comparing import compare
-from mlaprobe.evaluator.values.kinds import Builtin, Model
+from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import SomeText, Something, Unknown
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
-
-NEW_TENSOR = "new tensor"
-"""The fact of a run that makes its tensors, where they are more than shapes."""
-Call = Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
+from mlaprobe.evaluator.values.unknown import SomeText, Unknown
+from mlaprobe.stages.environment.libraries import Call, Library, library_externals
+from mlaprobe.stages.environment.tensors import Tensor
 
 
 def _len(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
@@ -232,134 +227,48 @@ def _hasattr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
     return found if isinstance(found, Unknown) else True
 
 
-def _new_tensor(name: str) -> Call:
-    """``torch.empty`` and its kin: a tensor of the given shape."""
-
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        shape = args[0] if args else kwargs.get("size", ())
-        if type(shape) in (int, Sym) or (isinstance(shape, Unknown) and name != "like"):
-            dims = [a for a in args if type(a) in (int, Sym) or isinstance(a, Unknown)]
-            shape = (dims[0],) if name == "full" else tuple(dims)
-        if name == "like" and isinstance(args[0], Tensor):
-            shape = args[0].shape
-        dtype = kwargs.get("dtype")
-        if dtype is None:
-            dtype = args[0].dtype if args and isinstance(args[0], Tensor) else DtypeToken("fp32")
-        if not isinstance(shape, (tuple, list)) or not isinstance(dtype, DtypeToken):
-            return Unknown("a new tensor", span, foreign=True, free="data")
-        value = args[1] if name == "full" and len(args) > 1 else kwargs.get("fill_value")
-        return _made(run, name, tuple(shape), dtype, (value,) if name == "full" else ())
-
-    return call
-
-
-def _made(
-    run: Any, name: str, shape: tuple[Any, ...], dtype: DtypeToken, values: tuple[Any, ...]
-) -> Tensor:
-    """A new tensor, by a function of torch's."""
-    make = run.facts.get(NEW_TENSOR, Tensor)
-    made: Tensor = make(f"torch.{name}", shape, dtype)
-    made.filled(name, values)
-    return made
-
-
-def _arange(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-    dtype = kwargs.get("dtype")
-    known = dtype if isinstance(dtype, DtypeToken) else DtypeToken("i64")
-    length: Any = Unknown("the length of a range", span, free="data", foreign=True)
-    named = {"start", "end", "step"} & kwargs.keys()
-    if not named and 0 < len(args) <= 3 and all(type(a) is int for a in args) and args[2:] != (0,):
-        length = len(range(*args))
-    return _made(run, "arange", (length,), known, args)
-
-
-class Library(Model):
-    """A function or module of torch or triton of which nothing else is known: calls return."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def get(self, name: str, span: Span) -> Any:
-        return Library(f"{self.name}.{name}")
-
-    def index(self, key: Any, span: Span) -> Any:
-        return Library(f"{self.name}[]")
-
-    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        made = Something if self.name.startswith("torch.nn.functional.") else Unknown
-        return made(f"{self.name}() is known at run time only", span, foreign=True, free="data")
-
-
-def _cdiv(a: int, b: int) -> int:
-    return -(-a // b)
-
-
-def _next_power_of_two(value: int) -> int:
-    return 1 if value <= 1 else 1 << (value - 1).bit_length()
+_BUILTINS: dict[str, Call] = {
+    "len": _len,
+    "range": _range,
+    "int": _int,
+    "bool": _bool,
+    "str": _str,
+    "format": _format,
+    "repr": _repr,
+    "ascii": _repr,
+    "min": _extreme("min", "<"),
+    "max": _extreme("max", ">"),
+    "all": _quantifier(False),
+    "any": _quantifier(True),
+    "tuple": _sequence(tuple),
+    "list": _sequence(list),
+    "set": _sequence(frozenset),
+    "frozenset": _sequence(frozenset),
+    "sum": _sum,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "sorted": _sorted,
+    "isinstance": _isinstance,
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "dict": _dict,
+    "print": lambda run, a, k, s: None,
+}
+_SYMBOLIC = frozenset(
+    ("int", "bool", "min", "max", "repr", "str", "format", "len", "tuple", "list", "dict")
+)
+"""Built-in functions that can work with symbols."""
+_PLAIN = (abs, round, float, divmod, bin, hex, oct, ord, chr)
 
 
 def python_externals() -> dict[str, Any]:
     """Names outside AITER's Python, by their dotted names."""
-    calls: dict[str, Call] = {
-        "len": _len,
-        "range": _range,
-        "int": _int,
-        "bool": _bool,
-        "str": _str,
-        "format": _format,
-        "repr": _repr,
-        "ascii": _repr,
-        "min": _extreme("min", "<"),
-        "max": _extreme("max", ">"),
-        "all": _quantifier(False),
-        "any": _quantifier(True),
-        "tuple": _sequence(tuple),
-        "list": _sequence(list),
-        "set": _sequence(frozenset),
-        "frozenset": _sequence(frozenset),
-        "sum": _sum,
-        "enumerate": _enumerate,
-        "zip": _zip,
-        "sorted": _sorted,
-        "isinstance": _isinstance,
-        "getattr": _getattr,
-        "hasattr": _hasattr,
-        "print": lambda run, a, k, s: None,
+    return {
+        **{
+            f"builtins.{name}": Builtin(name, call, symbolic=name in _SYMBOLIC)
+            for name, call in _BUILTINS.items()
+        },
+        **{f"builtins.{each.__name__}": plain(each.__name__, each) for each in _PLAIN},
+        **{f"builtins.{name}": Library(name) for name in ("Exception", "globals")},
+        **library_externals(),
     }
-    values: dict[str, Any] = {f"builtins.{n}": Builtin(n, c) for n, c in calls.items()}
-    for name in ("int", "bool", "min", "max", "repr", "str", "format", "len", "tuple", "list"):
-        values[f"builtins.{name}"] = replace(values[f"builtins.{name}"], symbolic=True)
-    for function in (abs, round, float, divmod, bin, hex, oct, ord, chr):
-        values[f"builtins.{function.__name__}"] = plain(function.__name__, function)
-    values["builtins.dict"] = Builtin("dict", _dict, symbolic=True)
-    for name in ("empty", "zeros", "ones", "full"):
-        values[f"torch.{name}"] = Builtin(f"torch.{name}", _new_tensor(name), symbolic=True)
-    for name in ("empty_like", "zeros_like", "ones_like", "full_like"):
-        values[f"torch.{name}"] = Builtin(f"torch.{name}", _new_tensor("like"), symbolic=True)
-    values["torch.arange"] = Builtin("torch.arange", _arange, symbolic=True)
-    values["torch.Tensor"] = Builtin("Tensor", lambda run, a, k, s: Unknown("a tensor", s))
-    values["triton.cdiv"] = plain("triton.cdiv", _cdiv)
-    values["triton.next_power_of_2"] = plain("triton.next_power_of_2", _next_power_of_two)
-    values["triton.__version__"] = Unknown("triton's version", key=("version",), free="device")
-    for name in ("torch.cuda", "torch.nn", "torch.version", "torch.compiler", "warnings"):
-        values[name] = Library(name)
-    for name in (
-        "cumsum",
-        "device",
-        "where",
-        "exp",
-        "log",
-        "max",
-        "sum",
-        "isnan",
-        "tensor",
-        "log2",
-    ):
-        values[f"torch.{name}"] = Library(f"torch.{name}")
-    for name in ("debug", "info", "warning", "error"):
-        values[f"logging.{name}"] = Library(f"logging.{name}")
-    values["builtins.Exception"] = Library("Exception")
-    values["builtins.globals"] = Library("globals")
-    return values

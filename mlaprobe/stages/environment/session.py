@@ -1,4 +1,4 @@
-"""The world that AITER's code runs in here: one source, its modules, and everything outside.
+"""The session of one source: its modules, what is outside them, and what is kept of runs.
 
 A :class:`SourceSession` holds the machine and the modules of one source. A question gives the GPU's
 architecture and the environment; values that depend on them are cached per such context. What an
@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.errors import SourceError
@@ -32,47 +31,13 @@ from mlaprobe.stages.environment.bindings import Bindings, enum_ids
 from mlaprobe.stages.environment.outside import cpp_externals, device_functions, foreign
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.settings import settings_externals
+from mlaprobe.stages.environment.solved import Leaf, Solved
 from mlaprobe.stages.environment.tensors import named_dtypes
 from mlaprobe.stages.instantiate import PathSummary
 
 T = TypeVar("T")
 Context = tuple[str, tuple[tuple[str, str], ...]]
 _CPP = (".cu", ".cpp", ".hip", ".cuh", ".h", ".hpp")
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """The run over symbols that answered a question."""
-
-    tree: Tree
-    inputs: tuple[int, ...]
-    run: PathSummary
-    """Questions with one run take the same paths."""
-
-    @property
-    def clauses(self) -> Hashable:
-        """What questions share that are decided by the same clauses."""
-        return self.run, self.run.reason(self.inputs)
-
-    def other(self, **changed: int) -> Leaf | None:
-        """The same question with some inputs changed, where a run has answered it."""
-        names = self.tree.names
-        if not changed.keys() <= set(names):
-            return None
-        inputs = tuple(
-            changed.get(name, value) for name, value in zip(names, self.inputs, strict=True)
-        )
-        run = self.tree.find(inputs)
-        return None if run is None else Leaf(self.tree, inputs, run)
-
-
-@dataclass(frozen=True, slots=True)
-class Solved(Generic[T]):
-    """An answer, and how it was come to."""
-
-    answer: T
-    leaf: Leaf | None = None
-    """``None`` where the question had a run of its own, or none was needed."""
 
 
 class Exclusive:
@@ -262,19 +227,20 @@ class SourceSession:
         start: Callable[[Run, Mapping[str, Any]], Any],
         context: Context,
         read: Callable[[tuple[Outcome, ...], Mapping[str, Any]], T],
-        *,
-        on_entry: Callable[..., Any] | None = None,
         **options: Any,
     ) -> Solved[T]:
         """What ``read`` makes of every path for certain inputs, from an earlier answer where one
         covers them.
 
-        ``key`` stands for everything of the question but the inputs and the context. ``start``
-        and ``read`` get the inputs, numbers or flags, as symbols, and paths have symbols in them:
-        what ``read`` compares of them (``symbols.same``, ``operators.binary``) is a condition of
-        its answer like those that the code asks. Where one of the three cannot work with symbols,
-        the question is answered with plain ones, for itself alone. ``options`` are those of
-        ``explore``.
+        ``start`` and ``read`` get the inputs as symbols, and paths have symbols in them: what
+        ``read`` compares of them (``symbols.same``, ``operators.binary``) is a condition of its
+        answer like those of the code. Where one of the three cannot work with symbols, the
+        question is answered with plain ones, for itself alone.
+
+        Args:
+            key: everything of the question but the inputs and the context.
+            inputs: numbers and flags.
+            options: of ``explore``.
         """
         with self.exclusive:
             tree = self._tree(key, tuple(inputs), context)
@@ -284,13 +250,7 @@ class SourceSession:
                 return Solved(found.answer(numbers), Leaf(tree, numbers, found))
 
             def explore(given: Mapping[str, Any], trace: bool) -> tuple[Outcome, ...]:
-                return self.explore(
-                    lambda run: start(run, given),
-                    context,
-                    trace=trace,
-                    on_entry=on_entry,
-                    **options,
-                )
+                return self.explore(lambda r: start(r, given), context, trace=trace, **options)
 
             found, conditions = self._run(tree.names, inputs, explore, read)
             answer = found.answer(numbers)

@@ -1,0 +1,111 @@
+"""What of torch, triton and logging the dispatch code computes with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.python.stdlib import plain
+from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values.kinds import Builtin, Model
+from mlaprobe.evaluator.values.unknown import Something, Unknown
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+
+NEW_TENSOR = "new tensor"
+"""The fact of a run that makes its tensors, where they are more than shapes."""
+Call = Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
+
+
+def _new_tensor(name: str) -> Call:
+    """``torch.empty`` and its kin: a tensor of the given shape."""
+
+    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        shape = args[0] if args else kwargs.get("size", ())
+        if type(shape) in (int, Sym) or (isinstance(shape, Unknown) and name != "like"):
+            dims = [a for a in args if type(a) in (int, Sym) or isinstance(a, Unknown)]
+            shape = (dims[0],) if name == "full" else tuple(dims)
+        if name == "like" and isinstance(args[0], Tensor):
+            shape = args[0].shape
+        dtype = kwargs.get("dtype")
+        if dtype is None:
+            dtype = args[0].dtype if args and isinstance(args[0], Tensor) else DtypeToken("fp32")
+        if not isinstance(shape, (tuple, list)) or not isinstance(dtype, DtypeToken):
+            return Unknown("a new tensor", span, foreign=True, free="data")
+        value = args[1] if name == "full" and len(args) > 1 else kwargs.get("fill_value")
+        return _made(run, name, tuple(shape), dtype, (value,) if name == "full" else ())
+
+    return call
+
+
+def _made(
+    run: Any, name: str, shape: tuple[Any, ...], dtype: DtypeToken, values: tuple[Any, ...]
+) -> Tensor:
+    """A new tensor, by a function of torch's."""
+    make = run.facts.get(NEW_TENSOR, Tensor)
+    made: Tensor = make(f"torch.{name}", shape, dtype)
+    made.filled(name, values)
+    return made
+
+
+def _arange(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    dtype = kwargs.get("dtype")
+    known = dtype if isinstance(dtype, DtypeToken) else DtypeToken("i64")
+    length: Any = Unknown("the length of a range", span, free="data", foreign=True)
+    named = {"start", "end", "step"} & kwargs.keys()
+    if not named and 0 < len(args) <= 3 and all(type(a) is int for a in args) and args[2:] != (0,):
+        length = len(range(*args))
+    return _made(run, "arange", (length,), known, args)
+
+
+class Library(Model):
+    """A function or module of torch or triton of which nothing else is known: calls return."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get(self, name: str, span: Span) -> Any:
+        return Library(f"{self.name}.{name}")
+
+    def index(self, key: Any, span: Span) -> Any:
+        return Library(f"{self.name}[]")
+
+    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        made = Something if self.name.startswith("torch.nn.functional.") else Unknown
+        return made(f"{self.name}() is known at run time only", span, foreign=True, free="data")
+
+
+def _cdiv(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _next_power_of_two(value: int) -> int:
+    return 1 if value <= 1 else 1 << (value - 1).bit_length()
+
+
+_LIBRARIES = (
+    *("torch.cuda", "torch.nn", "torch.version", "torch.compiler", "warnings"),
+    *("torch.cumsum", "torch.device", "torch.where", "torch.exp", "torch.log", "torch.log2"),
+    *("torch.max", "torch.sum", "torch.isnan", "torch.tensor"),
+    *("logging.debug", "logging.info", "logging.warning", "logging.error"),
+)
+"""What is there, and is not followed."""
+
+
+def library_externals() -> dict[str, Any]:
+    """What of torch, triton and logging there is, by dotted names."""
+    made = {name: name for name in ("empty", "zeros", "ones", "full")}
+    made |= {f"{name}_like": "like" for name in tuple(made)}
+    values: dict[str, Any] = {
+        f"torch.{name}": Builtin(f"torch.{name}", _new_tensor(kind), symbolic=True)
+        for name, kind in made.items()
+    }
+    values |= {name: Library(name) for name in _LIBRARIES}
+    values["triton.cdiv"] = plain("triton.cdiv", _cdiv)
+    values["triton.next_power_of_2"] = plain("triton.next_power_of_2", _next_power_of_two)
+    values["triton.__version__"] = Unknown("triton's version", key=("version",), free="device")
+    values["torch.arange"] = Builtin("torch.arange", _arange, symbolic=True)
+    values["torch.Tensor"] = Builtin("Tensor", lambda run, a, k, s: Unknown("a tensor", s))
+    return values
