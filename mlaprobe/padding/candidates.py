@@ -109,7 +109,7 @@ class Launch:
         self.model: CostModel = policy.cost
         where = request.arch, request.q_dtype, request.kv_dtype
         if request.profile is not None and request.profile.covers(*where):
-            self.model = request.profile.model
+            self.model = request.profile
         self.borrowed = not self.model.covers(*where)
         """Whether the costs are those of another arch or of other dtypes."""
         self._decisions: dict[tuple[int, int, bool], Decision] = {}
@@ -124,12 +124,11 @@ class Launch:
 
     def evaluate(self, num_heads: int) -> Evaluation:
         """One head count at every query length, in the best of the modes that may be chosen."""
-        if num_heads not in self._evaluations:
-            found = self._gluon(num_heads)
-            if found is None:
-                found = min((self.asm(num_heads, p) for p in self.request.modes), key=_rank)
-            self._evaluations[num_heads] = found
-        return self._evaluations[num_heads]
+        found = self._evaluations.get(num_heads) or self._gluon(num_heads)
+        if found is None:
+            found = min((self.asm(num_heads, p) for p in self.request.modes), key=_rank)
+        self._evaluations[num_heads] = found
+        return found
 
     def failing(self, num_heads: int) -> Decision | None:
         """The answer that keeps a count from being native; ``None`` where it is. The longest
@@ -163,9 +162,10 @@ class Launch:
         """The source's answer for one launch, by a longer kernel where that is allowed and the
         query's own is not native."""
         key = num_heads, qlen, persistent
-        if key not in self._decisions:
-            self._decisions[key] = self._ridden(*key)
-        return self._decisions[key]
+        found = self._decisions.get(key)
+        if found is None:
+            found = self._decisions[key] = self._ridden(*key)
+        return found
 
     def _ridden(self, num_heads: int, qlen: int, persistent: bool) -> Decision:
         shape = self.request.shape
