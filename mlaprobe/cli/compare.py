@@ -92,7 +92,6 @@ def load_served(given: dict[str, Any]) -> Any:
 
 def archs_of(given: dict[str, Any], served: Any) -> tuple[str, ...]:
     """The archs that were named, as filters or in deployments."""
-
     if given["arch"]:
         return common.parse_archs("--arch", given["arch"])
     return tuple(arch for each in served for arch in each.grid.archs)

@@ -49,7 +49,6 @@ def explain(
 
     Says also which knobs would change the answer, and which shapes near by do better.
     """
-
     shape = shapes.parse_shape(ctx.params)
     _run(shape, aiter=aiter, format=format, output=output, quiet=quiet)
 

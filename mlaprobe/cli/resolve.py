@@ -123,7 +123,6 @@ def _profile(path: str | None) -> Any:
 
 def _warn_of_profile(question: dict[str, Any], path: str | None, *, quiet: bool) -> None:
     """Says where a profile is of another arch or of other dtypes, and so of no use."""
-
     profile, arch = question["profile"], question["arch"]
     q_dtype, kv_dtype = question["q_dtype"], question["kv_dtype"]
     if profile is not None and not profile.covers(arch, q_dtype, kv_dtype):

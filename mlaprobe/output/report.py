@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mlaprobe.core.axes import LAUNCH_AXES
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.reasons import deciding_clause, reason
 from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
@@ -118,9 +117,19 @@ def _asked(survey: Survey) -> str:
     return ", ".join(said.values())
 
 
+_AXES = {
+    "lse": "lse",
+    "persistent": "persistent",
+    "causal": "causal",
+    "cp_round_robin": "cp_round_robin",
+    "batch": "batches",
+    "page_size": "page_sizes",
+}
+
+
 def varying(survey: Survey) -> tuple[str, ...]:
     """The fields of a setting, arch and dtypes apart, of which several values were asked."""
-    return tuple(axis.name for axis in LAUNCH_AXES if len(getattr(survey.grid, axis.grid)) > 1)
+    return tuple(field for field, axis in _AXES.items() if len(getattr(survey.grid, axis)) > 1)
 
 
 def block_title(survey: Survey, settings: Sequence[DecodeShape]) -> tuple[str, str]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mlaprobe.core.axes import LAUNCH_AXES, Kind
 from mlaprobe.core.reasons import reason, said
 from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Kernel, StageOutcome
 from mlaprobe.output import commands
@@ -179,11 +178,15 @@ _TITLES = {
     "batch": "Batch",
     "page_size": "Page size",
 }
-_SWITCHES = {axis.name: axis for axis in LAUNCH_AXES}
+_DEFAULTS: dict[str, Any] = {
+    **{"lse": False, "persistent": True, "causal": True, "cp_round_robin": False},
+    **{"batch": None, "page_size": 1},
+}
+_AXES = {"batch": "batches", "page_size": "page_sizes"}
 
 
 def _values(survey: Survey, name: str) -> Sequence[Any]:
-    values: Sequence[Any] = getattr(survey.grid, _SWITCHES[name].grid)
+    values: Sequence[Any] = getattr(survey.grid, _AXES.get(name, name))
     return values
 
 
@@ -218,12 +221,12 @@ def _said(name: str, value: Any) -> str:
 
 def _option(name: str, value: Any) -> str:
     """The words that ask for a value on the command line; none for the default."""
-    axis = _SWITCHES[name]
-    if value == axis.usual:
+    option = name.replace("_", "-")
+    if value == _DEFAULTS[name]:
         return ""
-    if axis.kind is Kind.NUMBER:
-        return f"{axis.option} {value}"
-    return axis.option if value else axis.option.replace("--", "--no-", 1)
+    if name in ("batch", "page_size"):
+        return f"--{option} {value}"
+    return f"--{option}" if value else f"--no-{option}"
 
 
 def fixed_words(survey: Survey) -> tuple[str, str]:
@@ -235,6 +238,6 @@ def fixed_words(survey: Survey) -> tuple[str, str]:
     for name in varying(survey):
         said.pop(name, None)
     # Arch, dtypes and heads are the cell's own, and a switch adds its words itself.
-    plain = replace(setting, **{name: _SWITCHES[name].usual for name in varying(survey)})
+    plain = replace(setting, **{name: _DEFAULTS[name] for name in varying(survey)})
     words = commands.shape_words(plain)[len(("--arch", "", "--dtype", "", "--heads", "")) :]
     return ", ".join(said.values()), " ".join(words)
