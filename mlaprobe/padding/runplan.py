@@ -208,7 +208,7 @@ def _run_plan(planner: Planner, choice: Choice) -> RunPlan:
         plans=tuple(zip(names, planner.plans(choice), strict=True)),
         reason=choice.reason,
         conflicts=() if taken.runs else tuple(_conflicts(planner, taken.num_heads, names)),
-        rejected=tuple(choice.rejected),
+        rejected=choice.rejected,
         cost_ratio=ratio,
         source=planner.origin.source,
     )
