@@ -1,1 +1,1 @@
-"""What serving engines call, by the names and meanings that each of them uses."""
+"""The calls of serving engines, by the names and meanings that each of them uses."""

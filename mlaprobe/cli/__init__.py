@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from mlaprobe.cli.support.arguments import Command, Group, prepare
-from mlaprobe.cli.support.emit import warnings_said
+from mlaprobe.cli.support.emit import warnings_shown
 from mlaprobe.cli.support.streams import (
     PipeClosedError,
     let_go_of_stdout,
@@ -26,10 +26,21 @@ from mlaprobe.system.collecting import collect_rarely
 
 PROGRAM = "mlaprobe"
 COMMANDS = (
-    *("report", "explain", "table", "resolve", "models", "snapshot", "compare", "check"),
-    *("findings", "history", "doctor", "decode", "bench"),
+    "report",
+    "explain",
+    "table",
+    "resolve",
+    "models",
+    "snapshot",
+    "compare",
+    "check",
+    "findings",
+    "history",
+    "doctor",
+    "decode",
+    "bench",
 )
-"""In the order of ``--help``. A command is a module of this package with a ``register``."""
+"""In the order of ``--help``. Each is a function in the module of its name, with an ``EPILOG``."""
 DEBUG_VARIABLE = "MLAPROBE_DEBUG"
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """What shells report for a program that SIGINT or SIGPIPE ended."""
@@ -59,14 +70,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         except MlaprobeError as error:
             return _fail(error, args)
         except Exception as error:
-            told = getattr(error, "format_message", None)  # what typer found wrong can say it
-            return _crash(error) if told is None else _wrong_usage(told(), args)
+            # A usage error of typer's own, or of the click that older ones take: both have this.
+            message = getattr(error, "format_message", None)
+            return _crash(error) if message is None else _wrong_usage(message(), args)
 
 
 def _run(args: list[str]) -> int:
     command = command_of(_wanted(args))
     words = args or ["--help"]
-    with warnings_said(quiet=not {"-q", "--quiet"}.isdisjoint(words)):
+    with warnings_shown(quiet=not {"-q", "--quiet"}.isdisjoint(words)):
         code = command.main(args=words, prog_name=PROGRAM, standalone_mode=False)
     sys.stdout.flush()
     if not args:
@@ -95,9 +107,9 @@ def _app(names: Sequence[str]) -> typer.Typer:
         module = f"{__name__}.{name}"
         if importlib.util.find_spec(module) is not None:
             loaded = importlib.import_module(module)
-            loaded.register(app)
-            app.registered_commands[-1].short_help = _in_short(loaded.__doc__)
-            app.registered_commands[-1].cls = Command
+            app.command(cls=Command, short_help=_in_short(loaded.__doc__), epilog=loaded.EPILOG)(
+                getattr(loaded, name)
+            )
     return app
 
 

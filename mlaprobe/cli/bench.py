@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlaprobe.cli import machine
+from mlaprobe.cli.support import common, emit
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.progress import Progress
+from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from mlaprobe.decode.bench import Point, Sweep
@@ -79,8 +83,6 @@ def bench(
 def _run(given: dict[str, Any], start: float) -> int:
     from pathlib import Path
 
-    from mlaprobe.cli import machine
-    from mlaprobe.cli.support import common
     from mlaprobe.decode.bench import Outcome
     from mlaprobe.decode.benchfile import environment, load
 
@@ -108,8 +110,6 @@ def _show(
     around: dict[str, Any],
     written: tuple[str, ...],
 ) -> None:
-    from mlaprobe.cli.support import emit
-
     if given["format"] == "json":
         from mlaprobe.output.bench_data import bench_json
 
@@ -135,7 +135,6 @@ def _measure(
 ) -> None:
     from pathlib import Path
 
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.bench import run
     from mlaprobe.decode.benchfile import CRASHED, Writer
 
@@ -168,7 +167,6 @@ def _open(point: Point | None, *, crashed: str, retry: bool) -> bool:
 
 def _sweep(given: dict[str, Any], device: str) -> Sweep:
     """What was asked for, its arch left open."""
-    from mlaprobe.cli.support import common
     from mlaprobe.core.shape import Dtype
     from mlaprobe.decode.bench import Sweep
 
@@ -197,9 +195,7 @@ def _sweep(given: dict[str, Any], device: str) -> Sweep:
 
 def _backend(given: dict[str, Any], device: str) -> str:
     """The back end; AITER's own decides for itself what it folds."""
-    from mlaprobe.cli.support import common
     from mlaprobe.decode.backends.registry import AUTO, NAMES
-    from mlaprobe.errors import UsageError
 
     named = common.parse_choice("--backend", given["backend"], (AUTO, *NAMES))
     if given["native"] is None:
@@ -216,8 +212,6 @@ def _backend(given: dict[str, Any], device: str) -> str:
 
 def _decisions(given: dict[str, Any], arch: str) -> tuple[Any, str]:
     """Who decides what is folded, and its name."""
-    from mlaprobe.cli import machine
-    from mlaprobe.cli.support import common
     from mlaprobe.decode.pretend import Pretended
 
     if given["native"] is None:
@@ -231,8 +225,6 @@ def _decisions(given: dict[str, Any], arch: str) -> tuple[Any, str]:
 def _folder(name: str) -> Any:
     from pathlib import Path
 
-    from mlaprobe.errors import UsageError
-
     folder = Path(name)
     if not folder.is_dir():
         raise UsageError(f"--profiles: {name} is no directory", hint="make it first")
@@ -243,7 +235,6 @@ def _write_profiles(points: list[Point], around: dict[str, Any], folder: Any) ->
     """Writes a profile per pair of dtypes, and says where."""
     import json
 
-    from mlaprobe.cli.support import emit
     from mlaprobe.decode.crossover import profiles
 
     written = []
@@ -253,8 +244,3 @@ def _write_profiles(points: list[Point], around: dict[str, Any], folder: Any) ->
         emit.write([json.dumps(profile, indent=1) + "\n"], file)
         written.append(file)
     return tuple(written)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(bench)

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlaprobe.cli.support import common, emit, outputs, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.outputs import FormatOption
+from mlaprobe.cli.support.progress import Progress
+from mlaprobe.errors import UsageError
+from mlaprobe.output.escape import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +67,6 @@ def parse_kinds(text: str) -> tuple[Kind, ...]:
     Raises:
         UsageError: there is no such class.
     """
-    from mlaprobe.cli.support import common
     from mlaprobe.compare.diff import Kind
 
     if text.strip() == "none":
@@ -74,7 +77,6 @@ def parse_kinds(text: str) -> tuple[Kind, ...]:
 
 def _run(given: dict[str, Any]) -> int:
     from mlaprobe.cli.compare import archs_of, load_served
-    from mlaprobe.cli.support import common, outputs, shapes
     from mlaprobe.compare.waivers import load_waivers
 
     reads = (given["pin"], given["aiter"], given["deployments"], given["waivers"])
@@ -101,7 +103,6 @@ def _run(given: dict[str, Any]) -> int:
 
 def _warn_strays(waivers: Sequence[Waiver], names: Sequence[str], given: dict[str, Any]) -> None:
     """Says which waivers are for deployments that are not there: they cover nothing."""
-    from mlaprobe.cli.support.emit import warn
     from mlaprobe.core.inputs import closest
 
     for waiver in waivers:
@@ -110,7 +111,7 @@ def _warn_strays(waivers: Sequence[Waiver], names: Sequence[str], given: dict[st
         close = closest(waiver.deployment or "", names)
         hint = f" (did you mean {close!r}?)" if close else ""
         named = given["deployments"] or "no deployments file"
-        warn(
+        emit.warn(
             f"{waiver.file}:{waiver.line}: the waiver for {waiver.deployment!r} covers nothing, "
             f"{named} has no such deployment{hint}",
             quiet=given["quiet"],
@@ -119,7 +120,6 @@ def _warn_strays(waivers: Sequence[Waiver], names: Sequence[str], given: dict[st
 
 def _judge(given: dict[str, Any], old: Any, new: Any, **rules: Any) -> Check:
     from mlaprobe.cli.compare import grids_of
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.compare.gate import check as judged
 
     with Progress("shapes compared", quiet=given["quiet"]) as progress:
@@ -148,12 +148,9 @@ def _pin_file(pin: str) -> None:
     """
     from pathlib import Path
 
-    from mlaprobe.cli.support.emit import check_writable
-    from mlaprobe.errors import UsageError
-
     if not Path(pin).is_file():
         raise UsageError(f"--accept: {pin} is no file", hint="make one: mlaprobe snapshot -o FILE")
-    check_writable(Path(pin))
+    emit.check_writable(Path(pin))
 
 
 def _accepted(given: dict[str, Any], new: Any) -> str:
@@ -163,15 +160,7 @@ def _accepted(given: dict[str, Any], new: Any) -> str:
 
 
 def _accept(text: str, given: dict[str, Any]) -> None:
-    from mlaprobe.cli.support import emit
-    from mlaprobe.output.escape import printable
-
     emit.write([text], given["pin"])
     if not given["quiet"]:
-        said = f"{given['pin']} is the pin of {given['aiter']} now"
-        print(printable(said), file=sys.stderr)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(check)
+        note = f"{given['pin']} is the pin of {given['aiter']} now"
+        print(printable(note), file=sys.stderr)

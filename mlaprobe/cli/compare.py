@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlaprobe.cli.support import common, outputs, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.outputs import FormatOption
+from mlaprobe.cli.support.progress import Progress
+from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from mlaprobe.compare.diff import Comparison
@@ -48,7 +51,6 @@ def compare(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli.support import common, outputs, shapes
     from mlaprobe.compare.results import compared
     from mlaprobe.compare.scope import requests_for
     from mlaprobe.compare.signatures import changed_signatures
@@ -73,7 +75,6 @@ def load_served(given: dict[str, Any]) -> Any:
         UsageError: the file is wrong, or filters were given as well.
     """
     from mlaprobe.core.axes import AXES
-    from mlaprobe.errors import UsageError
     from mlaprobe.rulefiles.serving import load_deployments
 
     if given["deployments"] is None:
@@ -89,8 +90,6 @@ def load_served(given: dict[str, Any]) -> Any:
 
 def archs_of(given: dict[str, Any], served: Any) -> tuple[str, ...]:
     """The archs that were named, as filters or in deployments."""
-    from mlaprobe.cli.support import common
-
     if given["arch"]:
         return common.parse_archs("--arch", given["arch"])
     return tuple(arch for each in served for arch in each.grid.archs)
@@ -98,7 +97,6 @@ def archs_of(given: dict[str, Any], served: Any) -> tuple[str, ...]:
 
 def run_comparison(given: dict[str, Any], old: Any, new: Any, served: Any) -> Comparison:
     """Compares two sources on what the filters or the deployments leave."""
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.compare.diff import compare as compare_grids
     from mlaprobe.compare.scope import compare_served
 
@@ -112,7 +110,6 @@ def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
     """The standard grids, restricted by filters."""
     from dataclasses import replace
 
-    from mlaprobe.cli.support import shapes
     from mlaprobe.compare.scope import standard_grids
 
     standard = standard_grids((old, new))
@@ -141,8 +138,3 @@ def _within(grid: Grid, fixed: dict[str, Any]) -> dict[str, Any]:
     if grid.route is Route.GLUON and "heads" in found:
         found["heads"] = tuple(count for count in found["heads"] if count in grid.heads)
     return found
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(compare)

@@ -279,8 +279,3 @@ def _selftest(given: dict[str, Any]) -> int:
         wide = emit.width(given["output"])
         emit.write_lines(lines_of(answers.source, report, width=wide), given["output"])
     return 0 if report.passed else FAILED
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(decode)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from mlaprobe.cli.support import common, emit
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.progress import Progress
 
 FORMATS = ("text", "json")
 EPILOG = """\b
@@ -33,8 +35,6 @@ def doctor(
 
 
 def _run(aiter: str, *, format: str, output: str | None, quiet: bool) -> int:
-    from mlaprobe.cli.support import common, emit
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.output.doctor import doctor as lines_of
     from mlaprobe.output.doctor import doctor_json
     from mlaprobe.system.doctor import checkup
@@ -47,8 +47,3 @@ def _run(aiter: str, *, format: str, output: str | None, quiet: bool) -> int:
     else:
         emit.write_lines(lines_of(found, width=emit.width(output), spec=aiter), output)
     return 0 if found.works else 1
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(doctor)

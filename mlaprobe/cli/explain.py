@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.progress import Progress
 
 if TYPE_CHECKING:
     from mlaprobe.core.shape import DecodeShape
@@ -47,15 +49,11 @@ def explain(
 
     Says also which knobs would change the answer, and which shapes near by do better.
     """
-    from mlaprobe.cli.support import shapes
-
     shape = shapes.parse_shape(ctx.params)
     _run(shape, aiter=aiter, format=format, output=output, quiet=quiet)
 
 
 def _run(shape: DecodeShape, *, aiter: str, format: str, output: str | None, quiet: bool) -> None:
-    from mlaprobe.cli.support import common, emit
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.reports.explanation import explain as explanation
 
     common.parse_choice("--format", format, FORMATS)
@@ -73,8 +71,3 @@ def _run(shape: DecodeShape, *, aiter: str, format: str, output: str | None, qui
     resolves = importlib.util.find_spec("mlaprobe.cli.resolve") is not None
     lines = lines_of(found, width=emit.width(output), spec=aiter, can_resolve=resolves)
     emit.write_lines(lines, output)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(explain)

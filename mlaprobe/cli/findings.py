@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlaprobe.cli.support import common, outputs, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.outputs import FormatOption
+from mlaprobe.cli.support.progress import Progress
 
 if TYPE_CHECKING:
     from mlaprobe.findings.engine import Findings
@@ -51,8 +53,6 @@ def findings(
 
 
 def _run(given: dict[str, Any]) -> int:
-    from mlaprobe.cli.support import common, outputs, shapes
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.compare.results import found
     from mlaprobe.findings.inspection import inspect
     from mlaprobe.findings.model import Level
@@ -86,7 +86,6 @@ def _code(result: Findings, failing: bool) -> int:
 
 def scope_of(given: dict[str, Any], answers: Any) -> Scope:
     """The shapes to ask: all that matter, as far as no filter restricts them."""
-    from mlaprobe.cli.support import shapes
     from mlaprobe.findings.facts.shapes import Scope
 
     grid = shapes.make_grid(given, archs=lambda: answers.archs)
@@ -98,8 +97,3 @@ def scope_of(given: dict[str, Any], answers: Any) -> Scope:
     if given["qlen"] is not None:
         scope = replace(scope, qlens=grid.qlens)
     return scope
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(findings)

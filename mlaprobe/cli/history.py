@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.progress import Progress
+from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from mlaprobe.compare.history import History, Named
@@ -44,7 +47,6 @@ def history(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli.support import common, emit, shapes
     from mlaprobe.output import history as shown
 
     form = common.parse_choice("--format", given["format"], FORMATS)
@@ -64,10 +66,8 @@ def _run(given: dict[str, Any]) -> None:
 
 
 def _asked(given: dict[str, Any]) -> History:
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.compare.history import history as asked
     from mlaprobe.compare.history import within
-    from mlaprobe.errors import UsageError
 
     within((), given["since"], given["until"])  # a slip is told before anything is read
     names = within(_names(given["aiter"]), given["since"], given["until"])
@@ -108,7 +108,6 @@ def _opened(repository: str | None, names: Iterable[str]) -> Iterable[Named]:
 def _grid(given: dict[str, Any], names: tuple[str, ...]) -> Grid:
     """What the filters say; the archs are by default those of the newest release. Live sources are
     asked usual head counts, because each takes its time."""
-    from mlaprobe.cli.support import shapes
     from mlaprobe.opening.shortcut import quickest
     from mlaprobe.reports.survey import USUAL_HEADS
 
@@ -122,8 +121,3 @@ def _grid(given: dict[str, Any], names: tuple[str, ...]) -> Grid:
     if given["aiter"] is not None and given["heads"] is None:
         return replace(grid, heads=USUAL_HEADS)
     return grid
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(history)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ def device(named: str | None) -> str:
 
 def arch(given: dict[str, Any]) -> str:
     """The arch that was named, or this machine's, or one to plan for where it has none."""
-    from mlaprobe.cli.support import emit, shapes
     from mlaprobe.decode.rules import rules
     from mlaprobe.system.gpu import arch as local_arch
     from mlaprobe.system.gpu import archs
@@ -58,7 +58,6 @@ def answers(given: dict[str, Any]) -> LiveAnswers:
     Raises:
         SourceError: it cannot be read, or there is none.
     """
-    from mlaprobe.cli.support import common, emit
     from mlaprobe.opening.probing import or_bundled
 
     source, instead = or_bundled(given["aiter"])

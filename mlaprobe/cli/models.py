@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.progress import Progress
 from mlaprobe.errors import UsageError
 
 FORMATS = ("text", "json", "jsonl", "markdown")
@@ -49,8 +51,6 @@ def models(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli.support import common, emit
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.reports.deployments import assess
 
     common.parse_choice("--format", given["format"], FORMATS)
@@ -88,7 +88,6 @@ def _text(form: str, source: Any, found: Any) -> Any:
 
 
 def _deployments(given: dict[str, Any]) -> tuple[Any, ...]:
-    from mlaprobe.cli.support import common
     from mlaprobe.rulefiles.models import deployments, find
     from mlaprobe.rulefiles.models import models as all_models
 
@@ -129,7 +128,6 @@ def _drafts(text: str) -> tuple[int, ...]:
 
 
 def _grid(given: dict[str, Any]) -> dict[str, Any]:
-    from mlaprobe.cli.support import common, shapes
     from mlaprobe.system.gpu import arch as local_arch
 
     archs = given["arch"]
@@ -139,8 +137,3 @@ def _grid(given: dict[str, Any]) -> dict[str, Any]:
         **{name: shapes.parse_optional(given, name) for name in ("page_size", "batch", "kv_len")},
         "env": common.parse_env("--env", given["env"] or ()),
     }
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(models)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from mlaprobe.cli.support import common, emit, shapes
+from mlaprobe.cli.support.progress import Progress
+
 if TYPE_CHECKING:
     from mlaprobe.compare.results import Results
     from mlaprobe.core.grid import Grid
@@ -27,8 +30,6 @@ def write_page(
         SourceError: a source cannot be read.
         UsageError: the file cannot be written.
     """
-    from mlaprobe.cli.support import common, emit
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.output.html import Page, html_report
 
     answers = common.reading(aiter, quiet=quiet, quick=True)
@@ -43,7 +44,7 @@ def write_page(
             banner=banner,
             assessments=_assessments(answers, grid, progress.step),
             # Some rules look at AITER's files, which a snapshot does not hold.
-            findings=_findings(given, getattr(answers, "live", answers), progress.step),
+            findings=_findings(given, _with_files(answers), progress.step),
             changes=None if other is None else _changes(given, other, answers, progress.step),
             before=None if other is None else _survey(other, grid, progress.step),
         )
@@ -53,7 +54,6 @@ def write_page(
 def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
     """What the filters say, and both values of what a page can switch between."""
     from mlaprobe.cli.report import QLENS
-    from mlaprobe.cli.support import shapes
     from mlaprobe.reports.survey import head_counts
 
     grid = shapes.make_grid(given, qlens=QLENS, archs=lambda: answers.archs)
@@ -64,6 +64,13 @@ def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
         lse=(False, True) if given["lse"] is None else grid.lse,
         persistent=(True, False) if given["persistent"] is None else grid.persistent,
     )
+
+
+def _with_files(answers: Opened) -> Opened:
+    """The source itself, where answers come from a snapshot though it is at hand."""
+    from mlaprobe.opening.shortcut import KnownRevision
+
+    return answers.live if isinstance(answers, KnownRevision) else answers
 
 
 def _survey(answers: LiveAnswers, grid: Grid, step: Any) -> Survey:

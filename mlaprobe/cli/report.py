@@ -7,7 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.progress import Progress
+from mlaprobe.errors import UsageError
 
 FORMATS = ("text", "json", "jsonl", "markdown", "csv", "html")
 QLENS = tuple(range(1, 9))
@@ -48,8 +51,6 @@ def report(
 def _run(
     given: dict[str, Any], *, aiter: str, format: str, output: str | None, quiet: bool
 ) -> None:
-    from mlaprobe.cli.support import common, emit, shapes
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.opening.probing import or_bundled
     from mlaprobe.reports.survey import Others, head_counts, survey
 
@@ -96,15 +97,8 @@ def _instead(why: str, source: str) -> str:
 
 
 def _needs_html(against: str | None, format: str) -> None:
-    from mlaprobe.errors import UsageError
-
     if against is not None and format != "html":
         raise UsageError(
             "--against goes with --format html",
             hint="mlaprobe compare shows what two sources do differently in every other format",
         )
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(report)

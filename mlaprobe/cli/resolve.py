@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.progress import Progress
 
 if TYPE_CHECKING:
     from mlaprobe.padding.doubt import Doubt
@@ -66,9 +68,6 @@ def resolve(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.cli.support import common, emit
-    from mlaprobe.cli.support.progress import Progress
-
     common.parse_choice("--format", given["format"], FORMATS)
     question = _question(given)
     quiet = given["quiet"]
@@ -94,7 +93,6 @@ def _run(given: dict[str, Any]) -> None:
 
 def _question(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of the library's call, checked."""
-    from mlaprobe.cli.support import common, shapes
     from mlaprobe.system.gpu import arch as local_arch
 
     q_dtype, kv_dtype = shapes.parse_pair(given)
@@ -125,8 +123,6 @@ def _profile(path: str | None) -> Any:
 
 def _warn_of_profile(question: dict[str, Any], path: str | None, *, quiet: bool) -> None:
     """Says where a profile is of another arch or of other dtypes, and so of no use."""
-    from mlaprobe.cli.support import emit
-
     profile, arch = question["profile"], question["arch"]
     q_dtype, kv_dtype = question["q_dtype"], question["kv_dtype"]
     if profile is not None and not profile.covers(arch, q_dtype, kv_dtype):
@@ -150,8 +146,3 @@ def _doubt(answers: Any, found: PadPlan, question: dict[str, Any]) -> Doubt | No
     from mlaprobe.padding.doubt import doubt
 
     return doubt(answers, found, question)
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(resolve)

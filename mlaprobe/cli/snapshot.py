@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
+from mlaprobe.cli.support import common, emit
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.progress import Progress
+from mlaprobe.errors import UsageError
 
 EPILOG = """\b
 Examples:
@@ -29,10 +30,7 @@ def snapshot(
 
     It takes one to three minutes: every stage is asked on the whole grid.
     """
-    from mlaprobe.cli.support import common, emit
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.deciding.capability import Capability
-    from mlaprobe.errors import UsageError
     from mlaprobe.snapshot.making import make
 
     answers = common.reading(aiter, quiet=quiet)
@@ -46,8 +44,3 @@ def snapshot(
 def _copy(answers: object, output: str) -> str:
     location = getattr(getattr(answers, "source", None), "location", "it")
     return f"copy {Path(str(location)).name} to {output}"
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(snapshot)

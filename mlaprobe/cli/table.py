@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.progress import Progress
 from mlaprobe.core.enums import StageName
 
 if TYPE_CHECKING:
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.core.grid import Grid
     from mlaprobe.core.protocols import LiveAnswers
 
@@ -48,37 +49,28 @@ def table(
     source names, the pairs bf16/bf16, bf16/fp8 and fp8/fp8, heads 1-128, qlen 1, without LSE,
     persistent, causal, no round robin, page size 1, batch unset, the asm route.
     """
-    _run(ctx.params, stage, aiter=aiter, format=format, output=output, quiet=quiet)
+    _run(ctx.params)
 
 
-def _run(
-    given: dict[str, Any],
-    stage: str | None,
-    *,
-    aiter: str,
-    format: str,
-    output: str | None,
-    quiet: bool,
-) -> None:
-    from mlaprobe.cli.support import common, emit, shapes
-    from mlaprobe.cli.support.progress import Progress
+def _run(given: dict[str, Any]) -> None:
     from mlaprobe.output import SCHEMA
     from mlaprobe.output.report_data import source_row
     from mlaprobe.output.rows import STAGES
     from mlaprobe.output.tabular import table_text
 
-    common.parse_choice("--format", format, FORMATS)
+    stage, output, quiet = given["stage"], given["output"], given["quiet"]
+    common.parse_choice("--format", given["format"], FORMATS)
     if stage is not None:
         common.parse_choice("--stage", stage, STAGES)
     shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
-    answers = common.reading(aiter, quiet=quiet)
+    answers = common.reading(given["aiter"], quiet=quiet)
     grid = shapes.make_grid(given, archs=lambda: answers.archs)
     common.warn_unnamed([answers], grid.archs, quiet=quiet)
     head = {"schema": SCHEMA, "source": source_row(answers.source), "stage": stage}
     seen = output is None and sys.stdout.isatty()  # the rows themselves are the progress
     with Progress("rows", grid.size, quiet=quiet or seen) as progress:
         rows = _rows(answers, grid, stage, progress)
-        emit.write(table_text(format, rows, head), output)
+        emit.write(table_text(given["format"], rows, head), output)
 
 
 def _rows(
@@ -99,8 +91,3 @@ def _rows(
         else:
             yield rows.stage_row(stage, shape, answers.ask(stage, shape))
         progress.step()
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(epilog=EPILOG)(table)

@@ -317,6 +317,6 @@ def asked_of(grids: Iterable[Grid]) -> tuple[tuple[Any, ...], ...]:
     """For each axis every value that some grids have."""
     values: list[list[Any]] = [[] for _ in AXES]
     for grid in grids:
-        for found, more in zip(values, grid.values, strict=True):
+        for found, more in zip(values, grid.axes, strict=True):
             found.extend(more)
     return tuple(order_values(axis, found) for axis, found in zip(AXES, values, strict=True))

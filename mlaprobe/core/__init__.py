@@ -1,1 +1,2 @@
-"""The words of the field as data, and what every room may use."""
+"""Data that all packages share. Shapes, decisions and evidence are in ``shape``, the table of a
+shape's fields in ``axes``, what a source is asked for in ``protocols``."""

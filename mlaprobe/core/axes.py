@@ -157,6 +157,8 @@ AXES = (
 """In the order in which people write them."""
 AXIS_NAMES = tuple(axis.name for axis in AXES)
 _PLACES = {name: place for place, name in enumerate(AXIS_NAMES)}
+LAUNCH_AXES = AXES[_PLACES["lse"] : _PLACES["planner"]]
+"""The flags and numbers of a launch besides its arch, dtypes, heads and query length."""
 _DTYPES = ("q_dtype", "kv_dtype")
 _FIELDS = tuple(
     field for axis in AXES for field in (_DTYPES if axis.kind is Kind.DTYPES else (axis.field,))

@@ -53,7 +53,7 @@ class Grid:
     planner: PlannerCall = field(default_factory=PlannerCall)
 
     @property
-    def values(self) -> tuple[tuple[Any, ...], ...]:
+    def axes(self) -> tuple[tuple[Any, ...], ...]:
         """The values of each axis, in the order of ``AXES``."""
         return tuple(
             (getattr(self, axis.grid),) if axis.fixed else getattr(self, axis.grid) for axis in AXES
@@ -62,8 +62,8 @@ class Grid:
     @property
     def size(self) -> int:
         """How many shapes there are."""
-        return prod(map(len, self.values))
+        return prod(map(len, self.axes))
 
     def shapes(self) -> Iterator[DecodeShape]:
         """Every combination once, the arch slowest and the page size fastest."""
-        return map(shape_of, product(*self.values))
+        return map(shape_of, product(*self.axes))

@@ -18,7 +18,6 @@ NearestRow = tuple[str, str, int, tuple[str, ...]]
 """A table row's text, its file and line, and the columns in which it differs."""
 
 
-@runtime_checkable
 class SourceInfo(Protocol):
     """Where AITER was found, for display."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -97,32 +98,13 @@ class PlannerCall:
         return cls(**value)
 
 
-def _planner_query(value: object, what: str) -> Dtype | None:
-    return None if value is None else Dtype.of(value)
-
-
-def _planner_cache(value: object, what: str) -> Dtype | None:
-    return None if value is None else Dtype.of_cache(value)
-
-
-def _planner_number(value: object, what: str) -> int:
-    return whole(value, what, text=True)
-
-
-def _number_or_unset(value: object, what: str) -> int:
-    return whole(value, what, unset=-1, text=True)
-
-
-def _planner_flag(value: object, what: str) -> bool:
-    return flag(value, what, text=True)
-
-
-_READ: Mapping[str, Callable[[object, str], Any]] = {
-    "q_dtype": _planner_query,
-    "kv_dtype": _planner_cache,
-    **dict.fromkeys(("num_heads", "qlen"), _planner_number),
-    **dict.fromkeys(("uniform_qlen", "max_split_per_batch"), _number_or_unset),
-    **dict.fromkeys(("fast_mode", "intra_batch_mode", "cp_round_robin"), _planner_flag),
+_Reader = Callable[[object, str], Any]
+_READ: Mapping[str, _Reader] = {
+    "q_dtype": lambda value, what: None if value is None else Dtype.of(value),
+    "kv_dtype": lambda value, what: None if value is None else Dtype.of_cache(value),
+    **dict.fromkeys(("num_heads", "qlen"), partial(whole, text=True)),
+    **dict.fromkeys(("uniform_qlen", "max_split_per_batch"), partial(whole, unset=-1, text=True)),
+    **dict.fromkeys(("fast_mode", "intra_batch_mode", "cp_round_robin"), partial(flag, text=True)),
 }
 _USUAL = tuple((name, spec.default) for name, spec in PlannerCall.__dataclass_fields__.items())
 

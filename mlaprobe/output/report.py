@@ -125,7 +125,7 @@ _SWITCHES = ("lse", "persistent", "causal", "cp_round_robin", "batch", "page_siz
 
 def values_of(grid: Grid, field: str) -> tuple[Any, ...]:
     """The values of one axis of a grid."""
-    return grid.values[AXIS_NAMES.index(field)]
+    return grid.axes[AXIS_NAMES.index(field)]
 
 
 def varying(survey: Survey) -> tuple[str, ...]:

@@ -1,1 +1,2 @@
-"""Which head count to launch, and the padding of tensors."""
+"""The head count to launch, and the padding of tensors. ``api`` and ``runplan`` have the calls,
+``plan`` their answers, ``tensors`` the padding."""

@@ -69,24 +69,19 @@ def plan(
     """The head count to launch with, constant for a run.
 
     Args:
-        num_heads: query heads per rank, after a context-parallel gather.
+        num_heads, arch, lse, page_size, causal, cp_round_robin, batch, env: as ``DecodeShape`` has
+            them.
         capability: what to ask; ``None``: the installed AITER, and the newest bundled release
             only where none is installed.
-        arch: for example ``gfx950``.
-        q_dtype: a name, a ``Dtype`` or a torch dtype; so is ``kv_dtype``.
+        q_dtype, kv_dtype: names, ``Dtype`` members or torch dtypes; of a cache also what engines
+            say.
         qlens: every query length that the run can produce.
-        lse: whether the caller needs the log-sum-exp.
         mode: ``off``, ``auto`` or ``force``.
-        page_size: KV tokens per page.
         route: ``auto``, ``asm`` or ``gluon``.
-        causal: whether attention is causal among the query tokens.
-        cp_round_robin: whether context parallelism is round robin.
         kv_len: KV tokens per request, for the cost; ``None``: as the cost was measured.
-        batch: requests in the batch; ``None``: any.
         strict: whether to raise where the shape to be launched is not known to run.
         strategy: what padding heads hold: ``tile``, ``repeat`` (which falls back to tile where
             the target is no multiple of the heads) or ``zero``.
-        env: environment variables that AITER would see.
         persistent: whether the caller passes work metadata; ``auto``: what runs, and is native
             where one of the two is.
         pad_qlen: whether queries may be padded to the length of a kernel that exists.

@@ -110,7 +110,7 @@ class Launch:
         self.model: CostModel = policy.cost
         where = request.arch, request.q_dtype, request.kv_dtype
         if request.profile is not None and request.profile.covers(*where):
-            self.model = request.profile.model
+            self.model = request.profile
         self.borrowed = not self.model.covers(*where)
         """Whether the costs are those of another arch or of other dtypes."""
         self._decisions: dict[tuple[int, int, bool], Decision] = cache(Cache.PLANS)

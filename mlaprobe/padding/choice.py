@@ -10,8 +10,8 @@ costs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import Decision, Verdict
@@ -22,16 +22,17 @@ from mlaprobe.padding.verdicts import may_run, why_not
 from mlaprobe.rulefiles.policy import Policy
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What was chosen, and what was not."""
+    """The head count for a run, and the counts that were not taken."""
 
     taken: Candidate
     stay: Candidate
     """The unpadded rule's count."""
     reason: str
-    rejected: list[Rejected] = field(default_factory=list)
-    undecided: list[int] = field(default_factory=list)
+    rejected: tuple[Rejected, ...] = ()
+    """Ascending."""
+    undecided: tuple[int, ...] = ()
     """Where nothing runs: counts of which that is not known."""
 
 
@@ -81,11 +82,12 @@ class Chooser:
         """The unpadded rule's count, the only one that may be launched."""
         if stay.gluon and stay.native:
             return Choice(taken=stay, stay=stay, reason=why + self._gluon_reason(stay.num_heads))
-        choice = Choice(taken=stay, stay=stay, reason=why + self._rule(stay))
-        if not stay.runs:
-            choice.undecided = [stay.num_heads] if stay.may_run else []
-            choice.reason = f"{choice.reason}, and {_refusal(stay)}"
-        return choice
+        reason = why + self._rule(stay)
+        if stay.runs:
+            return Choice(taken=stay, stay=stay, reason=reason)
+        undecided = (stay.num_heads,) if stay.may_run else ()
+        reason = f"{reason}, and {_refusal(stay)}"
+        return Choice(taken=stay, stay=stay, reason=reason, undecided=undecided)
 
     def _rule(self, stay: Candidate) -> str:
         if stay.num_heads == self._request.num_heads:
@@ -95,68 +97,54 @@ class Chooser:
     # --- searching -------------------------------------------------------------------------------
 
     def _search(self, own: Candidate, stay: Candidate) -> Choice:
-        choice = Choice(taken=stay, stay=stay, reason="")
-        self._reject(choice, own.num_heads, *own.worst)
-        second = self._note(choice, own, None)
+        rejected = [_rejected(own.num_heads, *own.worst)]
+        others = [own]
         found: Candidate | None = None
         for cost, count in self._candidates():
             refused = self._refused_by_policy(count, cost, stay)
             if refused is not None:
-                choice.rejected.append(Rejected(num_heads=count, reason=refused))
+                rejected.append(Rejected(num_heads=count, reason=refused))
                 continue
             failing = self._failing(count)
             if failing is None:
                 found = self.evaluate(count)
                 break
-            self._reject(choice, count, *failing)
+            rejected.append(_rejected(count, *failing))
             if not stay.runs and may_run(failing[0]):
-                second = self._note(choice, self.evaluate(count), second)
-        self._settle(choice, found, second)
-        choice.rejected.sort(key=lambda rejected: rejected.num_heads)
-        return choice
+                others.append(self.evaluate(count))
+        rejected.sort(key=lambda each: each.num_heads)
+        return self._settled(stay, found, others, tuple(rejected))
 
-    @staticmethod
-    def _note(choice: Choice, found: Candidate, second: Candidate | None) -> Candidate | None:
-        """Notes what a count that is not native is good for where the unpadded rule's does not
-        run: it may run all the same, or not be known not to.
+    def _settled(
+        self,
+        stay: Candidate,
+        found: Candidate | None,
+        others: Sequence[Candidate],
+        rejected: tuple[Rejected, ...],
+    ) -> Choice:
+        """The choice between a native count, one that runs, and what is launched anyhow.
 
-        Returns:
-            The cheapest count so far that runs.
+        Args:
+            others: counts that are not native, and may run where the unpadded rule's does not.
         """
-        if found.runs and found.cost is not None:
-            best = None if second is None else second.cost
-            return found if best is None or found.cost < best else second
-        if found.may_run:
-            choice.undecided.append(found.num_heads)
-        return second
-
-    def _settle(self, choice: Choice, found: Candidate | None, second: Candidate | None) -> None:
-        """Takes what was found: a native count, one that runs, or what is launched anyhow."""
-        stay = choice.stay
+        running = [other for other in others if other.runs]
+        second = min(running, key=lambda other: other.cost or 0.0, default=None)
         if not stay.runs and second is not None and not self._preferred(found, second):
-            choice.taken, found = second, None
-            choice.rejected = [r for r in choice.rejected if r.num_heads != second.num_heads]
-            choice.reason = (
+            reason = (
                 f"{second.num_heads} heads run at every query length, "
                 f"{second.why_not}, and {stay.num_heads} do not: {stay.why_not}"
             )
-        elif found is not None:
-            choice.taken = found
-            choice.reason = self._why(choice)
-        elif stay.runs:
-            choice.reason = f"no count up to {self._policy.largest} qualifies: {self._rule(stay)}"
-        else:
-            self._none(choice)
-            return
-        choice.undecided = []
-
-    def _none(self, choice: Choice) -> None:
-        """Says that nothing runs, or that it is not known."""
-        stay = choice.stay
-        maybe = {stay.num_heads} if stay.may_run else set()
-        choice.undecided = sorted(maybe.union(choice.undecided))
-        how = "is known to run" if choice.undecided else "runs"
-        choice.reason = f"no count up to {self._policy.largest} {how}: {_refusal(stay)}"
+            rejected = tuple(each for each in rejected if each.num_heads != second.num_heads)
+            return Choice(taken=second, stay=stay, reason=reason, rejected=rejected)
+        if found is not None:
+            return Choice(taken=found, stay=stay, reason=_gain(found, stay), rejected=rejected)
+        counts = f"no count up to {self._policy.largest}"
+        if stay.runs:
+            reason = f"{counts} qualifies: {self._rule(stay)}"
+            return Choice(taken=stay, stay=stay, reason=reason, rejected=rejected)
+        undecided = tuple(sorted({each.num_heads for each in (stay, *others) if each.may_run}))
+        reason = f"{counts} {'is known to run' if undecided else 'runs'}: {_refusal(stay)}"
+        return Choice(taken=stay, stay=stay, reason=reason, rejected=rejected, undecided=undecided)
 
     def _preferred(self, found: Candidate | None, second: Candidate) -> bool:
         """Whether a native count is taken rather than one that only runs."""
@@ -194,29 +182,28 @@ class Chooser:
                 return decision, launch.request.name
         return None
 
-    @staticmethod
-    def _reject(choice: Choice, count: int, decision: Decision, name: str) -> None:
-        choice.rejected.append(
-            Rejected(
-                num_heads=count,
-                reason=why_not(decision, name),
-                verdict=None if decision.verdict is Verdict.NATIVE else decision.verdict,
-                qlen=decision.shape.qlen,
-            )
-        )
 
-    @staticmethod
-    def _why(choice: Choice) -> str:
-        taken, stay = choice.taken, choice.stay
-        text = f"{taken.num_heads} heads are native at every query length"
-        if stay.num_heads == taken.num_heads:
-            return text
-        if stay.cost is None or taken.cost is None:
-            return f"{text}, and {stay.num_heads} do not run: {stay.why_not}"
-        change = taken.cost / stay.cost - 1
-        if stay.native:
-            return f"{text}: {change:+.1%} against {stay.num_heads} heads, native too"
-        return f"{text}: {change:+.1%} against {stay.num_heads} heads {stay.why_not}"
+def _rejected(count: int, decision: Decision, launch: str) -> Rejected:
+    """A count, and the answer for a launch that keeps it from being native."""
+    return Rejected(
+        num_heads=count,
+        reason=why_not(decision, launch),
+        verdict=None if decision.verdict is Verdict.NATIVE else decision.verdict,
+        qlen=decision.shape.qlen,
+    )
+
+
+def _gain(taken: Candidate, stay: Candidate) -> str:
+    """Why a native count is taken, with what it costs against the unpadded rule's."""
+    text = f"{taken.num_heads} heads are native at every query length"
+    if stay.num_heads == taken.num_heads:
+        return text
+    if stay.cost is None or taken.cost is None:
+        return f"{text}, and {stay.num_heads} do not run: {stay.why_not}"
+    change = taken.cost / stay.cost - 1
+    if stay.native:
+        return f"{text}: {change:+.1%} against {stay.num_heads} heads, native too"
+    return f"{text}: {change:+.1%} against {stay.num_heads} heads {stay.why_not}"
 
 
 def _refusal(stay: Candidate) -> str:

@@ -66,7 +66,7 @@ def origin_of(capability: object) -> Origin:
     Raises:
         RuleError: the rules are wrong.
     """
-    if not isinstance(capability, Sourced) or not isinstance(capability.source, SourceInfo):
+    if not isinstance(capability, Sourced):
         return Origin(source=None, parameters={})
     info = capability.source
     release = info.release

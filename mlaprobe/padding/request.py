@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from functools import partial
 from typing import Any, TypeVar
@@ -71,21 +71,7 @@ class Request:
     def around(cls, shape: DecodeShape, qlens: tuple[int, ...]) -> Request:
         """The request for a run whose launches are a shape, at several query lengths and by the
         route that serves them best."""
-        return cls(
-            num_heads=shape.num_heads,
-            arch=shape.arch,
-            q_dtype=shape.q_dtype,
-            kv_dtype=shape.kv_dtype,
-            qlens=qlens,
-            lse=shape.lse,
-            page_size=shape.page_size,
-            causal=shape.causal,
-            cp_round_robin=shape.cp_round_robin,
-            batch=shape.batch,
-            env=shape.env,
-            persistent=shape.persistent,
-            planner=shape.planner,
-        )
+        return cls(**{name: getattr(shape, name) for name in _SHARED}, qlens=qlens)
 
     @property
     def modes(self) -> tuple[bool, ...]:
@@ -120,6 +106,8 @@ class Request:
         )
 
 
+_SHARED = {each.name for each in fields(DecodeShape) if each.init} - {"qlen", "route"}
+"""The fields of a shape that a request has as well."""
 E = TypeVar("E", bound=Enum)
 
 

@@ -152,11 +152,8 @@ def plan_run(
     """One head count that serves every launch of a run, each with its own settings, or which of
     them cannot be served together.
 
-    Args:
-        cases: the launches.
-        num_heads: query heads per rank, the same in all of them.
-
-    For the other arguments see ``plan``. For a single case the answer is that of ``plan``.
+    The arguments but the cases are those of ``plan``, the same for every launch. For a single case
+    the answer is that of ``plan``.
 
     Raises:
         UsageError: an argument is none of what it may be.
@@ -211,7 +208,7 @@ def _run_plan(planner: Planner, choice: Choice) -> RunPlan:
         plans=tuple(zip(names, planner.plans(choice), strict=True)),
         reason=choice.reason,
         conflicts=() if taken.runs else tuple(_conflicts(planner, taken.num_heads, names)),
-        rejected=tuple(choice.rejected),
+        rejected=choice.rejected,
         cost_ratio=ratio,
         source=planner.origin.source,
     )
@@ -239,8 +236,10 @@ def _conflicts(planner: Planner, launched: int, names: list[str]) -> Iterator[Ru
 def _counts(planner: Planner, launched: int) -> list[int]:
     """The counts that may be launched."""
     request, largest = planner.launches[0].request, planner.rules.largest
-    if request.mode is Mode.OFF or not planner.chooser.named or request.num_heads > largest:
-        return sorted({launched, *([] if request.mode is Mode.OFF else [request.num_heads])})
+    if request.mode is Mode.OFF:
+        return [launched]
+    if not planner.chooser.named or request.num_heads > largest:
+        return sorted({launched, request.num_heads})
     return sorted({launched, *range(request.num_heads, largest + 1)})
 
 

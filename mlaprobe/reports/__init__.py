@@ -1,1 +1,1 @@
-"""What people ask for: a survey, one shape explained, deployments."""
+"""What people ask for: a ``survey``, the ``explanation`` of one shape, ``deployments``."""

@@ -68,11 +68,7 @@ def assess(
     step: Callable[[], None] = lambda: None,
 ) -> tuple[Assessment, ...]:
     """Every deployment on every arch with every pair of dtypes: those that break first, then
-    those that fold most.
-
-    Args:
-        step: called after each.
-    """
+    those that fold most. ``step`` is called after each."""
     known: dict[Request, tuple[Evaluation, PadPlan, PadPlan]] = {}
     """Many deployments launch the same."""
     found = []

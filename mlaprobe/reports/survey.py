@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.protocols import Answers, SourceInfo
+from mlaprobe.core.protocols import Answers, LiveAnswers, SourceInfo
 from mlaprobe.core.reasons import deciding_clause
 from mlaprobe.core.shape import (
     Decision,
@@ -143,20 +143,19 @@ class Survey:
                     yield answer.with_lse
 
 
-def head_counts(answers: Answers, grid: Grid) -> tuple[tuple[int, ...], Others]:
+def head_counts(answers: LiveAnswers, grid: Grid) -> tuple[tuple[int, ...], Others]:
     """The counts to show where nobody named any, and what is known of the others.
 
     With work metadata a count needs a reducer of its own to be native, which is quick to ask;
     without it no stage lists the counts.
     """
-    ask = getattr(answers, "reducer_rows", None)
     present = any(row[:2] == (StageName.REDUCER, Status.PRESENT) for row in answers.stage_status)
     reduces = grid.route is Route.ASM and all(grid.persistent) and not grid.env
-    if ask is None or not present or not reduces:
+    if not present or not reduces:
         return USUAL_HEADS, Others.NOT_ASKED
     possible = {
         heads
-        for heads, head_dim, outcome in ask(range(1, MOST_HEADS + 1))
+        for heads, head_dim, outcome in answers.reducer_rows(range(1, MOST_HEADS + 1))
         if head_dim == DECODE_HEAD_DIM and outcome.status != Status.MISSING
     }
     return tuple(sorted(possible.union(USUAL_HEADS))), Others.NOT_NATIVE
@@ -216,8 +215,12 @@ def _other_setting(answers: Answers, grid: Grid, block: Block) -> DecodeShape | 
 
 _TROUBLE = frozenset(
     {
-        *(Verdict.NO_KERNEL, Verdict.NO_REDUCER, Verdict.AMBIGUOUS, Verdict.INCOHERENT),
-        *(Verdict.ERRATUM, Verdict.UNKNOWN),
+        Verdict.NO_KERNEL,
+        Verdict.NO_REDUCER,
+        Verdict.AMBIGUOUS,
+        Verdict.INCOHERENT,
+        Verdict.ERRATUM,
+        Verdict.UNKNOWN,
     }
 )
 

@@ -11,7 +11,7 @@ from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.releases import release_key
 from mlaprobe.core.shape import DecodeShape, Dtype, Route
 from mlaprobe.errors import UsageError
-from mlaprobe.rulefiles.loader import load_rules
+from mlaprobe.rulefiles.loader import fields_of, load_rules
 from mlaprobe.rulefiles.parts import REFERENCES
 from mlaprobe.rulefiles.requirements import Setting
 from mlaprobe.rulefiles.schema import Either, Flag, ListOf, MapOf, Record, Release, Text, whole
@@ -62,18 +62,13 @@ class _Function:
     name: str
     when_persistent: bool
     parameters: Mapping[str, Mapping[str, Any]]
+    reference: tuple[str, ...]
 
 
 @cached(Cache.RULES)
 def _functions() -> Mapping[str, _Function]:
-    return {
-        each["name"]: _Function(
-            name=each["name"],
-            when_persistent=each["when_persistent"],
-            parameters=each["parameters"],
-        )
-        for each in load_rules("calls", SCHEMA)["functions"]
-    }
+    entries = load_rules("calls", SCHEMA)["functions"]
+    return {entry["name"]: _Function(**fields_of(entry)) for entry in entries}
 
 
 @cached(Cache.RULES, 64)
@@ -94,6 +89,14 @@ def parameters_at(release: str) -> Mapping[str, frozenset[str]]:
     }
 
 
+def _function(name: str) -> _Function:
+    known = _functions()
+    if name not in known:
+        hint = f"use one of {', '.join(known)}"
+        raise UsageError(f"no function {name!r} of AITER is known", hint=hint)
+    return known[name]
+
+
 def arguments(
     function: str,
     shape: DecodeShape,
@@ -112,19 +115,13 @@ def arguments(
         instead: what to pass in place of fields of the shape, where that is not ``None``.
 
     Returns:
-        Numbers, booleans and names of dtypes by parameter; nothing where such a launch does not
-        call the function.
+        Numbers, booleans and names of dtypes; nothing where the launch does not call it.
 
     Raises:
         UsageError: there is no such function.
         RuleError: the rules are wrong.
     """
-    known = _functions()
-    if function not in known:
-        raise UsageError(
-            f"no function {function!r} of AITER is known", hint=f"use one of {', '.join(known)}"
-        )
-    found = known[function]
+    found = _function(function)
     if shape.route is not Route.ASM or (found.when_persistent and not shape.persistent):
         return {}
     given: dict[str, object] = {}
@@ -143,6 +140,7 @@ def _meant(written: Any, shape: DecodeShape, instead: Mapping[str, object]) -> o
     if not isinstance(written, str):
         return written
     field = _WORDS[written]
-    told = instead.get(field)
-    found = attrgetter(field)(shape) if told is None else told
+    found = instead.get(field)
+    if found is None:
+        found = attrgetter(field)(shape)
     return found.value if isinstance(found, Dtype) else found

@@ -10,7 +10,7 @@ for its arch and dtype pair.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +20,22 @@ from mlaprobe.rulefiles.schema import ListOf, Number, Record, Text, whole
 
 POINT = Record(required={"heads": whole(1), "passes": whole(1), "us": Number(1e-3)})
 _DTYPE = Text(choices=tuple(map(str, Dtype)))
+_MEASURED = {
+    "name": Text(),
+    "arch": Text(),
+    "q_dtype": _DTYPE,
+    "kv_dtype": _DTYPE,
+    "kv_len": whole(1),
+    "batch": whole(1),
+    "points": ListOf(POINT, at_least=1),
+}
 MODEL = Record(
     required={
-        "name": Text(),
-        "arch": Text(),
-        "q_dtype": _DTYPE,
-        "kv_dtype": _DTYPE,
+        **_MEASURED,
         "constant": Number(),
         "per_pass": Number(0),
         "per_head": Number(0),
         "error": Number(0, 1),
-        "kv_len": whole(1),
-        "batch": whole(1),
-        "points": ListOf(POINT, at_least=1),
         "reference": ListOf(Text(), at_least=1),
     }
 )
@@ -49,15 +52,7 @@ CROSSOVER = Record(
 """From which KV length on padding was measured to pay, for people: ``loses`` is the longest
 length at which it did not, ``wins`` the shortest from which on it did; 0: there is none."""
 PROFILE = Record(
-    required={
-        "name": Text(),
-        "arch": Text(),
-        "q_dtype": _DTYPE,
-        "kv_dtype": _DTYPE,
-        "kv_len": whole(1),
-        "batch": whole(1),
-        "points": ListOf(POINT, at_least=1),
-    },
+    required=_MEASURED,
     optional={
         "aiter": Text(),
         "hardware": Text(),
@@ -135,37 +130,27 @@ class CostModel:
 
 def model_of(rules: Mapping[str, Any]) -> CostModel:
     """The model that a rule file holds under ``cost``, checked before."""
-    return CostModel(
-        name=rules["name"],
-        arch=rules["arch"],
-        q_dtype=Dtype(rules["q_dtype"]),
-        kv_dtype=Dtype(rules["kv_dtype"]),
-        constant=rules["constant"],
-        per_pass=rules["per_pass"],
-        per_head=rules["per_head"],
-        kv_len=rules["kv_len"],
-        batch=rules["batch"],
-        points=_points(rules["points"]),
-        error=rules["error"],
-    )
+    kept = {each.name: rules[each.name] for each in fields(CostModel)}
+    return CostModel(**{**kept, **_typed(rules)})
+
+
+def _typed(rules: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file writes otherwise than a model has it."""
+    return {
+        "q_dtype": Dtype(rules["q_dtype"]),
+        "kv_dtype": Dtype(rules["kv_dtype"]),
+        "points": _points(rules["points"]),
+    }
 
 
 def _points(points: Iterable[Mapping[str, Any]]) -> dict[tuple[int, int], float]:
     return {(p["heads"], p["passes"]): float(p["us"]) for p in points}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Profile:
-    """A measured profile: a model for one arch and dtype pair."""
+class Profile(CostModel):
+    """A measured model, in place of the policy's for its arch and dtypes."""
 
-    arch: str
-    q_dtype: Dtype
-    kv_dtype: Dtype
-    model: CostModel
-
-    def covers(self, arch: str, q_dtype: Dtype, kv_dtype: Dtype) -> bool:
-        """Whether it was measured on this arch with these dtypes."""
-        return self.model.covers(arch, q_dtype, kv_dtype)
+    __slots__ = ()
 
 
 def load_profile(path: str | Path, default: CostModel) -> Profile:
@@ -186,24 +171,13 @@ def _profile(loaded: RuleMap, default: CostModel) -> Profile:
     points = _points(loaded["points"])
     constant, per_pass, per_head = fit(points) or _scaled(points, default, loaded["kv_len"])
     off = [abs(constant + per_pass * p + per_head * h - us) / us for (h, p), us in points.items()]
-    q_dtype, kv_dtype = Dtype(loaded["q_dtype"]), Dtype(loaded["kv_dtype"])
     return Profile(
-        arch=loaded["arch"],
-        q_dtype=q_dtype,
-        kv_dtype=kv_dtype,
-        model=CostModel(
-            name=loaded["name"],
-            arch=loaded["arch"],
-            q_dtype=q_dtype,
-            kv_dtype=kv_dtype,
-            constant=constant,
-            per_pass=per_pass,
-            per_head=per_head,
-            kv_len=loaded["kv_len"],
-            batch=loaded["batch"],
-            points=points,
-            error=max(off),
-        ),
+        **{name: loaded[name] for name in ("name", "arch", "kv_len", "batch")},
+        **_typed(loaded),
+        constant=constant,
+        per_pass=per_pass,
+        per_head=per_head,
+        error=max(off),
     )
 
 

@@ -277,3 +277,10 @@ def children(value: Any) -> Iterator[tuple[Any, Any, Place]]:
             yield key, item, value.places[key]
     elif isinstance(value, RuleList):
         yield from zip(range(len(value)), value, value.places, strict=True)
+
+
+def fields_of(entry: RuleMap) -> dict[str, Any]:
+    """What a mapping holds, its lists as tuples: the arguments of a dataclass with its keys."""
+    return {
+        key: tuple(value) if isinstance(value, RuleList) else value for key, value in entry.items()
+    }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.inputs import closest
 from mlaprobe.errors import UsageError
-from mlaprobe.rulefiles.loader import load_rules
+from mlaprobe.rulefiles.loader import fields_of, load_rules
 from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
 from mlaprobe.rulefiles.schema import Flag, ListOf, Record, Text, whole
 
@@ -47,7 +46,7 @@ class Model:
     id: str
     name: str
     family: str
-    also: tuple[str, ...]
+    also: tuple[str, ...] = ()
     """Other models of the same shape."""
     heads: int
     """Query heads of the whole model."""
@@ -55,9 +54,9 @@ class Model:
     """Latent values per KV token."""
     rope: int
     """Rope values per KV token."""
-    drafts: tuple[int, ...]
+    drafts: tuple[int, ...] = (0,)
     """Draft lengths that the weights serve by themselves; 0 is plain decode."""
-    hybrid: bool
+    hybrid: bool = False
     """Whether only some of its layers are MLA."""
     reference: tuple[str, ...]
 
@@ -107,22 +106,7 @@ def models() -> tuple[Model, ...]:
     Raises:
         RuleError: the rules are wrong.
     """
-    return tuple(map(_model, load_rules("models", SCHEMA)["models"]))
-
-
-def _model(entry: Mapping[str, Any]) -> Model:
-    return Model(
-        id=entry["id"],
-        name=entry["name"],
-        family=entry["family"],
-        also=tuple(entry.get("also", ())),
-        heads=entry["heads"],
-        latent=entry["latent"],
-        rope=entry["rope"],
-        drafts=tuple(entry.get("drafts", (0,))),
-        hybrid=entry.get("hybrid", False),
-        reference=tuple(entry["reference"]),
-    )
+    return tuple(Model(**fields_of(entry)) for entry in load_rules("models", SCHEMA)["models"])
 
 
 def find(name: str) -> tuple[Model, ...]:

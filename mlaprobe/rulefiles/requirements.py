@@ -51,7 +51,9 @@ class LaunchNeed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rule:
+class NeedRule:
+    """When something is needed, and what."""
+
     id: str
     text: str
     reference: tuple[str, ...]
@@ -62,9 +64,10 @@ class _Rule:
 
 
 @cached(Cache.RULES)
-def _rules() -> tuple[_Rule, ...]:
+def need_rules() -> tuple[NeedRule, ...]:
+    """All rules of the file, in their order."""
     return tuple(
-        _Rule(
+        NeedRule(
             id=need["id"],
             text=need["text"],
             reference=tuple(need["reference"]),
@@ -105,12 +108,12 @@ def needs(
             settings=tuple(_settings(rule, words)),
             reference=rule.reference,
         )
-        for rule in _rules()
+        for rule in need_rules()
         if rule.padded in (None, padded) and rule.pattern.matches(shape)
     )
 
 
-def _settings(rule: _Rule, words: Mapping[str, Setting]) -> Iterator[tuple[str, Setting]]:
+def _settings(rule: NeedRule, words: Mapping[str, Setting]) -> Iterator[tuple[str, Setting]]:
     for name, written in rule.values:
         value = _meant(written, words)
         least = _meant(rule.at_least.get(name, value), words)

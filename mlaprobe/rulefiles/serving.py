@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlaprobe.core.axes import AXES, AXIS_NAMES, OMITTED, Kind
+from mlaprobe.core.axes import LAUNCH_AXES, OMITTED, Kind
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.inputs import ARCH, ARCH_FLAGS, arch_name
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall
@@ -47,8 +47,6 @@ def _some(item: Schema) -> Schema:
     return Either(item, ListOf(item, at_least=1, unique=True))
 
 
-_LAUNCH = AXES[AXIS_NAMES.index("lse") : AXIS_NAMES.index("planner")]
-"""The axes of which a deployment has one value."""
 FIELDS = Record(
     required={"name": Text(), "arch": _some(_ARCH), "dtype": _some(_PAIR)},
     optional={
@@ -57,7 +55,7 @@ FIELDS = Record(
         "tp": whole(1),
         "dcp": whole(1),
         "qlens": ListOf(whole(1), at_least=1, unique=True),
-        **{axis.name: whole(1) if axis.kind is Kind.NUMBER else Flag() for axis in _LAUNCH},
+        **{axis.name: whole(1) if axis.kind is Kind.NUMBER else Flag() for axis in LAUNCH_AXES},
         "planner_dtypes": Text(choices=(GIVEN, LEFT_OUT)),
         "planner": planner_overrides(1),
         "env": MapOf(_VALUE, key=_VARIABLE),
@@ -157,7 +155,9 @@ def _serving(entry: RuleMap) -> Serving:
     environment: Mapping[str, str | int] = entry.get("env", {})
     # Ranks that share a context merge their results by the log-sum-exp.
     given = {"lse": entry.get("dcp", 1) > 1, **entry}
-    launched: dict[str, Any] = {axis.grid: (given.get(axis.name, axis.usual),) for axis in _LAUNCH}
+    launched: dict[str, Any] = {
+        axis.grid: (given.get(axis.name, axis.usual),) for axis in LAUNCH_AXES
+    }
     omitted = entry.get("planner_dtypes", GIVEN) == LEFT_OUT
     grid = Grid(
         archs=tuple(dict.fromkeys(map(arch_name, _list(entry["arch"])))),

@@ -43,8 +43,8 @@ def test_measures_and_writes_a_profile(run: Run, here: Path) -> None:
     assert "Absolute figures hold for this device only." in " ".join(done.out.split())
     assert "profile: mlaprobe-cpu-bf16-bf16.json\n" in done.out
     profile = load_profile(here / "mlaprobe-cpu-bf16-bf16.json", policy().cost)
-    assert (profile.arch, profile.model.batch, profile.model.kv_len) == ("cpu", 1, 16)
-    assert set(profile.model.points) == {(16, 1), (48, 3), (64, 1)}
+    assert (profile.arch, profile.batch, profile.kv_len) == ("cpu", 1, 16)
+    assert set(profile.points) == {(16, 1), (48, 3), (64, 1)}
 
 
 def test_goes_on_where_it_stopped(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_values_are_what_typer_makes_of_them() -> None:
 
 def test_what_options_become(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    monkeypatch.setattr("mlaprobe.cli.table._run", lambda given, stage, **more: seen.update(given))
+    monkeypatch.setattr("mlaprobe.cli.table._run", seen.update)
     words = ("--env", "A=1", "--env", "B=2", "--lse", "--no-causal", "--persistent", "0,1")
     assert run("table", *words, "--heads=1", "-q", "-o", "-").code == 0
     wanted: dict[str, Any] = {"env": ["A=1", "B=2"], "lse": "1", "causal": "0", "heads": "1"}

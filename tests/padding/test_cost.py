@@ -129,9 +129,9 @@ def _write(path: Path, profile: object) -> Path:
 def test_a_measured_profile_replaces_the_model_for_its_arch_and_dtypes(tmp_path: Path) -> None:
     profile = load_profile(_write(tmp_path / "profile.json", PROFILE), policy().cost)
     # Exact: 10 + 4 a pass + heads meets 30, 78 and 142; 32 heads in two passes give 50.
-    assert profile.model.cost(48, 3) == pytest.approx(10 + 4 * 3 + 48)
-    assert profile.model.cost(32, 2) == 50.0
-    assert profile.model.error == pytest.approx(0, abs=1e-9)
+    assert profile.cost(48, 3) == pytest.approx(10 + 4 * 3 + 48)
+    assert profile.cost(32, 2) == 50.0
+    assert profile.error == pytest.approx(0, abs=1e-9)
     # Folding costs next to nothing there: padding 32 to 64 heads does not pay.
     question = {"capability": later(), "q_dtype": "fp8", "kv_dtype": "fp8", "profile": profile}
     assert plan(32, arch="gfx942", **question).padded_num_heads == 32  # type: ignore[arg-type]
@@ -144,8 +144,8 @@ def test_a_measured_profile_replaces_the_model_for_its_arch_and_dtypes(tmp_path:
 def test_points_that_determine_no_formula_scale_the_default(tmp_path: Path) -> None:
     few = {**PROFILE, "kv_len": 16384, "points": [{"heads": 16, "passes": 1, "us": 273.2}]}
     profile = load_profile(_write(tmp_path / "profile.json", few), policy().cost)
-    assert profile.model.cost(16, 1) == 273.2  # twice the published point
-    assert profile.model.cost(40, 1) == pytest.approx(2 * (57.6 + 68.7 + 0.96 * 40))
+    assert profile.cost(16, 1) == 273.2  # twice the published point
+    assert profile.cost(40, 1) == pytest.approx(2 * (57.6 + 68.7 + 0.96 * 40))
 
 
 def test_fit_refuses_what_does_not_determine_a_cost() -> None:

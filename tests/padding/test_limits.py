@@ -86,10 +86,10 @@ def test_a_gluon_plan_is_for_every_query_length() -> None:
 def test_what_padding_needs_is_needed_where_something_is_padded(
     monkeypatch: pytest.MonkeyPatch, heads: int, expected: list[str]
 ) -> None:
-    rule = launch._rules()[0]
+    rule = launch.need_rules()[0]
     kinds = {"for all": None, "as it is": False, "padded": True}
     rules = tuple(replace(rule, id=name, padded=padded) for name, padded in kinds.items())
-    monkeypatch.setattr(launch, "_rules", lambda: rules)
+    monkeypatch.setattr(launch, "need_rules", lambda: rules)
     found = made(heads, later())
     assert found.padded_num_heads == 64
     assert [need.id for need in found.launch] == expected

@@ -1,4 +1,7 @@
-"""What commands share: reading the values of options, and finding the source that was named."""
+"""What commands share: reading the values of options, and finding the source that was named.
+
+Every ``parse_`` function raises ``UsageError`` for what it does not take; the first argument is the
+option, for the message."""
 
 from __future__ import annotations
 
@@ -106,11 +109,7 @@ def _parts(option: str, text: str, hint: str) -> Iterator[str]:
 
 
 def parse_names(option: str, text: str, *, hint: str | None = None) -> tuple[str, ...]:
-    """A comma list of names.
-
-    Raises:
-        UsageError: one is empty.
-    """
+    """A comma list of names."""
     hint = hint or f"write names with commas between, or leave {option} out"
     return _once(tuple(_parts(option, text, hint)))
 
@@ -121,11 +120,7 @@ def _once(values: Sequence[T]) -> tuple[T, ...]:
 
 
 def parse_numbers(option: str, text: str) -> tuple[int, ...]:
-    """A comma list of positive numbers and ranges: ``1-160,200``.
-
-    Raises:
-        UsageError: it is something else.
-    """
+    """A comma list of positive numbers and ranges: ``1-160,200``."""
     hint = f"write numbers and ranges, for example {option} 1-8,16"
     found: list[int] = []
     for part in _parts(option, text, hint):
@@ -147,20 +142,12 @@ def parse_numbers(option: str, text: str) -> tuple[int, ...]:
 
 
 def parse_number(option: str, text: str) -> int:
-    """One positive number.
-
-    Raises:
-        UsageError: it is something else, or several.
-    """
+    """One positive number."""
     return parse_one(option, parse_numbers(option, text))
 
 
 def parse_one(option: str, values: Sequence[T]) -> T:
-    """The value of a list that must hold just one.
-
-    Raises:
-        UsageError: there are several.
-    """
+    """The value of a list that must hold just one."""
     if len(values) != 1:
         raise UsageError(
             f"{option}: one value is wanted, not {len(values)}",
@@ -170,11 +157,7 @@ def parse_one(option: str, values: Sequence[T]) -> T:
 
 
 def parse_flags(option: str, text: str | bool) -> tuple[bool, ...]:
-    """A comma list of 0 and 1, or the flag of a command about one shape.
-
-    Raises:
-        UsageError: it is something else.
-    """
+    """A comma list of 0 and 1, or the flag of a command about one shape."""
     if isinstance(text, bool):
         return (text,)
     hint = f"write {option} 0, {option} 1 or {option} 0,1"
@@ -187,21 +170,13 @@ def parse_flags(option: str, text: str | bool) -> tuple[bool, ...]:
 
 
 def parse_archs(option: str, text: str) -> tuple[str, ...]:
-    """A comma list of architectures.
-
-    Raises:
-        UsageError: something in it cannot be one.
-    """
+    """A comma list of architectures."""
     hint = f"archs are written like {option} gfx942,gfx950"
     return _once([arch_name(part, option) for part in _parts(option, text, hint)])
 
 
 def parse_dtypes(option: str, text: str) -> tuple[DtypePair, ...]:
-    """A comma list of dtype pairs, query before KV cache.
-
-    Raises:
-        UsageError: something in it is no such pair.
-    """
+    """A comma list of dtype pairs, query before KV cache."""
     found = []
     for part in _parts(option, text, _DTYPE_HINT):
         pair = part.lower().split("/")
@@ -216,11 +191,7 @@ def parse_dtypes(option: str, text: str) -> tuple[DtypePair, ...]:
 
 
 def parse_env(option: str, values: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """``NAME=VALUE`` each, the last of a name wins.
-
-    Raises:
-        UsageError: one is something else.
-    """
+    """``NAME=VALUE`` each, the last of a name wins."""
     found: dict[str, str] = {}
     for value in values:
         name, equals, text = value.partition("=")
@@ -234,11 +205,7 @@ def parse_env(option: str, values: Sequence[str]) -> tuple[tuple[str, str], ...]
 
 
 def parse_planner(option: str, values: Sequence[str]) -> PlannerCall:
-    """``FIELD=VALUE`` each: what the planner is told otherwise, ``none`` for a dtype left out.
-
-    Raises:
-        UsageError: one is something else.
-    """
+    """``FIELD=VALUE`` each: what the planner is told otherwise, ``none`` for a dtype left out."""
     hint = f"for example {option} q_dtype=none, {option} num_heads=32, {option} fast_mode=0"
     found: dict[str, Any] = {}
     for value in values:
@@ -253,11 +220,7 @@ def parse_planner(option: str, values: Sequence[str]) -> PlannerCall:
 
 
 def parse_route(option: str, text: str) -> Route:
-    """A route.
-
-    Raises:
-        UsageError: there is no such route.
-    """
+    """A route."""
     try:
         return Route(text)
     except ValueError:
@@ -266,11 +229,7 @@ def parse_route(option: str, text: str) -> Route:
 
 
 def parse_choice(option: str, text: str, choices: Sequence[str]) -> str:
-    """One of several words.
-
-    Raises:
-        UsageError: it is none of them.
-    """
+    """One of several words."""
     if text in choices:
         return text
     close = closest(text, choices)
@@ -279,11 +238,7 @@ def parse_choice(option: str, text: str, choices: Sequence[str]) -> str:
 
 
 def parse_plan(given: dict[str, Any]) -> dict[str, Any]:
-    """How far heads are padded, by which route, and with what.
-
-    Raises:
-        UsageError: there is no such choice.
-    """
+    """How far heads are padded, by which route, and with what."""
     choices = {
         "mode": ("off", "auto", "force"),
         "route": ("auto", "asm", "gluon"),

@@ -35,14 +35,14 @@ def warn(message: str, *, quiet: bool = False) -> None:
 
 
 class _Warnings(logging.Handler):
-    """What the library has to say while a command runs, said as the command's own warnings."""
+    """Shows what the library logs while a command runs as warnings of the command."""
 
     def emit(self, record: logging.LogRecord) -> None:
         warn(record.getMessage())
 
 
 @contextlib.contextmanager
-def warnings_said(*, quiet: bool = False) -> Iterator[None]:
+def warnings_shown(*, quiet: bool = False) -> Iterator[None]:
     """Shows what the library logs, unless it is to be quiet."""
     logger = logging.getLogger("mlaprobe")
     handler: logging.Handler = logging.NullHandler() if quiet else _Warnings(logging.WARNING)

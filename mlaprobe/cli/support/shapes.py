@@ -1,4 +1,8 @@
-"""The shapes that options describe: one option for each axis."""
+"""The shapes that options describe: one option for each axis.
+
+Every function raises ``UsageError`` where an option is wrong, or has several values where one is
+wanted.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +27,7 @@ _PARSERS: Mapping[Kind, Callable[[str, Any], Any]] = {
 
 
 def parse_filters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The filters that were given, by the fields of a grid.
-
-    Raises:
-        UsageError: one is wrong.
-    """
+    """The filters that were given, by the fields of a grid."""
     return {
         axis.grid: _PARSERS[axis.kind](axis.option, given[axis.name])
         for axis in AXES
@@ -38,11 +38,7 @@ def parse_filters(given: Mapping[str, Any]) -> dict[str, Any]:
 def make_grid(
     given: Mapping[str, Any], *, qlens: tuple[int, ...] = (1,), archs: Callable[[], tuple[str, ...]]
 ) -> Grid:
-    """The grid that a command's filters describe, where the source's archs are the default.
-
-    Raises:
-        UsageError: a filter is wrong, or there is no arch.
-    """
+    """The grid that a command's filters describe, where the source's archs are the default."""
     found = {"qlens": qlens, **parse_filters(given)}
     if "archs" not in found:
         found["archs"] = by_generation(_named(archs()))
@@ -50,40 +46,24 @@ def make_grid(
 
 
 def parse_shape(given: Mapping[str, Any]) -> DecodeShape:
-    """The shape that the options of a command about one shape describe; its arch is given.
-
-    Raises:
-        UsageError: an option is wrong, or has several values.
-    """
-    values = Grid(**parse_filters(given)).values
+    """The shape that the options of a command about one shape describe; its arch is given."""
+    values = Grid(**parse_filters(given)).axes
     return shape_of([common.parse_one(a.option, v) for a, v in zip(AXES, values, strict=True)])
 
 
 def parse_pair(given: Mapping[str, Any]) -> DtypePair:
-    """The one pair of dtypes that was given.
-
-    Raises:
-        UsageError: it is none, or there are several.
-    """
+    """The one pair of dtypes that was given."""
     return common.parse_one("--dtype", common.parse_dtypes("--dtype", given["dtype"]))
 
 
 def parse_arch(given: Mapping[str, Any]) -> str | None:
-    """The one arch that was given; ``None`` where none was.
-
-    Raises:
-        UsageError: it is none, or there are several.
-    """
+    """The one arch that was given; ``None`` where none was."""
     text = given["arch"]
     return None if text is None else common.parse_one("--arch", common.parse_archs("--arch", text))
 
 
 def parse_optional(given: Mapping[str, Any], name: str) -> int | None:
-    """The number of an option, by the name of its parameter; ``None`` where it was not given.
-
-    Raises:
-        UsageError: it is no positive number.
-    """
+    """The number of an option, by the name of its parameter; ``None`` where it was not given."""
     text = given[name]
     return None if text is None else common.parse_number("--" + name.replace("_", "-"), text)
 

@@ -24,15 +24,15 @@ class _Stdout:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        with _told():
+        with _translated():
             return self._stream.write(text)
 
     def writelines(self, lines: Any) -> None:
-        with _told():
+        with _translated():
             self._stream.writelines(lines)
 
     def flush(self) -> None:
-        with _told():
+        with _translated():
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -40,7 +40,7 @@ class _Stdout:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _translated() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
