@@ -232,10 +232,11 @@ class _Pass:
         elif not self.active:
             return
         elif name == "define":
-            if each.macro is None:
+            macro = each.macro
+            if macro is None:
                 self.file.problems.append((each.start, "a definition that cannot be read"))
             else:
-                self.unit._define(each.macro)
+                self.unit._define(macro)
         elif name == "undef":
             self.unit._event(rest.strip(), None)
         elif name == "include":

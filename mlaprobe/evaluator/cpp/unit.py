@@ -55,10 +55,7 @@ class CppModule(Module):
         self._found: dict[str, list[Definition]] = {}
         self._finding: dict[str, list[Definition]] = {}
         """What has been found so far of the names that are being looked for."""
-        self._changed: dict[str, bool] = {}
-        """Whether variables of a namespace are written."""
         self._lines: dict[str, list[int]] = {}
-        self._places: dict[tuple[str, int], tuple[int, int]] = {}
         self.problems: list[tuple[str, Span]] = []
         """Pieces of code that were wanted and could not be read."""
 
@@ -143,16 +140,13 @@ class CppModule(Module):
 
     def _written(self, name: str) -> bool:
         """Whether the unit may write a variable of a namespace."""
-        known = self._changed.get(name)
-        if known is None:
-            pieces = (
-                file.code[chunk.start : chunk.end]
-                for file in self.unit.files
-                if name in file.code
-                for chunk in index_of(file.code).chunks
-            )
-            known = self._changed[name] = may_write(name, pieces)
-        return known
+        pieces = (
+            file.code[chunk.start : chunk.end]
+            for file in self.unit.files
+            if name in file.code
+            for chunk in index_of(file.code).chunks
+        )
+        return may_write(name, pieces)
 
     def _overloaded(self, functions: list[Definition]) -> Value:
         if len(functions) == 1:
@@ -218,12 +212,6 @@ class CppModule(Module):
 
     def place(self, file: str, offset: int) -> tuple[int, int]:
         """Line and column of an offset, 1-based."""
-        known = self._places.get((file, offset))
-        if known is None:
-            known = self._places[file, offset] = self._place(file, offset)
-        return known
-
-    def _place(self, file: str, offset: int) -> tuple[int, int]:
         starts = self._lines.get(file)
         if starts is None:
             text = self.unit.text(file)

@@ -147,10 +147,10 @@ def _known_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         function = callee(e)
         if isinstance(function, Builtin) and function.constant:
             return function.call(e[RUN], (), {}, span)
-        found = compiler.remembered(e[RUN], function) if isinstance(function, Closure) else None
-        if found is None:
-            raise Unsupported("a call that has not been made yet", span)
-        return found[0]
+        known = compiler.remembered(e[RUN], function) if isinstance(function, Closure) else None
+        if known is None or known.failure is not None or known.observations:
+            raise Unsupported("a call that has not been made yet, or does more", span)
+        return known.value
 
     return ask
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.keeping import Memo
+
 Expr = Any
 """An input's name, a number, or ``(op, left, right)``."""
 
@@ -133,9 +135,9 @@ Formula = Callable[[tuple[int, ...]], Any]
 def compile_expr(expr: Expr, names: tuple[str, ...]) -> Formula:
     """An expression as a function."""
     key = (expr, names)
-    found = _COMPILED.get(key)
+    found = _COMPILED.answers.get(key)
     if found is None:
-        found = _COMPILED[key] = eval(f"lambda i: {_source(expr, names)}", _HELPERS)
+        found = _COMPILED.put(key, eval(f"lambda i: {_source(expr, names)}", _HELPERS))
     return found
 
 
@@ -162,7 +164,8 @@ _HELPERS: dict[str, Any] = {
     "nan": math.nan,
     "__builtins__": {},
 }
-_COMPILED: dict[tuple[Expr, tuple[str, ...]], Formula] = {}
+_COMPILED: Memo[Formula] = Memo(20_000)
+"""Functions by their expressions, which many trees share: 5 % of a cold report of v0.1.20."""
 
 
 def _source(expr: Expr, names: tuple[str, ...]) -> str:

@@ -20,8 +20,10 @@ from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.ir import Node
-from mlaprobe.evaluator.python.project import INSTALLED, Later, PyProject
+from mlaprobe.evaluator.python.project import INSTALLED, PyProject
+from mlaprobe.evaluator.python.values import Later
 from mlaprobe.evaluator.symbolic.formulas import Expr, Tree
 from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, PathCondition, Sym
 from mlaprobe.evaluator.values.kinds import Closure
@@ -114,7 +116,7 @@ class SourceSession:
         self._modules: dict[str, CppModule] = {}
         self._functions: dict[str, Closure | None] = {}
         self._trees: dict[Hashable, Tree] = {}
-        self._caches: dict[Context, dict[Any, Any]] = {}
+        self._shared: dict[Context, SharedState] = {}
         self._knobs: set[str] = set()
         self.exclusive = Exclusive(source)
         """Whoever evaluates, or looks at what evaluation keeps, does it within."""
@@ -233,7 +235,7 @@ class SourceSession:
                 self.machine,
                 context=context,
                 env=variables,
-                cache=self._caches.setdefault(context, {}),
+                shared=self._shared.setdefault(context, SharedState()),
                 script=script,
                 facts=known,
                 decided=decided,
