@@ -134,7 +134,8 @@ class Sym:
         each time) is given up: the operands are concretized, and the result is a plain number.
         """
         same = type(value) is type(self.value)  # a flag becomes a number
-        if same and type(right) is int and right == _NEUTRAL.get(op):
+        rounds = op == "//" and type(value) is float
+        if same and not rounds and type(right) is int and right == _NEUTRAL.get(op):
             return self
         if same and type(left) is int and op in ("+", "*") and left == _NEUTRAL[op]:
             return self
