@@ -121,7 +121,7 @@ _WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
     ir.OpaqueStmt: lambda node: node.writes,
     ir.ForEach: lambda node: targets(node.target),
 }
-"""What a kind of node writes, whatever else is asked."""
+"""The variables that a kind of node writes in either language."""
 
 
 def _library(callee: Node) -> bool:

@@ -1,4 +1,4 @@
-"""Top-level pieces of a C++ file, found without parsing it.
+"""The top-level pieces of a C++ file, without a parser.
 
 A piece is one declaration or definition at file or namespace scope. Finding pieces by their
 braces is enough to hand the right one to the parser, and quick.

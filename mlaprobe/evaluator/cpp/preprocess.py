@@ -2,7 +2,7 @@
 
 One pass over the directives of a file, in order and through its includes, records which macros
 are defined where and which text is active. Macros are expanded later, only in the pieces of code
-that someone asks for.
+that are looked up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a C++ name means in a translation unit, found when it is asked for.
+"""The definitions of a translation unit, looked up by name.
 
 A name is searched in the text of the unit's files; only the pieces of code that may define it are
 expanded and parsed. So a rule is found wherever it stands, in this file or in one it includes,
@@ -54,7 +54,7 @@ class CppModule(Module):
         self._parsed: dict[tuple[int, int], list[Definition]] = {}
         self._found: dict[str, list[Definition]] = {}
         self._finding: dict[str, list[Definition]] = {}
-        """What has been found so far of the names that are being looked for."""
+        """Definitions of the names that are being looked up, as far as that has come."""
         self._lines: dict[str, list[int]] = {}
         self.problems: list[tuple[str, Span]] = []
         """Pieces of code that were wanted and could not be read."""

@@ -76,8 +76,7 @@ class Choices:
         self.effects = 0
         """Counts what the path did to the outside world, and its choices."""
         self.asked = 0
-        """Counts the questions for the side of an unknown: what was computed in between holds for
-        this path only."""
+        """Counts the decisions on unknowns: what was computed in between is of this path only."""
 
     def choose(self, count: int, why: Unknown) -> int:
         """One of ``count`` alternatives; every other is taken by a later path."""
@@ -144,9 +143,9 @@ class Run(Choices):
         """The exceptions whose handlers are being run, the innermost last."""
         self.on_entry: Callable[..., Value] | None = None
         self.knobs: set[str] = set() if knobs is None else knobs
-        """Environment variables that were read."""
+        """Names of the environment variables that were read."""
         self.resolving: dict[Hashable, int] = {}
-        """Names of modules that are being looked up, and how often each was asked for meanwhile."""
+        """Names of modules that are being looked up, and how often each was wanted meanwhile."""
 
     def own(self, value: Value) -> Value:
         """A value that outlives the run, as the run may use it."""
@@ -167,7 +166,7 @@ class Run(Choices):
         self.disturbed = self.disturbed or value in self._copies
 
     def getenv(self, name: str) -> str | None:
-        """The environment variable, and a note that it was asked for."""
+        """The value of an environment variable, which is noted as read."""
         self.knobs.add(name)
         return self.env.get(name)
 

@@ -34,7 +34,7 @@ def needed_by(project: PyProject, roots: Iterable[str]) -> frozenset[str]:
 
 
 def _walk(project: PyProject, start: list[PyModule]) -> Iterator[str]:
-    """What cannot be found of the imports of some modules and of all that they import."""
+    """The imports that find nothing, of some modules and of all that they import."""
     seen = set(project.roots)
     todo = list(reversed(start))
     while todo:

@@ -72,7 +72,7 @@ class PyModule(Module):
         return self._special(run, name, span) if value is MISSING else value
 
     def member(self, run: Run, name: str, span: Span) -> Value:
-        """What a top-level name of this module is; unknown where it cannot be told.
+        """The value of a top-level name of this module; unknown where it is not followed.
 
         Raises:
             MissingName: the module certainly has no such name.
@@ -109,7 +109,7 @@ class PyModule(Module):
             value = self.resolve(run, name)
         finally:
             busy.pop(key)
-        # What was found while a name further out was taken as missing may be incomplete.
+        # A value may be incomplete where a name further out was taken as missing meanwhile.
         if sum(busy.values()) == before:
             names[key] = value
         return value
@@ -134,7 +134,7 @@ class PyModule(Module):
                 return Unknown(reason, self.place.span(changing))
         return value
 
-    # --- what the resolver asks ---
+    # --- for the resolver ---
 
     def view(self, names: Iterable[str], position: int) -> PyModule | View:
         """The module as it is where a statement stands."""

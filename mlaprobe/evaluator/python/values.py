@@ -96,7 +96,7 @@ class ExternalModule(Model):
 
 
 class Later:
-    """A value for something of the source that is made when it is asked for."""
+    """A value for something of the source that is made at its first use."""
 
     def __init__(self, make: Callable[[Value], Value]) -> None:
         """``make`` is called with the run that asks."""

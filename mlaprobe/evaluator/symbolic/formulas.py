@@ -82,7 +82,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Tree:
-    """Answers by the conditions that lead to them: one node per condition, asked in order."""
+    """A decision tree: answers by the conditions that lead to them, one node per condition."""
 
     __slots__ = ("_root", "names")
 
@@ -104,10 +104,10 @@ class Tree:
     def add(
         self, conditions: list[tuple[Expr, bool]], inputs: tuple[int, ...], answer: Any
     ) -> None:
-        """Remember what a run found for its inputs.
+        """Adds the answer of a run for its inputs.
 
-        Another run may have asked something else at the same place (a concretized number is a
-        question of its own): its questions are answered for these inputs on the way.
+        Another run may have another condition at the same place (a concretized number is one of
+        its own): it is evaluated for these inputs on the way.
         """
         node = self._root
         for expr, result in conditions:

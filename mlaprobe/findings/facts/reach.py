@@ -14,7 +14,7 @@ from itertools import product
 
 from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.kernels.table import TableRow
+from mlaprobe.kernels import TableRow
 from mlaprobe.stages.host import Host
 from mlaprobe.stages.hostcall import HostQuestion
 
