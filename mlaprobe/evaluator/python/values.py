@@ -95,12 +95,11 @@ class ExternalModule(Model):
         return f"ExternalModule({self.dotted})"
 
 
+@dataclass(frozen=True, slots=True)
 class Later:
     """A value for something of the source that is made at its first use."""
 
-    def __init__(self, make: Callable[[Value], Value]) -> None:
-        """``make`` is called with the run that asks."""
-        self.make = make
+    make: Callable[[Run], Value]
 
 
 class External(Unknown):
