@@ -34,7 +34,6 @@ class Cache(TextEnum):
     # Of what is run.
     FORMULAS = "formulas"
     CODE = "code"
-    CONTEXT = "context"
     PATHS = "paths"
     CALLS = "calls"
     SYMBOLS = "symbols"

@@ -94,10 +94,10 @@ class Memo(Generic[T]):
 
     __slots__ = ("_limit", "_lock", "answers")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, name: Cache, limit: int) -> None:
         self._limit = limit
         self._lock = threading.Lock()
-        self.answers: dict[Any, T] = cache(Cache.PLANS)
+        self.answers: dict[Any, T] = cache(name)
 
     def put(self, question: Any, answer: T) -> T:
         """Keeps an answer, and returns the one that is kept."""

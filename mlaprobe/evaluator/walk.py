@@ -13,19 +13,26 @@ from mlaprobe.evaluator.ir import Node
 _PLAIN = frozenset(("str", "int", "float", "bool", "None", "tuple", "CType", "Span"))
 """What a field may be annotated with that holds no node."""
 _WORD = re.compile(r"\w+")
-_FIELDS: dict[type, tuple[str, ...]] = {}
-"""The fields of each kind of node that may hold others."""
+
+
+def _holding(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold others."""
+    return tuple(f.name for f in fields(kind) if not _PLAIN.issuperset(_WORD.findall(str(f.type))))
+
+
+def _kinds(kind: type[Node]) -> Iterator[type[Node]]:
+    yield kind
+    for narrower in kind.__subclasses__():
+        yield from _kinds(narrower)
+
+
+_FIELDS = {kind: _holding(kind) for kind in _kinds(Node)}
 
 
 def children(node: Node) -> list[Node]:
     """The nodes directly below one."""
-    kind = type(node)
-    names = _FIELDS.get(kind)
-    if names is None:
-        holding = (f for f in fields(node) if not _PLAIN.issuperset(_WORD.findall(str(f.type))))
-        names = _FIELDS[kind] = tuple(f.name for f in holding)
     found: list[Node] = []
-    for name in names:
+    for name in _FIELDS[type(node)]:
         _collect(getattr(node, name), found)
     return found
 
@@ -114,7 +121,7 @@ _WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
     ir.OpaqueStmt: lambda node: node.writes,
     ir.ForEach: lambda node: targets(node.target),
 }
-"""What a kind of node writes, whatever else is asked."""
+"""The variables that a kind of node writes in either language."""
 
 
 def _library(callee: Node) -> bool:

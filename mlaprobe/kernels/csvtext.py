@@ -50,11 +50,6 @@ class Record:
     cells: tuple[str, ...]
 
 
-def comment_rules(codegen_text: str | None) -> bool:
-    """Whether comments are dropped; :func:`comment_rule` also says how sure that is."""
-    return comment_rule(codegen_text).strip
-
-
 def comment_rule(codegen_text: str | None) -> CommentRule:
     """Whether a generator drops comments, from its own text (``hsa/codegen.py``).
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from mlaprobe.kernels.csvtext import UnreadableError, comment_rule, comment_rules
+from mlaprobe.kernels.csvtext import UnreadableError
 from mlaprobe.kernels.tablefile import (
     ARCH,
     CO,
@@ -27,17 +27,6 @@ from mlaprobe.kernels.tablefile import (
     read_table_file,
     word,
 )
-
-__all__ = [
-    "KernelTable",
-    "LostRow",
-    "NearRow",
-    "TableProblem",
-    "TableRow",
-    "comment_rule",
-    "comment_rules",
-    "read_tables",
-]
 
 Value = int | str
 
@@ -162,7 +151,7 @@ def read_tables(
     Args:
         files: arch, path in AITER's repository layout (``hsa/ARCH/MODULE/.../NAME.csv``) and
             content. Give those of all archs: the columns of one file depend on the others.
-        strip_comments: whether the generator drops comments (:func:`comment_rule`).
+        strip_comments: whether the generator drops comments (``csvtext.comment_rule``).
 
     Whatever the content is, nothing is raised: what AITER would fail on, or read in an arbitrary
     way, becomes a problem of the table.

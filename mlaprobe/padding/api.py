@@ -9,6 +9,7 @@ from dataclasses import fields
 from functools import wraps
 from typing import Any, ParamSpec
 
+from mlaprobe.core.caches import Cache
 from mlaprobe.core.inputs import whole
 from mlaprobe.core.keeping import Keeper, Memo, Once
 from mlaprobe.core.protocols import Decider
@@ -172,7 +173,7 @@ class Plans(Memo[PadPlan]):
     __slots__ = ("_origin",)
 
     def __init__(self, capability: object) -> None:
-        super().__init__(MOST_PLANS)
+        super().__init__(Cache.PLANS, MOST_PLANS)
         self._origin: Origin | None = None
 
     def origin_of(self, capability: Decider) -> Origin:

@@ -13,7 +13,7 @@ from typing import Any
 from mlaprobe.core.shape import DecodeShape, PlannerCall, StageOutcome
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.python.project import EntryPoint
+from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.batches import batch_of, plus_one

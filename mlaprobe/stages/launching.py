@@ -12,6 +12,7 @@ from mlaprobe.core.shape import Dtype, Kernel
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
+from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.values.kinds import Closure, Pointer, Record
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import how_failed, why_unknown
@@ -120,8 +121,9 @@ class Launching:
                 self._session.names.data["compute_unit_functions"], question.compute_units
             ),
         }
+        context = question.arch, question.env
         outcomes = self._session.explore(
-            start, (question.arch, question.env), facts=facts, on_entry=on_entry, remembered={}
+            start, context, facts=facts, on_entry=on_entry, shared=SharedState()
         )
         if len(outcomes) != 1 or outcomes[0].kind == "unknown":
             raise NotLaunchedError(*why_unknown(outcomes))

@@ -10,9 +10,9 @@ from mlaprobe.core.shape import StageOutcome, Status
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
-from mlaprobe.evaluator.python.project import EntryPoint
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
+from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import Absent, Answer, Question, Stage, place_evidence

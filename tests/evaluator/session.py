@@ -13,7 +13,8 @@ from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE
-from mlaprobe.evaluator.python.project import PyModule, PyProject
+from mlaprobe.evaluator.python.module import PyModule
+from mlaprobe.evaluator.python.project import PyProject
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.unknown import Unknown
 

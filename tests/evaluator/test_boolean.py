@@ -11,6 +11,7 @@ from hypothesis import given
 
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.python.project import PyProject
 from mlaprobe.evaluator.symbolic.formulas import Tree
@@ -44,12 +45,12 @@ class Program:
         self.machine = Machine()
         self.module = module
         self.function = module.lookup(Run(self.machine), "f", NOWHERE)
-        self.cache: dict[Any, Any] = {}
+        self.shared = SharedState()
         self.tree = Tree(("a", "b"))
         self.runs = 0
 
     def call(self, name: str) -> Any:
-        run = Run(self.machine, cache=self.cache)
+        run = Run(self.machine, shared=self.shared)
         return self.machine.call(run, self.module.lookup(run, name, NOWHERE), (), {}, NOWHERE)
 
     def ask(self, a: int, b: int) -> tuple[Outcome, ...]:
@@ -60,7 +61,7 @@ class Program:
             args = (Sym(a, "a", path_condition), Sym(b, "b", path_condition))
             paths = self.machine.explore(
                 lambda run: self.machine.call(run, self.function, args, {}, NOWHERE),
-                lambda script: Run(self.machine, script=script, cache=self.cache),
+                lambda script: Run(self.machine, script=script, shared=self.shared),
             )
             found = PathSummary(paths, ("a", "b"), answer=paths)
             self.tree.add(path_condition.conditions, (a, b), found)

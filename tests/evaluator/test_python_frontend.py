@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.project import PyProject
-from mlaprobe.evaluator.python.translate import (
-    Place,
+from mlaprobe.evaluator.python.statements import (
     translate_body,
     translate_expr,
     translate_function,
@@ -26,7 +26,7 @@ from tests.evaluator.show import show
 
 
 def expr(text: str) -> str:
-    return show(translate_expr(ast.parse(text, mode="eval").body, "f.py"))
+    return show(translate_expr(ast.parse(text, mode="eval").body, Place("f.py")))
 
 
 def body(text: str, place: Place | None = None) -> str:
@@ -278,7 +278,7 @@ def test_a_tree_deeper_than_the_stack_is_not_followed() -> None:
     node: ast.expr = ast.Name("x", ast.Load(), lineno=1, col_offset=0)
     for _ in range(5000):
         node = ast.UnaryOp(ast.Not(), node, lineno=1, col_offset=0)
-    assert "?" in show(translate_expr(node, "f.py"))
+    assert "?" in show(translate_expr(node, Place("f.py")))
 
 
 @pytest.mark.parametrize("left", [*range(20, 260, 20), 500])
@@ -286,16 +286,16 @@ def test_a_stack_that_is_nearly_full_changes_no_translation(left: int) -> None:
     text = "if a:\n    if b:\n        c = [[[[[[[[d]]]]]]]]\n"
     tree = ast.parse(text)
     value = ast.parse("[[[[[[[[[[[[1]]]]]]]]]]]]", mode="eval").body
-    expected = (body(text), show(translate_expr(value, "f.py")))
+    expected = (body(text), show(translate_expr(value, Place("f.py"))))
 
     def down(frames: int) -> None:
         if frames:
             down(frames - 1)
         else:
             with contextlib.suppress(RecursionError):
-                found.append(translate_body(tree.body, "f.py"))
+                found.append(translate_body(tree.body, Place("f.py")))
             with contextlib.suppress(RecursionError):
-                found.append(translate_expr(value, "f.py"))
+                found.append(translate_expr(value, Place("f.py")))
 
     found: list[Any] = []
     frame, depth = sys._getframe(), 0

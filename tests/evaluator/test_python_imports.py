@@ -6,7 +6,7 @@ import pytest
 
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.python.project import External, ExternalModule
+from mlaprobe.evaluator.python.values import External, ExternalModule
 from mlaprobe.evaluator.values.kinds import Closure, Model
 from mlaprobe.evaluator.values.unknown import Unknown
 from tests.evaluator.session import SourceSession, missing

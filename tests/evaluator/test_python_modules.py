@@ -6,7 +6,7 @@ import pytest
 
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE
-from mlaprobe.evaluator.python.project import MissingName
+from mlaprobe.evaluator.python.values import MissingName
 from mlaprobe.evaluator.values.kinds import Builtin, Closure
 from mlaprobe.evaluator.values.unknown import Unknown
 from tests.evaluator.session import SourceSession, missing

@@ -12,7 +12,8 @@ from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE
-from mlaprobe.evaluator.python.project import EntryPoint, MissingName, PyProject
+from mlaprobe.evaluator.python.project import PyProject
+from mlaprobe.evaluator.python.values import EntryPoint, MissingName
 from mlaprobe.evaluator.values.kinds import Builtin, Closure
 from mlaprobe.sources import Source, open_source
 

@@ -9,8 +9,7 @@ import pytest
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
-from mlaprobe.evaluator.python.project import EntryPoint, ModuleRef, parameters
-from mlaprobe.evaluator.python.values import PyClass, RecordClass
+from mlaprobe.evaluator.python.values import EntryPoint, ModuleRef, PyClass, RecordClass
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, EnumType, Record
 from mlaprobe.evaluator.values.unknown import Unknown
 from tests.evaluator.session import KNOWN, SourceSession
@@ -49,7 +48,7 @@ def test_decorators_decide_between_functions_and_entry_points() -> None:
     assert isinstance(kernel, EntryPoint)
     assert entry.decorators == ("pkg.jit.compile_ops",)
     assert kernel.decorators == ("triton.jit",)
-    assert [(p.name, p.kind, p.has_default) for p in parameters(entry.function)] == [
+    assert [(p.name, p.kind, p.default is not None) for p in entry.function.params] == [
         ("a", "normal", False),
         ("b", "normal", True),
         ("c", "keyword", True),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.values.kinds import Builtin
@@ -155,13 +156,13 @@ PROGRAMS = {
 }
 
 
-def outcomes(session: SourceSession, cache: dict[Any, Any], x: int) -> tuple[Outcome, ...]:
+def outcomes(session: SourceSession, shared: SharedState, x: int) -> tuple[Outcome, ...]:
     def start(run: Run) -> Any:
         function = session.module().lookup(run, "f", NOWHERE)
         return session.machine.call(run, function, (x,), {}, NOWHERE)
 
     return session.machine.explore(
-        start, lambda script: Run(session.machine, script=script, cache=cache)
+        start, lambda script: Run(session.machine, script=script, shared=shared)
     )
 
 
@@ -178,21 +179,21 @@ def test_a_known_answer_is_that_of_every_call(name: str) -> None:
     session = SourceSession(PROGRAMS[name], externals=python_externals())
     text = "\n".join(line[8:] for line in PROGRAMS[name].split("\n"))
     for order in itertools.permutations((2, 3, 5)):
-        cache: dict[Any, Any] = {}
+        shared = SharedState()
         scope: dict[str, Any] = {}
         exec(text, scope)
         for x in order:
-            found = known(outcomes(session, cache, x))
+            found = known(outcomes(session, shared, x))
             assert found is None or set(found) == {scope["f"](x)}, (order, x)
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_the_order_of_the_questions_does_not_matter(name: str) -> None:
     session = SourceSession(PROGRAMS[name], externals=python_externals())
-    alone = {x: known(outcomes(session, {}, x)) for x in (2, 3)}
-    cache: dict[Any, Any] = {}
+    alone = {x: known(outcomes(session, SharedState(), x)) for x in (2, 3)}
+    shared = SharedState()
     for x in (2, 3, 2, 3):
-        assert known(outcomes(session, cache, x)) == alone[x]
+        assert known(outcomes(session, shared, x)) == alone[x]
 
 
 def test_what_nobody_changes_stays_known() -> None:
@@ -206,8 +207,8 @@ def test_what_nobody_changes_stays_known() -> None:
         """,
         externals=python_externals(),
     )
-    cache: dict[Any, Any] = {}
-    assert [known(outcomes(session, cache, x)) for x in (1, 2)] == [[5], [5]]
+    shared = SharedState()
+    assert [known(outcomes(session, shared, x)) for x in (1, 2)] == [[5], [5]]
 
 
 def test_what_may_have_been_written_is_unknown_on_that_path_only() -> None:
@@ -226,8 +227,8 @@ def test_what_may_have_been_written_is_unknown_on_that_path_only() -> None:
         foreign=lambda name: True,
         externals_installed=("outside",),
     )
-    cache: dict[Any, Any] = {}
-    found = [known(outcomes(session, cache, x)) for x in (1, 3, 1)]
+    shared = SharedState()
+    found = [known(outcomes(session, shared, x)) for x in (1, 3, 1)]
     assert found == [[2], None, [2]]
 
 
@@ -320,7 +321,7 @@ def test_a_bare_raise(name: str) -> None:
     exec("\n".join(line[8:] for line in RAISING[name].split("\n")), scope)
     with pytest.raises(Exception) as caught:  # noqa: PT011 (whichever Python raises)
         scope["f"](1)
-    (path,) = outcomes(session, {}, 1)
+    (path,) = outcomes(session, SharedState(), 1)
     assert path.kind == "failed"
     assert path.failure is not None
     assert (path.failure.how, path.failure.message) == (
@@ -344,9 +345,9 @@ def test_a_bare_raise_that_nothing_answers() -> None:
             raise
         """
     )
-    cache: dict[Any, Any] = {}
+    shared = SharedState()
     for x in (0, 1, 0):
-        (path,) = outcomes(session, cache, x)
+        (path,) = outcomes(session, shared, x)
         assert path.kind == "unknown"
 
 
@@ -364,7 +365,7 @@ def test_an_abort_is_not_the_end_of_a_finally() -> None:
         """,
         overrides={"pkg.m.stop": Builtin("stop", stop)},
     )
-    (path,) = outcomes(session, {}, 1)
+    (path,) = outcomes(session, SharedState(), 1)
     assert path.kind == "failed"
     assert path.failure is not None
     assert path.failure.kind == "abort"

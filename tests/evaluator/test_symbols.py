@@ -7,7 +7,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.formulas import Tree, compile_expr
@@ -75,6 +75,7 @@ def test_one_run_answers_for_every_input_that_takes_its_path(
 
 
 @given(BROKEN_STEPS, st.integers(1, 200), st.lists(st.integers(1, 200), max_size=20))
+@example([("/", 2, False), ("//", 1, False)], 1, [])  # rounds, though it divides by one
 def test_a_number_of_a_floating_type_stays_one(
     steps: list[Step], x: int, others: list[int]
 ) -> None:

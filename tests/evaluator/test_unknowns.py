@@ -11,6 +11,7 @@ from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.formulas import compile_expr
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -26,14 +27,14 @@ def _foreign(name: str) -> Foreign | None:
 
 def paths(text: str, *args: Any) -> tuple[Outcome, ...]:
     """Every path of ``f``."""
-    machine, cache = Machine(), dict[Any, Any]()
+    machine, shared = Machine(), SharedState()
     unit = TranslationUnit({"f.cu": text}.get, "f.cu")
     module = CppModule(unit, externals=builtins(), foreign=_foreign)
     function = module.function("f")
     assert function is not None
     return machine.explore(
         lambda run: machine.call(run, function, args, {}, NOWHERE),
-        lambda script: Run(machine, script=script, cache=cache),
+        lambda script: Run(machine, script=script, shared=shared),
     )
 
 

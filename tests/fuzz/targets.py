@@ -23,7 +23,7 @@ from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
-from mlaprobe.kernels.table import read_tables
+from mlaprobe.kernels import read_tables
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA
 from mlaprobe.rulefiles.errata import SCHEMA as ERRATA
 from mlaprobe.rulefiles.loader import RuleMap, load_yaml, rules_dir

@@ -19,6 +19,7 @@ from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.stages.environment.outside import cpp_externals, foreign
@@ -46,12 +47,12 @@ def told(text: str) -> dict[tuple[int, int], str]:
     )
     function = module.function("f")
     assert function is not None, text
-    cache: dict[object, object] = {}
+    shared = SharedState()
     return {
         pair: result(
             machine.explore(
                 lambda run, pair=pair: machine.call(run, function, pair, {}, NOWHERE),  # type: ignore[misc]
-                lambda script: Run(machine, script=script, cache=cache),
+                lambda script: Run(machine, script=script, shared=shared),
             )
         )
         for pair in PAIRS

@@ -19,6 +19,7 @@ from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.formulas import Tree
 from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, PathCondition, Sym
@@ -96,14 +97,14 @@ class Asked:
         function = module.function("f")
         assert function is not None
         self.function = function
-        self.cache: dict[Any, Any] = {}
+        self.state = SharedState()
         self.tree = Tree(("a", "b", "c"))
 
     def paths(self, args: tuple[Any, ...]) -> tuple[Outcome, ...]:
         """Every path."""
         return self.machine.explore(
             lambda run: self.machine.call(run, self.function, args, {}, NOWHERE),
-            lambda script: Run(self.machine, script=script, cache=self.cache),
+            lambda script: Run(self.machine, script=script, shared=self.state),
         )
 
     def shared(self, args: tuple[int, int, int]) -> tuple[Outcome, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlaprobe.kernels.table import KernelTable, comment_rule, comment_rules, read_tables
+from mlaprobe.kernels import KernelTable, comment_rule, read_tables
 
 HEAD = "dtype,heads,qlen,knl_name,co_name\n"
 TWO = HEAD + "bf16,16,1,_Za,a.co\nfp8,32,4,_Zb,b.co\n"
@@ -116,4 +116,3 @@ def test_a_generator_shows_whether_it_drops_comments(
 ) -> None:
     rule = comment_rule(text)
     assert (rule.strip, rule.note is None) == (strip, sure)
-    assert comment_rules(text) is strip

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlaprobe.kernels.table import KernelTable, read_tables
+from mlaprobe.kernels import KernelTable, read_tables
 
 HEAD = "dtype,heads,qlen,knl_name,co_name\n"
 TWO = HEAD + "bf16,16,1,_Za,a.co\nfp8,32,4,_Zb,b.co\n"

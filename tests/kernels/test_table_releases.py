@@ -5,8 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from mlaprobe.kernels.elf import has_kernel
-from mlaprobe.kernels.table import comment_rule, read_tables
+from mlaprobe.kernels import comment_rule, has_kernel, read_tables
 from mlaprobe.sources.git import find_git_dir
 
 

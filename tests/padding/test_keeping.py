@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.core.caches import Cache
 from mlaprobe.core.keeping import Keeper, Kept, Memo, Once, Topics
 from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Verdict
 from mlaprobe.padding import api as resolve
@@ -86,7 +87,7 @@ def test_a_topic_comes_up_first_for_one_thread() -> None:
 
 @pytest.mark.usefixtures("switching")
 def test_the_first_answer_to_a_question_is_everyones() -> None:
-    book: Memo[list[int]] = Memo(limit=8)
+    book: Memo[list[int]] = Memo(Cache.PLANS, limit=8)
     for question in range(50):
         found = at_once(lambda number, q=question: book.put(q, [number]))  # type: ignore[misc]
         assert all(each is found[0] for each in found)

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.evaluator.python.values import parameters
 from mlaprobe.sources import Source
 from mlaprobe.stages.environment.session import SourceSession
 
@@ -93,7 +92,7 @@ def test_signatures_are_those_that_python_makes(session: SourceSession, dotted: 
             (p.name, _KINDS[p.kind], p.default is not inspect.Parameter.empty)
             for p in signature.parameters.values()
         ]
-        ours = [(p.name, p.kind, p.has_default) for p in parameters(function)]
+        ours = [(p.name, p.kind, p.default is not None) for p in function.params]
         assert ours == theirs, name
         compared += 1
     assert compared >= 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.engine.methods import NPOS
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
@@ -78,7 +78,7 @@ def _extreme(name: str, op: str) -> Builtin:
             best = value if better else best
         return best
 
-    return Builtin(name, call)
+    return Builtin(name, call, symbolic=True)
 
 
 def _getenv(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
@@ -107,7 +107,7 @@ def _nothing(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return Unknown("the result of writing text", span)
 
 
-def _check(how: str, kind: str) -> Builtin:
+def check(how: str, kind: str) -> Builtin:
     """A check that fails where its first argument is false; the others are its message."""
 
     def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
@@ -167,56 +167,59 @@ def _set(value: int) -> int:
     return _bits(value)
 
 
+_PLAIN: dict[str, Callable[..., Value]] = {
+    "atoi": _atoi,
+    "strcmp": lambda a, b: (a > b) - (a < b),
+    "abs": abs,
+    "to_string": lambda v: str(int(v)) if not isinstance(v, float) else str(v),
+    "log2f": math.log2,
+    "log2": math.log2,
+    # of a floating type in C++, whatever they are of in Python
+    "ceil": lambda v: float(math.ceil(v)),
+    "floor": lambda v: float(math.floor(v)),
+    "__builtin_ctz": _ctz,
+    "__builtin_clz": _clz,
+    "__builtin_popcount": lambda v: _bits(v).bit_count(),
+}
+_IN_BOTH: dict[str, Builtin] = {
+    **{name: _plain(name, function) for name, function in _PLAIN.items()},
+    **{name: _extreme(name, op) for name, op in (("min", "<"), ("max", ">"))},
+    "stoi": Builtin("stoi", _stoi),
+    **{name: Builtin(name, _getenv) for name in ("getenv", "secure_getenv")},
+    **{
+        name: Builtin(name, _abort)
+        for name in ("abort", "terminate", "exit", "_exit", "quick_exit")
+    },
+    **{
+        name: Builtin(name, _nothing, symbolic=True)
+        for name in ("printf", "fprintf", "puts", "fputs", "fflush", "fwrite", "snprintf")
+    },
+}
+"""Functions with and without ``std::``."""
+_IDENTITIES = ("move", "forward", "ref", "cref", "as_const")
+
+
 def builtins() -> dict[str, Value]:
     """Names and values of what the language and its library provide."""
-    plain: dict[str, Callable[..., Value]] = {
-        "atoi": _atoi,
-        "strcmp": lambda a, b: (a > b) - (a < b),
-        "abs": abs,
-        "to_string": lambda v: str(int(v)) if not isinstance(v, float) else str(v),
-        "log2f": math.log2,
-        "log2": math.log2,
-        # of a floating type in C++, whatever they are of in Python
-        "ceil": lambda v: float(math.ceil(v)),
-        "floor": lambda v: float(math.floor(v)),
-        "__builtin_ctz": _ctz,
-        "__builtin_clz": _clz,
-        "__builtin_popcount": lambda v: _bits(v).bit_count(),
+    return {
+        **_IN_BOTH,
+        **{f"std::{name}": function for name, function in _IN_BOTH.items()},
+        **{f"std::{name}": Builtin(name, _identity, symbolic=True) for name in _IDENTITIES},
+        **{
+            name: Builtin(name, _tuple)
+            for name in ("std::make_tuple", "std::make_pair", "std::tie")
+        },
+        **constructors(),
+        "sizeof": Builtin("sizeof", _sizeof, symbolic=True),
+        "std::make_optional": Builtin("make_optional", _engaged, symbolic=True),
+        "std::size": Builtin("std::size", _size, symbolic=True),
+        "assert": check("assert", "abort"),
+        "std::nullopt": None,
+        "NULL": None,
+        "__func__": None,
+        "__FILE__": None,
+        "__LINE__": None,
+        "std::string::npos": NPOS,
+        "INT_MAX": 2**31 - 1,
+        "INT32_MAX": 2**31 - 1,
     }
-    values: dict[str, Value] = {}
-    for name, function in plain.items():
-        values[name] = values["std::" + name] = _plain(name, function)
-    for name, op in (("min", "<"), ("max", ">")):
-        values[name] = values["std::" + name] = replace(_extreme(name, op), symbolic=True)
-    values["stoi"] = values["std::stoi"] = Builtin("stoi", _stoi)
-    for name in ("getenv", "secure_getenv"):
-        values[name] = values["std::" + name] = Builtin(name, _getenv)
-    for name in ("move", "forward", "ref", "cref", "as_const"):
-        values["std::" + name] = Builtin(name, _identity, symbolic=True)
-    values["sizeof"] = Builtin("sizeof", _sizeof, symbolic=True)
-    values["std::make_optional"] = Builtin("make_optional", _engaged, symbolic=True)
-    for name in ("abort", "terminate", "exit", "_exit", "quick_exit"):
-        values[name] = values["std::" + name] = Builtin(name, _abort)
-    for name in ("printf", "fprintf", "puts", "fputs", "fflush", "fwrite", "snprintf"):
-        values[name] = values["std::" + name] = Builtin(name, _nothing, symbolic=True)
-    for name in ("std::make_tuple", "std::make_pair", "std::tie"):
-        values[name] = Builtin(name, _tuple)
-    values["std::size"] = Builtin("std::size", _size, symbolic=True)
-    values.update(constructors())
-    values["assert"] = _check("assert", "abort")
-    values.update(
-        {
-            "std::nullopt": None,
-            "NULL": None,
-            "__func__": None,
-            "__FILE__": None,
-            "__LINE__": None,
-            "std::string::npos": 2**64 - 1,
-            "INT_MAX": 2**31 - 1,
-            "INT32_MAX": 2**31 - 1,
-        }
-    )
-    return values
-
-
-check = _check

@@ -1,4 +1,4 @@
-"""Top-level pieces of a C++ file, found without parsing it.
+"""The top-level pieces of a C++ file, without a parser.
 
 A piece is one declaration or definition at file or namespace scope. Finding pieces by their
 braces is enough to hand the right one to the parser, and quick.
@@ -11,7 +11,8 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import NamedTuple
 
-from mlaprobe.core.caches import Cache, cache, cached
+from mlaprobe.core.caches import Cache
+from mlaprobe.core.keeping import Memo
 
 _TEXT = (
     r'R"(?P<d>[^()\\\s"]{0,16})\(.*?\)(?P=d)"|"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
@@ -106,8 +107,6 @@ class ChunkIndex:
 
     def __init__(self, code: str) -> None:
         self.code = code
-        self._names: dict[int, set[str]] = cache(Cache.SPELLINGS)
-        self._mentioning: dict[str, list[Chunk]] = cache(Cache.SPELLINGS)
 
     @cached_property
     def chunks(self) -> list[Chunk]:
@@ -127,35 +126,26 @@ class ChunkIndex:
         return chunk if offset < chunk.end else None
 
     def mentioning(self, name: str) -> list[Chunk]:
-        """Pieces that may define a name."""
-        known = self._mentioning.get(name)
-        if known is None:
-            known = self._mentioning[name] = self._search(name)
-        return known
-
-    def _search(self, name: str) -> list[Chunk]:
-        """Looks at the pieces whose text holds a name, as a header of which a few names are wanted
-        defines thousands."""
+        """Pieces that may define a name. Only those whose text holds it are looked at: a header of
+        which a few names are wanted defines thousands."""
         found: list[Chunk] = []
         at = self.code.find(name)
         while at >= 0:
             chunk = self.at(at)
-            if chunk is not None and name in self._defined(chunk):
+            if chunk is not None and name in _defined(self.code, chunk):
                 found.append(chunk)
             at = self.code.find(name, at + 1 if chunk is None else chunk.end)
         return found
 
-    def _defined(self, chunk: Chunk) -> set[str]:
-        names = self._names.get(chunk.start)
-        if names is None:
-            names = self._names[chunk.start] = _defined(self.code, chunk)
-        return names
+
+_INDICES: Memo[ChunkIndex] = Memo(Cache.SPELLINGS, 64)
+"""By active text: that of a header is the same in most units (see ``tokens.without_comments``)."""
 
 
-@cached(Cache.SPELLINGS, 64)
 def index_of(code: str) -> ChunkIndex:
-    """The pieces of a file by its active text: that of a header is the same in most units."""
-    return ChunkIndex(code)
+    """The pieces of a file, by its active text."""
+    found = _INDICES.answers.get(code)
+    return found if found is not None else _INDICES.put(code, ChunkIndex(code))
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

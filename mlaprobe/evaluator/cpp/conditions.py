@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from mlaprobe.evaluator.cpp.tokens import Token
-from mlaprobe.evaluator.symbolic.formulas import c_divide, c_remainder
+from mlaprobe.evaluator.symbolic.formulas import FUNCTIONS
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9']+)[uUlLzZ]*")
 _UNSIGNED = re.compile(r"[0-9a-fA-F'][lLzZ]*[uU]")
@@ -146,24 +146,6 @@ def _apply(op: str, a: int, b: int) -> int:
         raise ConditionError("division by zero")
     if op in ("<<", ">>") and not 0 <= b < 64:
         raise ConditionError("shift out of range")
-    operations: dict[str, Callable[[], int]] = {
-        "||": lambda: int(bool(a) or bool(b)),
-        "&&": lambda: int(bool(a) and bool(b)),
-        "|": lambda: a | b,
-        "^": lambda: a ^ b,
-        "&": lambda: a & b,
-        "==": lambda: int(a == b),
-        "!=": lambda: int(a != b),
-        "<": lambda: int(a < b),
-        "<=": lambda: int(a <= b),
-        ">": lambda: int(a > b),
-        ">=": lambda: int(a >= b),
-        "<<": lambda: a << b,
-        ">>": lambda: a >> b,
-        "+": lambda: a + b,
-        "-": lambda: a - b,
-        "*": lambda: a * b,
-        "/": lambda: c_divide(a, b),
-        "%": lambda: c_remainder(a, b),
-    }
-    return operations[op]()
+    if op in ("||", "&&"):
+        return int(bool(a or b) if op == "||" else bool(a and b))
+    return int(FUNCTIONS["c" + op if op in ("/", "%") else op](a, b))

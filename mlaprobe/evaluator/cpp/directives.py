@@ -1,15 +1,13 @@
 """The preprocessor directives of a file, as they are written.
 
-What they come to depends on the unit that includes the file. Where they are and what they say does
-not, so that is found once: the units of a source include the same headers.
+What they come to depends on the unit that includes the file; where they are and what they say does
+not.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cached_property
 
-from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.cpp.macros import Macro, parse_define
 from mlaprobe.evaluator.cpp.tokens import Token, blank, tokenize
 
@@ -30,7 +28,7 @@ class Directive:
         self.rest = match.group("rest")
         """What stands behind its name."""
 
-    @cached_property
+    @property
     def blanked(self) -> str:
         """Spaces in its place."""
         return blank(self._text[self.start : self.end])
@@ -40,13 +38,12 @@ class Directive:
         """The tokens behind its name."""
         return tokenize(self._text, self._path, *self._rest)
 
-    @cached_property
+    @property
     def macro(self) -> Macro | None:
         """What a ``#define`` defines, or ``None`` where that cannot be read."""
         return parse_define(self.tokens)
 
 
-@cached(Cache.SPELLINGS, 64)
 def directives(text: str, path: str) -> tuple[Directive, ...]:
     """The directives of a text without comments, in order."""
     found: list[Directive] = []

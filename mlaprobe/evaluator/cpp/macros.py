@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.caches import Cache
+from mlaprobe.core.keeping import Memo
 from mlaprobe.evaluator.cpp.tokens import Token
 
 MAX_TOKENS = 400_000
+MOST_KEPT = 100_000
+"""Entries of each of an expander's tables."""
 
 
 class ExpansionError(Exception):
@@ -92,8 +94,8 @@ class Expander:
 
     A router is made of a macro that is used hundreds of times with the same long arguments. So the
     tokens of a body and of an argument are made once and shared by all places where they come to
-    stand, and what is no macro's name costs no look-up. That tokens are the same ones also tells
-    those who read them what they have read before (see ``cppmemo``).
+    stand, and what is no macro's name costs no look-up. ``memo.StatementMemo``, which says what
+    that buys, knows statements again by the identity of their tokens.
     """
 
     def __init__(self, lookup: Lookup, known: Container[str], budget: int = MAX_TOKENS) -> None:
@@ -102,19 +104,16 @@ class Expander:
         self._known = known
         self.budget = budget
         """How many tokens more macros may expand to."""
-        self._objects: dict[tuple[int, frozenset[str]], list[Token]] = cache(Cache.TOKENS)
-        self._calls: dict[tuple[Any, ...], tuple[list[list[Token]], list[Token]]] = cache(
-            Cache.TOKENS
-        )
-        """What uses of macros come to, by the macro and the identities of the arguments."""
-        self._arguments: dict[tuple[int, ...], tuple[list[Token], list[Token]]] = cache(
-            Cache.TOKENS
-        )
-        """By the identities of its tokens: an argument, and what it expands to."""
-        self._placed: dict[tuple[int, str], list[Token]] = cache(Cache.TOKENS)
-        """Expanded arguments as they stand in the bodies of macros."""
-        self._commas: dict[Token, Token] = cache(Cache.TOKENS)
-        """What joins variable arguments, by what stands behind."""
+        self._objects: Memo[list[Token]] = Memo(Cache.TOKENS, MOST_KEPT)
+        self._calls: Memo[tuple[list[list[Token]], list[Token]]] = Memo(Cache.TOKENS, MOST_KEPT)
+        """The arguments of macro calls, and what they expand to, by the macro and the identities of
+        the arguments' tokens, which they keep alive."""
+        self._arguments: Memo[tuple[list[Token], list[Token]]] = Memo(Cache.TOKENS, MOST_KEPT)
+        """Arguments and what they expand to, by the identities of their tokens."""
+        self._placed: Memo[tuple[list[Token], list[Token]]] = Memo(Cache.TOKENS, MOST_KEPT)
+        """Expanded arguments, and what they are in the bodies of macros."""
+        self._commas: Memo[Token] = Memo(Cache.TOKENS, MOST_KEPT)
+        """What joins variable arguments, by the token behind."""
 
     def expand(self, tokens: list[Token]) -> list[Token]:
         """All macros expanded.
@@ -145,17 +144,17 @@ class Expander:
 
     def _object(self, macro: Macro, at: Token) -> list[Token]:
         key = (id(macro), at.hidden)
-        known = self._objects.get(key)
+        known = self._objects.answers.get(key)
         if known is None:
             body = [_hide(token, at.hidden) for token in macro.hidden_body]
-            known = self._objects[key] = _paste(body)
+            known = self._objects.put(key, _paste(body))
         return self._spend(known)
 
     def _function(self, macro: Macro, args: list[list[Token]]) -> list[Token]:
         key = (id(macro), *(tuple(map(id, arg)) for arg in args))
-        known = self._calls.get(key)
+        known = self._calls.answers.get(key)
         if known is None:
-            known = self._calls[key] = (args, self._called(macro, args))
+            known = self._calls.put(key, (args, self._called(macro, args)))
         return self._spend(known[1])
 
     def _called(self, macro: Macro, args: list[list[Token]]) -> list[Token]:
@@ -176,19 +175,20 @@ class Expander:
     def _argument(self, tokens: list[Token]) -> list[Token]:
         """An argument, expanded."""
         key = tuple(map(id, tokens))
-        known = self._arguments.get(key)
+        known = self._arguments.answers.get(key)
         if known is None:
-            known = self._arguments[key] = (tokens, self.expand(tokens))
+            known = self._arguments.put(key, (tokens, self.expand(tokens)))
         return known[1]
 
     def _in_body(self, tokens: list[Token], macro: Macro) -> list[Token]:
-        """One of those as it stands in a macro's body."""
+        """An expanded argument as it stands in a macro's body."""
         key = (id(tokens), macro.name)
-        placed = self._placed.get(key)
-        if placed is None:
-            placed = self._placed[key] = [_hide(token, macro.hides) for token in tokens]
+        known = self._placed.answers.get(key)
+        if known is None:
+            placed = [_hide(token, macro.hides) for token in tokens]
             placed[:1] = [token._replace(spaced=True) for token in placed[:1]]
-        return placed
+            known = self._placed.put(key, (tokens, placed))
+        return known[1]
 
     def _spend(self, tokens: list[Token]) -> list[Token]:
         self.budget -= len(tokens) + 1
@@ -255,9 +255,7 @@ def _hide(token: Token, hidden: frozenset[str]) -> Token:
     return Token("name", token.text, token.file, token.offset, hidden, token.spaced)
 
 
-def _bind(
-    macro: Macro, args: list[list[Token]], commas: dict[Token, Token]
-) -> dict[str, list[Token]]:
+def _bind(macro: Macro, args: list[list[Token]], commas: Memo[Token]) -> dict[str, list[Token]]:
     params = macro.params or ()
     if not params and macro.variadic is None:
         if len(args) > 1 or args[0]:
@@ -273,7 +271,9 @@ def _bind(
             if i:
                 comma = arg[0] if arg else rest[i - 1][-1] if rest[i - 1] else None
                 where = comma if comma is not None else Token("op", ",", "", 0)
-                joined.append(commas.setdefault(where, Token("op", ",", where.file, where.offset)))
+                known = commas.answers.get(where)
+                new = Token("op", ",", where.file, where.offset) if known is None else known
+                joined.append(commas.put(where, new) if known is None else new)
             joined.extend(arg)
         bound[macro.variadic] = joined
     elif rest:

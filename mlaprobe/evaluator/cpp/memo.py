@@ -1,9 +1,8 @@
-"""Pieces of code that macros write many times, translated once.
+"""Statements that macros write many times, translated once.
 
 A router comes to some 20,000 tokens, most of which are a few statements again and again. Two
-statements made of the very same tokens are translated alike where what was looked up for the one is
-still so for the other. Both are found out by watching: every look-up and every declaration of a
-translation is written down.
+statements made of the same tokens are translated alike where every look-up that the translation of
+the first one made gives the same for the second. So look-ups and declarations are recorded.
 """
 
 from __future__ import annotations
@@ -11,23 +10,29 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
-from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.caches import Cache
+from mlaprobe.core.keeping import Memo
+from mlaprobe.evaluator.cpp.tree import Syntax
 from mlaprobe.evaluator.ir import Node
 
 Fact = tuple[str, str]
 """A kind of knowledge, and the name that it is about."""
+Knowledge: TypeAlias = Any
+"""What is known of a name: the type of a variable or of the elements of an array, the text of the
+type that an alias is of; ``None`` where nothing is."""
+MOST_STATEMENTS = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Made:
+class _Translation:
     """A translated statement."""
 
-    node: Any
-    asked: dict[Fact, Any]
-    """What it was told about names that it does not declare itself before."""
-    declared: dict[Fact, Any]
+    node: Syntax
+    used: dict[Fact, Knowledge]
+    """The results of look-ups of names that the statement does not declare itself before."""
+    declared: dict[Fact, Knowledge]
     result: Node
 
     @cached_property
@@ -36,71 +41,76 @@ class _Made:
         return str(self.node)
 
 
-class Memo:
-    """Remembers the statements of one text."""
+class StatementMemo:
+    """The translated statements of one text."""
 
     def __init__(
-        self, known: Callable[[str, str], Any], declare: Callable[[str, str, Any], None]
+        self,
+        look_up: Callable[[str, str], Knowledge],
+        declare: Callable[[str, str, Knowledge], None],
     ) -> None:
-        """``known`` tells what is known of a name, ``declare`` changes that."""
-        self._known = known
+        """Both take a kind of knowledge and a name, the latter a value besides."""
+        self._look_up = look_up
         self._declare = declare
-        self._log: list[tuple[bool, Fact, Any]] = []
-        """What happened: whether it was a declaration, of what, and the value."""
-        self._made: dict[Hashable, list[_Made]] = cache(Cache.STATEMENTS)
-        self._single = 0
+        self._log: list[tuple[bool, Fact, Knowledge]] = []
+        """Look-ups and declarations in order: whether it is the latter, of what, and the value."""
+        self._translations: Memo[list[_Translation]] = Memo(Cache.STATEMENTS, MOST_STATEMENTS)
+        """By tokens: with the sharing of tokens that it builds on (``macros.Expander``), the C++ of
+        v0.1.20 is read in 0.55 s of CPU time in place of 0.85, 8 % of a cold report."""
+        self._unique = 0
 
-    def asked(self, kind: str, name: str, value: Any) -> None:
-        """Something was looked up."""
+    def used(self, kind: str, name: str, value: Knowledge) -> None:
+        """Records a look-up."""
         self._log.append((False, (kind, name), value))
 
-    def declared(self, kind: str, name: str, value: Any) -> None:
-        """Something was declared."""
+    def declared(self, kind: str, name: str, value: Knowledge) -> None:
+        """Records a declaration."""
         self._log.append((True, (kind, name), value))
 
-    def single(self) -> None:
-        """What is being translated may stand in one place only: a function belongs to the scope
-        that it stands in."""
-        self._single += 1
+    def keep_apart(self) -> None:
+        """The statement that is being translated is not to be shared: a function belongs to the
+        scope that it stands in."""
+        self._unique += 1
 
-    def begin(self) -> int:
-        """A mark in the log."""
+    def mark(self) -> int:
+        """The present end of the log."""
         return len(self._log)
 
-    def forget(self, begun: int, kind: str) -> None:
-        """Declarations of a kind since a mark end here."""
-        declared = self._since(begun)[1]
+    def end_scope(self, mark: int, kind: str) -> None:
+        """Forgets the declarations of a kind since a mark."""
+        declared = self._since(mark)[1]
         self._log += [(True, fact, value) for fact, value in declared.items() if fact[0] != kind]
 
-    def once(self, key: Hashable, node: Any, translate: Callable[[Any], Node]) -> Node:
-        """A statement, translated or remembered. ``key`` stands for its tokens and for what else
-        a translation depends on."""
-        candidates = self._made.setdefault(key, [])
-        for made in candidates:
-            still = all(self._known(*fact) == value for fact, value in made.asked.items())
-            if still and made.shape == str(node):
-                self._log += [(False, fact, value) for fact, value in made.asked.items()]
+    def translated(self, key: Hashable, node: Syntax, translate: Callable[[Syntax], Node]) -> Node:
+        """The translation of a statement. ``key`` stands for its tokens and for what else a
+        translation depends on."""
+        known = self._translations.answers.get(key)
+        if known is None:
+            known = self._translations.put(key, [])
+        for made in known:
+            same = all(self._look_up(*fact) == value for fact, value in made.used.items())
+            if same and made.shape == str(node):
+                self._log += [(False, fact, value) for fact, value in made.used.items()]
                 for (kind, name), value in made.declared.items():
                     self._declare(kind, name, value)
                 return made.result
-        begun, single = self.begin(), self._single
+        mark, unique = self.mark(), self._unique
         result = translate(node)
-        asked, declared = self._since(begun)
+        used, declared = self._since(mark)
         self._log += [(True, fact, value) for fact, value in declared.items()]
-        if self._single == single:
-            made = _Made(node=node, asked=asked, declared=declared, result=result)
-            candidates.append(made)
+        if self._unique == unique:
+            known.append(_Translation(node=node, used=used, declared=declared, result=result))
         return result
 
-    def _since(self, begun: int) -> tuple[dict[Fact, Any], dict[Fact, Any]]:
-        """What was asked since a mark of what was not declared by then, and what was declared; the
-        log holds the former only afterwards."""
-        asked: dict[Fact, Any] = {}
-        declared: dict[Fact, Any] = {}
-        for is_declared, fact, value in self._log[begun:]:
+    def _since(self, mark: int) -> tuple[dict[Fact, Knowledge], dict[Fact, Knowledge]]:
+        """The look-ups since a mark of what had not been declared by then, and the declarations;
+        the log holds the former only afterwards."""
+        used: dict[Fact, Knowledge] = {}
+        declared: dict[Fact, Knowledge] = {}
+        for is_declared, fact, value in self._log[mark:]:
             if is_declared:
                 declared[fact] = value
             elif fact not in declared:
-                asked[fact] = value
-        self._log[begun:] = [(False, fact, value) for fact, value in asked.items()]
-        return asked, declared
+                used[fact] = value
+        self._log[mark:] = [(False, fact, value) for fact, value in used.items()]
+        return used, declared

@@ -2,7 +2,7 @@
 
 One pass over the directives of a file, in order and through its includes, records which macros
 are defined where and which text is active. Macros are expanded later, only in the pieces of code
-that someone asks for.
+that are looked up.
 """
 
 from __future__ import annotations
@@ -234,10 +234,11 @@ class _Pass:
         elif not self.active:
             return
         elif name == "define":
-            if each.macro is None:
+            macro = each.macro
+            if macro is None:
                 self.file.problems.append((each.start, "a definition that cannot be read"))
             else:
-                self.unit._define(each.macro)
+                self.unit._define(macro)
         elif name == "undef":
             self.unit._event(rest.strip(), None)
         elif name == "include":

@@ -9,7 +9,8 @@ import re
 import string
 from typing import NamedTuple
 
-from mlaprobe.core.caches import Cache, cached
+from mlaprobe.core.caches import Cache
+from mlaprobe.core.keeping import Memo
 
 _COMMENT_OR_TEXT = re.compile(
     r"""
@@ -72,12 +73,18 @@ def blank(text: str) -> str:
     return "\n".join([" " * len(line) for line in text.split("\n")])
 
 
-@cached(Cache.SPELLINGS, 64)
-def without_comments(text: str) -> str:
-    """The text with comments blanked; string literals stay.
+_STRIPPED: Memo[str] = Memo(Cache.SPELLINGS, 64)
+"""Texts without comments: the units of a source include the same headers. With the pieces that
+``chunks.index_of`` keeps, 4 % of a cold report of v0.1.20."""
 
-    Remembered, as the units of a source include the same headers, and so do its neighbours.
-    """
+
+def without_comments(text: str) -> str:
+    """The text with comments blanked; string literals stay."""
+    found = _STRIPPED.answers.get(text)
+    return found if found is not None else _STRIPPED.put(text, _blank_comments(text))
+
+
+def _blank_comments(text: str) -> str:
     parts: list[str] = []
     last = 0
     for match in _COMMENT_OR_TEXT.finditer(text):

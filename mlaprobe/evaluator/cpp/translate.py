@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.declarators import find_declarator, name_of
 from mlaprobe.evaluator.cpp.expressions import expression
 from mlaprobe.evaluator.cpp.literals import names_in
-from mlaprobe.evaluator.cpp.memo import Memo
+from mlaprobe.evaluator.cpp.memo import Knowledge, StatementMemo
 from mlaprobe.evaluator.cpp.statements import STATEMENTS
 from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field
 from mlaprobe.evaluator.cpp.types import parse_type
@@ -36,8 +36,8 @@ class Translator:
         self._types: list[dict[str, CType]] = [{}]
         self.unsigned_literals: dict[Node, int] = {}
         """Unsigned literals and their bits."""
-        self._tables: dict[str, dict[str, Any]] = {"alias": {}, "array": {}}
-        self._memo = Memo(self._known, self._apply)
+        self._tables: dict[str, dict[str, Knowledge]] = {"alias": {}, "array": {}}
+        self._memo = StatementMemo(self._look_up, self._apply)
         self.pack = ""
         """The parameter pack of the current function."""
 
@@ -54,24 +54,24 @@ class Translator:
 
     def array_of(self, name: str) -> CType | None:
         """The element type of an array of numbers."""
-        return cast("CType | None", self._asked("array", name))
+        return cast("CType | None", self._used("array", name))
 
-    def _apply(self, kind: str, name: str, value: Syntax) -> None:
+    def _apply(self, kind: str, name: str, value: Knowledge) -> None:
         """Declares something."""
         where = self._types[-1] if kind == "type" else self._tables[kind]
         where[name] = value
         self._memo.declared(kind, name, value)
 
-    def _known(self, kind: str, name: str) -> Any:
+    def _look_up(self, kind: str, name: str) -> Knowledge:
         """What is known of a name: the ``type`` of a variable, the elements of an ``array``, what
         an ``alias`` stands for in this function, or outside functions."""
         if kind == "type":
             return next((types[name] for types in reversed(self._types) if name in types), None)
         return self.alias(name) if kind == "outside" else self._tables[kind].get(name)
 
-    def _asked(self, kind: str, name: str) -> Any:
-        value = self._known(kind, name)
-        self._memo.asked(kind, name, value)
+    def _used(self, kind: str, name: str) -> Knowledge:
+        value = self._look_up(kind, name)
+        self._memo.used(kind, name, value)
         return value
 
     def is_unsigned(self, *nodes: Node) -> int:
@@ -80,7 +80,7 @@ class Translator:
 
     def _unsigned(self, node: Node) -> int:
         if isinstance(node, ir.Name):
-            ctype = self._asked("type", node.id)
+            ctype = self._used("type", node.id)
             return 0 if ctype is None else _wraps(ctype)
         if isinstance(node, ir.Binary):
             return node.unsigned
@@ -102,7 +102,7 @@ class Translator:
         for _ in range(8):
             if ctype.kind != "other":
                 break
-            alias = self._asked("alias", ctype.name) or self._asked("outside", ctype.name)
+            alias = self._used("alias", ctype.name) or self._used("outside", ctype.name)
             if alias is None:
                 break
             const = "const " if ctype.const else ""
@@ -118,7 +118,7 @@ class Translator:
         if isinstance(node, ir.Const):
             return isinstance(node.value, float)
         if isinstance(node, ir.Name):
-            ctype = self._asked("type", node.id)
+            ctype = self._used("type", node.id)
             return ctype is not None and ctype.kind == "float" and not ctype.pointer
         if isinstance(node, (ir.Cast, ir.Construct)):
             return node.type.kind == "float" and not node.type.pointer
@@ -128,7 +128,7 @@ class Translator:
 
     def tested(self, node: Node) -> Node:
         """A condition: of an optional or a C string, whether there is one."""
-        found = self._asked("type", node.id) if isinstance(node, ir.Name) else None
+        found = self._used("type", node.id) if isinstance(node, ir.Name) else None
         if found is None:
             return node
         if found.name.startswith("std::optional") and not found.pointer:
@@ -141,7 +141,7 @@ class Translator:
         """Whether a variable of the current function is a string."""
         if not isinstance(node, ir.Name):
             return False
-        found = self._asked("type", node.id)
+        found = self._used("type", node.id)
         return found is not None and found.kind == "string" and found.name != "char"
 
     # --- functions -------------------------------------------------------------------------------
@@ -206,8 +206,8 @@ class Translator:
         captures: bool,
     ) -> ir.Function:
         self._types.append({})
-        self._memo.single()
-        begun = self._memo.begin()
+        self._memo.keep_apart()
+        mark = self._memo.mark()
         for param in params:
             if param.type is not None:
                 self.declare(param.name, param.type)
@@ -216,7 +216,7 @@ class Translator:
             statements = self.block(body)
         finally:
             self._types.pop()
-            self._memo.forget(begun, "type")
+            self._memo.end_scope(mark, "type")
             self.pack = outer
         return ir.Function(span, name, params, statements, captures, result)
 
@@ -261,7 +261,7 @@ class Translator:
         tokens = self.tree.repeated(node)
         if tokens is None:
             return self._statement(node)
-        return self._memo.once((self.pack, tokens), node, self._statement)
+        return self._memo.translated((self.pack, tokens), node, self._statement)
 
     def _statement(self, node: Syntax) -> Node:
         if node.type == "ERROR" or node.is_missing:

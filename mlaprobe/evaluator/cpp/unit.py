@@ -1,4 +1,4 @@
-"""What a C++ name means in a translation unit, found when it is asked for.
+"""The definitions of a translation unit, looked up by name.
 
 A name is searched in the text of the unit's files; only the pieces of code that may define it are
 expanded and parsed. So a rule is found wherever it stands, in this file or in one it includes,
@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from mlaprobe.core.caches import Cache, cache
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.chunks import Chunk, index_of
 from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader
@@ -55,11 +54,8 @@ class CppModule(Module):
         self._parsed: dict[tuple[int, int], list[Definition]] = {}
         self._found: dict[str, list[Definition]] = {}
         self._finding: dict[str, list[Definition]] = {}
-        """What has been found so far of the names that are being looked for."""
-        self._changed: dict[str, bool] = cache(Cache.SPELLINGS)
-        """Whether variables of a namespace are written."""
+        """Definitions of the names that are being looked up, as far as that has come."""
         self._lines: dict[str, list[int]] = {}
-        self._places: dict[tuple[str, int], tuple[int, int]] = {}
         self.problems: list[tuple[str, Span]] = []
         """Pieces of code that were wanted and could not be read."""
 
@@ -155,16 +151,13 @@ class CppModule(Module):
 
     def _written(self, name: str) -> bool:
         """Whether the unit may write a variable of a namespace."""
-        known = self._changed.get(name)
-        if known is None:
-            pieces = (
-                file.code[chunk.start : chunk.end]
-                for file in self.unit.files
-                if name in file.code
-                for chunk in index_of(file.code).chunks
-            )
-            known = self._changed[name] = may_write(name, pieces)
-        return known
+        pieces = (
+            file.code[chunk.start : chunk.end]
+            for file in self.unit.files
+            if name in file.code
+            for chunk in index_of(file.code).chunks
+        )
+        return may_write(name, pieces)
 
     def _overloaded(self, functions: list[Definition]) -> Value:
         if len(functions) == 1:
@@ -230,12 +223,6 @@ class CppModule(Module):
 
     def place(self, file: str, offset: int) -> tuple[int, int]:
         """Line and column of an offset, 1-based."""
-        known = self._places.get((file, offset))
-        if known is None:
-            known = self._places[file, offset] = self._place(file, offset)
-        return known
-
-    def _place(self, file: str, offset: int) -> tuple[int, int]:
         starts = self._lines.get(file)
         if starts is None:
             text = self.unit.text(file)

@@ -17,12 +17,12 @@ def global_name(unit: Unit, name: str, span: Span) -> Eval:
         run = e[RUN]
         if run.globals and written in run.globals:
             return run.globals[written]
-        value = run.cache.get(key, run)
+        value = run.shared.names.get(key, run)
         if value is run:
             before = run.effects, run.asked
             value = module.lookup(run, name, span)
             if (run.effects, run.asked) == before:  # else it is of this path
-                run.cache[key] = value
+                run.shared.names[key] = value
         return run.own(value)
 
     return load

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.displays import elements
@@ -142,24 +143,16 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
     return run
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _AnyOrder:
     """A loop over a hash map: every element may be the first that leaves it."""
 
-    def __init__(
-        self,
-        unit: Unit,
-        span: ir.Span,
-        store: Store,
-        body: Eval,
-        orelse: Eval,
-        written: _Written,
-    ) -> None:
-        self.unit = unit
-        self.span = span
-        self.store = store
-        self.body = body
-        self.orelse = orelse
-        self.written = written
+    unit: Unit
+    span: ir.Span
+    store: Store
+    body: Eval
+    orelse: Eval
+    written: _Written
 
     def run(self, e: Frame, container: Unordered, values: list[Value]) -> Value:
         """The signal of the loop."""

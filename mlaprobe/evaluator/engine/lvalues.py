@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import RUN, Frame, around
@@ -82,13 +83,11 @@ def _of_target(unit: Unit, node: ir.Deref, scope: Scope) -> Lvalue:
     return target
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Elements:
     """The elements of an array that is a value here: writing one gives its variable another."""
 
-    __slots__ = ("whole",)
-
-    def __init__(self, whole: Ref) -> None:
-        self.whole = whole
+    whole: Ref
 
     def __getitem__(self, at: int) -> Value:
         array = self.whole.load()
@@ -102,13 +101,11 @@ class _Elements:
             self.whole.store((*array[:at], value, *array[at + 1 :]))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Held:
     """What an optional holds."""
 
-    __slots__ = ("whole",)
-
-    def __init__(self, whole: Ref) -> None:
-        self.whole = whole
+    whole: Ref
 
     def __getitem__(self, slot: Value) -> Value:
         optional = self.whole.load()

@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.engine.frames import Frame
+from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.values.kept import Copies
@@ -61,71 +63,20 @@ class Outcome:
         return all(u.free is not None for u, _ in self.decisions)
 
 
-class Run:
-    """The state of one path."""
+class Choices:
+    """The sides that a path takes of branches on what is not known."""
 
-    def __init__(
-        self,
-        machine: Machine,
-        *,
-        context: Hashable = None,
-        env: Mapping[str, str] | None = None,
-        cache: dict[Value, Value] | None = None,
-        script: tuple[int, ...] = (),
-        facts: Mapping[str, Value] | None = None,
-        decided: Mapping[Hashable, int] | None = None,
-        trace: bool = False,
-        knobs: set[str] | None = None,
-    ) -> None:
-        self.machine = machine
-        self.context = context
-        self.env = env if env is not None else {}
-        self.cache: dict[Value, Value] = cache if cache is not None else {}
-        self.facts = facts if facts is not None else {}
+    def __init__(self, script: tuple[int, ...], decided: Mapping[Hashable, int]) -> None:
         self.script = script
+        """The choices to make, as far as they are prescribed."""
         self.taken: list[tuple[int, int, Unknown]] = []
-        self.decisions: dict[Hashable, int] = dict(decided or {})
-        self.events: list[Event] = []
-        self.observations: list[tuple[str, Value]] = []
-        """What models noticed, such as a looked-up key; remembered with a memoised call."""
-        self.globals: dict[tuple[int, str], Value] = {}
+        """(choice, of how many, why) in order."""
+        self.decisions: dict[Hashable, int] = dict(decided)
+        """The side that is taken of an unknown, by its key."""
         self.effects = 0
+        """Counts what the path did to the outside world, and its choices."""
         self.asked = 0
-        """How often the path was asked for its side of an unknown: what was computed in between
-        holds for this path only."""
-        self.steps = 0
-        self.depth = 0
-        self.trace: list[tuple[Node, Value]] | None = [] if trace else None
-        self.frame: dict[str, Value] = {}
-        self._copies = Copies()
-        self.disturbed = False
-        """Whether something that is kept was made unknown on this path: remembered results of
-        calls may be of what it was."""
-        self.handled: list[Failed] = []
-        """The exceptions whose handlers are being run, the innermost last."""
-        self.on_entry: Callable[..., Value] | None = None
-        self.knobs: set[str] = set() if knobs is None else knobs
-        """Environment variables that were asked for."""
-        self.resolving: dict[Hashable, int] = {}
-        """Names of modules that are being looked up, and how often each was asked for meanwhile."""
-
-    def own(self, value: Value) -> Value:
-        """A value that outlives the run, as the run may use it."""
-        return self._copies.of(value)
-
-    def changes(self, value: Value, span: Span) -> None:
-        """The program changes a value in place.
-
-        Raises:
-            Unsupported: the value outlives the run, so that earlier calls have changed it, too.
-        """
-        self.effects += 1
-        if value in self._copies:
-            raise Unsupported("something is changed that keeps its value between calls", span)
-
-    def havocs(self, value: Value, span: Span) -> None:
-        """What a value holds is about to become unknown."""
-        self.disturbed = self.disturbed or value in self._copies
+        """Counts the decisions on unknowns: what was computed in between is of this path only."""
 
     def choose(self, count: int, why: Unknown) -> int:
         """One of ``count`` alternatives; every other is taken by a later path."""
@@ -151,8 +102,71 @@ class Run:
             self.decisions[key] = choice
         return (choice == 0) is not flip
 
+
+class Run(Choices):
+    """The state of one path."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        *,
+        context: Hashable = None,
+        env: Mapping[str, str] | None = None,
+        shared: SharedState | None = None,
+        script: tuple[int, ...] = (),
+        facts: Mapping[str, Value] | None = None,
+        decided: Mapping[Hashable, int] | None = None,
+        trace: bool = False,
+        knobs: set[str] | None = None,
+    ) -> None:
+        super().__init__(script, decided or {})
+        self.machine = machine
+        self.context = context
+        self.env = env if env is not None else {}
+        self.shared = shared if shared is not None else SharedState()
+        self.facts = facts if facts is not None else {}
+        self.events: list[Event] = []
+        self.observations: list[tuple[str, Value]] = []
+        """What models noticed, such as a looked-up key; remembered with a pure call."""
+        self.globals: dict[tuple[int, str], Value] = {}
+        """Names of modules that the path has written, by the module's identity."""
+        self.steps = 0
+        self.depth = 0
+        self.trace: list[tuple[Node, Value]] | None = [] if trace else None
+        self.frame: Frame = {}
+        """The frame of the outermost call."""
+        self._copies = Copies()
+        self.disturbed = False
+        """Whether a value that outlives the path was havocked on it: remembered results of calls
+        may be of what it was."""
+        self.handled: list[Failed] = []
+        """The exceptions whose handlers are being run, the innermost last."""
+        self.on_entry: Callable[..., Value] | None = None
+        self.knobs: set[str] = set() if knobs is None else knobs
+        """Names of the environment variables that were read."""
+        self.resolving: dict[Hashable, int] = {}
+        """Names of modules that are being looked up, and how often each was wanted meanwhile."""
+
+    def own(self, value: Value) -> Value:
+        """A value that outlives the run, as the run may use it."""
+        return self._copies.of(value)
+
+    def changes(self, value: Value, span: Span) -> None:
+        """The program changes a value in place.
+
+        Raises:
+            Unsupported: the value outlives the run, so that earlier calls have changed it, too.
+        """
+        self.effects += 1
+        if value in self._copies:
+            raise Unsupported("something is changed that keeps its value between calls", span)
+
+    def havocs(self, value: Value, span: Span) -> None:
+        """What a value holds is about to become unknown."""
+        self.disturbed = self.disturbed or value in self._copies
+
     def getenv(self, name: str) -> str | None:
-        """The environment variable, and a note that it was asked for."""
+        """The value of an environment variable, which is noted as read."""
         self.knobs.add(name)
         return self.env.get(name)
 
@@ -169,15 +183,6 @@ class Run:
 
 def memo_key(args: Args, kwargs: Mapping[str, Value]) -> Hashable | None:
     """What a call's result can be remembered by, or ``None``."""
-    keys = []
-    for value in args:
-        key = identity(value)
-        if key is None:
-            return None
-        keys.append(key)
-    for name, value in kwargs.items():
-        key = identity(value)
-        if key is None:
-            return None
-        keys.append((name, key))
-    return tuple(keys)
+    plain = tuple(map(identity, args))
+    named = tuple((name, identity(value)) for name, value in kwargs.items())
+    return None if None in plain or any(key is None for _, key in named) else (*plain, *named)

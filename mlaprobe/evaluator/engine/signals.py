@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.values.value import Value
@@ -11,24 +13,19 @@ if TYPE_CHECKING:
     from mlaprobe.evaluator.symbolic.symbols import SymText
 
 
+@dataclass(slots=True, eq=False)
 class Returned:
     """The function returns."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
+    value: Value
 
 
-class _Signal:
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+class _Jump(Enum):
+    BREAK = "break"
+    CONTINUE = "continue"
 
 
-BREAK = _Signal("break")
-CONTINUE = _Signal("continue")
+BREAK, CONTINUE = _Jump.BREAK, _Jump.CONTINUE
 
 
 class Failed(Exception):

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.python.translate import translate_expr, translate_function
+from mlaprobe.evaluator.python.statements import translate_expr, translate_function
 from mlaprobe.evaluator.python.values import PyClass, RecordClass
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType
 from mlaprobe.evaluator.values.unknown import Unknown

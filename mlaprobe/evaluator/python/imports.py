@@ -16,11 +16,8 @@ def missing_import(project: PyProject, module: PyModule) -> str | None:
 
     Only imports that certainly run count, and what the root packages import is taken as there.
     """
-    known = project.import_problems
-    if module.dotted not in known:
-        problems = _walk(project, [module])
-        known[module.dotted] = next((p for p in problems if _lacks(project, p)), None)
-    return known[module.dotted]
+    lacking = (p for p in _walk(project, [module]) if p.split(".")[0] not in project.needed)
+    return next(lacking, None)
 
 
 def needed_by(project: PyProject, roots: Iterable[str]) -> frozenset[str]:
@@ -36,17 +33,13 @@ def needed_by(project: PyProject, roots: Iterable[str]) -> frozenset[str]:
     return frozenset(name.split(".")[0] for name in _walk(project, start))
 
 
-def _lacks(project: PyProject, name: str) -> bool:
-    return name.split(".")[0] not in project.needed
-
-
 def _walk(project: PyProject, start: list[PyModule]) -> Iterator[str]:
-    """What cannot be found of the imports of some modules and of all that they import."""
+    """The imports that find nothing, of some modules and of all that they import."""
     seen = set(project.roots)
     todo = list(reversed(start))
     while todo:
         module = todo.pop()
-        if module.dotted in seen or project.import_problems.get(module.dotted, "?") is None:
+        if module.dotted in seen:
             continue
         seen.add(module.dotted)
         parent = project.module(module.dotted.rpartition(".")[0])

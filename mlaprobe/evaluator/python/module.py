@@ -13,9 +13,10 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.classes import class_value
 from mlaprobe.evaluator.python.index import BLOCKS, Index, SyntaxProblem, block_parts
+from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.resolve import Resolver
-from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle, shared_cache
-from mlaprobe.evaluator.python.translate import Place, translate_expr, translate_function
+from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
+from mlaprobe.evaluator.python.statements import translate_expr, translate_function
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -39,8 +40,6 @@ class PyModule(Module):
         self.place = Place.of(path, text, dotted, self.is_package)
         self.index = Index(text, self.place)
         self._functions: dict[int, ir.Function] = {}
-        self._expressions: dict[int, ir.Node] = {}
-        self._views: dict[int, View] = {}
 
     def __repr__(self) -> str:
         return f"PyModule({self.dotted})"
@@ -73,7 +72,7 @@ class PyModule(Module):
         return self._special(run, name, span) if value is MISSING else value
 
     def member(self, run: Run, name: str, span: Span) -> Value:
-        """What a top-level name of this module is; unknown where it cannot be told.
+        """The value of a top-level name of this module; unknown where it is not followed.
 
         Raises:
             MissingName: the module certainly has no such name.
@@ -96,8 +95,8 @@ class PyModule(Module):
     def cached(self, run: Run, name: str) -> Value:
         """A top-level name, or ``MISSING``; ``MISSING`` also while the same name is looked up."""
         key = ("pymodule", self.dotted, name)
-        cache = shared_cache(run)
-        found = cache.get(key, run)
+        names = run.shared.finished.names
+        found = names.get(key, run)
         if found is not run:
             return found
         busy = run.resolving
@@ -110,9 +109,9 @@ class PyModule(Module):
             value = self.resolve(run, name)
         finally:
             busy.pop(key)
-        # What was found while a name further out was taken as missing may be incomplete.
+        # A value may be incomplete where a name further out was taken as missing meanwhile.
         if sum(busy.values()) == before:
-            cache[key] = value
+            names[key] = value
         return value
 
     def resolve(self, run: Run, name: str, limit: int | None = None) -> Value:
@@ -135,24 +134,19 @@ class PyModule(Module):
                 return Unknown(reason, self.place.span(changing))
         return value
 
-    # --- what the resolver asks ---
+    # --- for the resolver ---
 
     def view(self, names: Iterable[str], position: int) -> PyModule | View:
         """The module as it is where a statement stands."""
         if all(self.index.final(name, position) for name in names):
             return self
-        found = self._views.get(position)
-        if found is None:
-            found = self._views[position] = View(self, position)
-        return found
+        return View(self, position)
 
     def evaluate(self, run: Run, node: ast.expr, position: int) -> Settled:
         """An expression of the statement at ``position``."""
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, str, float, type(None))):
             return Settled(value=node.value)
-        expression = self._expressions.get(id(node))
-        if expression is None:
-            expression = self._expressions[id(node)] = translate_expr(node, self.place)
+        expression = translate_expr(node, self.place)
         limit = (self.dotted, position)
         return settle(run, lambda child: child.machine.evaluate(child, expression, self), limit)
 

@@ -1,8 +1,8 @@
 """Python's modules: which text a name stands for, through imports, without importing anything.
 
 :class:`PyProject` holds the modules of one source. :class:`PyModule` answers what a top-level
-name is (see ``pyresolve``); values that depend on the question are kept in the run's cache, texts
-and trees in the project.
+name is; values that depend on the question are kept with the run's shared state, texts and trees
+in the project.
 """
 
 from __future__ import annotations
@@ -27,11 +27,8 @@ from mlaprobe.evaluator.python.values import (
     EntryPoint,
     External,
     ExternalModule,
-    Later,
     MissingName,
     ModuleRef,
-    Parameter,
-    parameters,
 )
 from mlaprobe.evaluator.values.kinds import Model
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -39,20 +36,6 @@ from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
-
-__all__ = [
-    "INSTALLED",
-    "EntryPoint",
-    "External",
-    "ExternalModule",
-    "Later",
-    "MissingName",
-    "ModuleRef",
-    "Parameter",
-    "PyModule",
-    "PyProject",
-    "parameters",
-]
 
 _WITH_TORCH = {"filelock", "fsspec", "jinja2", "networkx", "sympy", "typing_extensions"}
 _DECLARED = {"einops", "ninja", "packaging", "pandas", "psutil", "pybind11", "setuptools", "yaml"}
@@ -107,8 +90,6 @@ class PyProject:
         self.roots = tuple(roots)
         """Packages that are taken as importable."""
         self._modules: dict[str, PyModule | None] = {}
-        self.import_problems: dict[str, str | None] = {}
-        """What is missing for a module's import, where it has been asked."""
 
     @cached_property
     def needed(self) -> frozenset[str]:

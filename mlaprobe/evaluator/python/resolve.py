@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -40,14 +41,14 @@ Rest = Callable[[], Value]
 SKIP: Value = object()
 
 
+@dataclass(frozen=True, slots=True)
 class Resolver:
     """Looks up one name of a module as it is before the statement ``limit``."""
 
-    def __init__(self, module: PyModule, run: Run, name: str, limit: int | None = None) -> None:
-        self.module = module
-        self.run = run
-        self.name = name
-        self.limit = limit
+    module: PyModule
+    run: Run
+    name: str
+    limit: int | None = None
 
     def resolve(self) -> Value:
         """The value, or ``MISSING``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mlaprobe.core.caches import Cache, cache
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
@@ -38,7 +37,6 @@ class Settled:
 class ImportRun(Run):
     """A path of a module's own code: the module is as it is before one of its statements."""
 
-    shared: dict[Value, Value]
     limit: tuple[str, int] | None = None
 
     def own(self, value: Value) -> Value:
@@ -55,11 +53,6 @@ class ImportRun(Run):
             raise Unsupported("a value of a module may be changed while it is imported", span)
 
 
-def shared_cache(run: Run) -> dict[Value, Value]:
-    """Where values of finished modules are kept."""
-    return run.shared if isinstance(run, ImportRun) else run.cache
-
-
 def limit_of(run: Run, module: str) -> int | None:
     """The statement before which a module is looked at, while its own code runs."""
     limit = run.limit if isinstance(run, ImportRun) else None
@@ -73,24 +66,20 @@ def settle(
 
     ``limit``: the module whose code this is, and the statement.
     """
-    shared = shared_cache(run)
-    values = run.cache
-    if limit is not None:
-        values = shared.setdefault(("import", limit), cache(Cache.CONTEXT))
+    shared = run.shared if limit is None else run.shared.before(limit)
 
     def child(script: tuple[int, ...]) -> Run:
         fresh = ImportRun(
             run.machine,
             context=run.context,
             env=run.env,
-            cache=values,
+            shared=shared,
             facts=run.facts,
             script=script,
             knobs=run.knobs,
         )
         fresh.resolving = run.resolving
         fresh.on_entry = run.on_entry
-        fresh.shared = shared
         fresh.limit = limit
         return fresh
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.expressions import BINARY_OPS, MAX_DEPTH, Expressions
 from mlaprobe.evaluator.python.match import Patterns
-from mlaprobe.evaluator.python.place import dotted_name, own_nodes, written_names
+from mlaprobe.evaluator.python.place import Place, dotted_name, own_nodes, written_names
 from mlaprobe.evaluator.values.value import Value
 
 TRANSPARENT_DECORATORS = frozenset(
@@ -239,6 +239,30 @@ class Statements(Patterns, Expressions):
             return (self.opaque_stmt(node, "this import is not followed"),)
         span = self.span(node)
         return tuple([ir.Import(span, module, a.name, a.asname or a.name) for a in node.names])
+
+
+def translate_function(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, place: Place
+) -> ir.Function:
+    """A function or lambda.
+
+    Raises:
+        RecursionError: the stack is too short; so it is with the other two.
+    """
+    statements = Statements(place)
+    if isinstance(node, ast.Lambda):
+        return statements.function(node)
+    return statements.definition(node)
+
+
+def translate_expr(node: ast.expr, place: Place) -> ir.Node:
+    """An expression; what is not followed of it is ``Opaque``."""
+    return Statements(place).expr(node)
+
+
+def translate_body(nodes: Iterable[ast.stmt], place: Place) -> tuple[ir.Node, ...]:
+    """Statements, as they stand in a function or at module level."""
+    return Statements(place).body(nodes)
 
 
 def _type_names(nodes: Iterable[ast.expr]) -> tuple[str, ...]:

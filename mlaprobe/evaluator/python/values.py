@@ -95,12 +95,11 @@ class ExternalModule(Model):
         return f"ExternalModule({self.dotted})"
 
 
+@dataclass(frozen=True, slots=True)
 class Later:
-    """A value for something of the source that is made when it is asked for."""
+    """A value for something of the source that is made at its first use."""
 
-    def __init__(self, make: Callable[[Value], Value]) -> None:
-        """``make`` is called with the run that asks."""
-        self.make = make
+    make: Callable[[Run], Value]
 
 
 class External(Unknown):
@@ -206,17 +205,3 @@ class RecordClass(Model):
         if left:
             raise _failed("TypeError", f"{self.name}() does not take {next(iter(left))}", span)
         return Record(self.name, values)
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a function; ``kind`` as in :class:`ir.Param`."""
-
-    name: str
-    kind: str
-    has_default: bool
-
-
-def parameters(function: ir.Function) -> tuple[Parameter, ...]:
-    """What a caller needs to know of a function's signature."""
-    return tuple(Parameter(p.name, p.kind, p.default is not None) for p in function.params)

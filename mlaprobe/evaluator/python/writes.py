@@ -128,6 +128,6 @@ def _key(node: ast.expr) -> Key | None:
 
 
 def key_matches(key: Key, name: str) -> bool:
-    """Whether a name may be one of those that a key describes."""
+    """Whether a key describes a name."""
     start, end, whole = key
     return name == start if whole else name.startswith(start) and name.endswith(end)

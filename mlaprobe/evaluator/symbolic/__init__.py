@@ -1,1 +1,1 @@
-"""Numbers that remember their formula, and what a run asked of them."""
+"""Numbers that remember their formula, path conditions, and decision trees over them."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.caches import Cache
+from mlaprobe.core.keeping import Memo
 
 Expr = Any
 """An input's name, a number, or ``(op, left, right)``."""
@@ -82,7 +83,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Tree:
-    """Answers by the conditions that lead to them: one node per condition, asked in order."""
+    """A decision tree: answers by the conditions that lead to them, one node per condition."""
 
     __slots__ = ("_root", "names")
 
@@ -104,10 +105,10 @@ class Tree:
     def add(
         self, conditions: list[tuple[Expr, bool]], inputs: tuple[int, ...], answer: Any
     ) -> None:
-        """Remember what a run found for its inputs.
+        """Adds the answer of a run for its inputs.
 
-        Another run may have asked something else at the same place (a concretized number is a
-        question of its own): its questions are answered for these inputs on the way.
+        Another run may have another condition at the same place (a concretized number is one of
+        its own): it is evaluated for these inputs on the way.
         """
         node = self._root
         for expr, result in conditions:
@@ -135,9 +136,9 @@ Formula = Callable[[tuple[int, ...]], Any]
 def compile_expr(expr: Expr, names: tuple[str, ...]) -> Formula:
     """An expression as a function."""
     key = (expr, names)
-    found = _COMPILED.get(key)
+    found = _COMPILED.answers.get(key)
     if found is None:
-        found = _COMPILED[key] = eval(f"lambda i: {_source(expr, names)}", _HELPERS)
+        found = _COMPILED.put(key, eval(f"lambda i: {_source(expr, names)}", _HELPERS))
     return found
 
 
@@ -164,7 +165,8 @@ _HELPERS: dict[str, Any] = {
     "nan": math.nan,
     "__builtins__": {},
 }
-_COMPILED: dict[tuple[Expr, tuple[str, ...]], Formula] = cache(Cache.FORMULAS)
+_COMPILED: Memo[Formula] = Memo(Cache.FORMULAS, 20_000)
+"""Functions by their expressions, which many trees share: 5 % of a cold report of v0.1.20."""
 
 
 def _source(expr: Expr, names: tuple[str, ...]) -> str:

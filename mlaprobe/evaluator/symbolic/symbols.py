@@ -39,8 +39,8 @@ class PathCondition:
         self.conditions: list[tuple[Expr, bool]] = []
         self.asked: set[Expr] = set()
         self.parts: dict[Expr, None] = {}
-        """Comparisons that were part of a larger condition, asked or not: inputs for which they
-        come out alike take the same path for the same reason."""
+        """Comparisons that are parts of larger conditions, written down or not: inputs for which
+        they come out alike take the same path for the same reason."""
 
     def note(self, condition: Expr, result: bool) -> bool:
         """Write a comparison down, once."""
@@ -51,7 +51,7 @@ class PathCondition:
 
 
 class Condition:
-    """A statement about symbols that has not been asked yet."""
+    """A statement about symbols that is not in the path condition yet."""
 
     __slots__ = ("expr", "path_condition", "size", "value")
 
@@ -105,8 +105,8 @@ class Sym:
         return self.path_condition.note((op, _expr(left), _expr(right)), result)
 
     def condition(self, op: str, left: Any, right: Any) -> Condition | bool:
-        """The comparison as a condition that can be asked later; a bool where the run has asked
-        it already."""
+        """The comparison as a condition that is written down later; a bool where the path condition
+        has it already."""
         if type(left) is not Sym:
             op, left, right = _MIRRORED[op], right, left
         if op in _NEGATED:
@@ -134,7 +134,8 @@ class Sym:
         each time) is given up: the operands are concretized, and the result is a plain number.
         """
         same = type(value) is type(self.value)  # a flag becomes a number
-        if same and type(right) is int and right == _NEUTRAL.get(op):
+        rounds = op == "//" and type(value) is float
+        if same and not rounds and type(right) is int and right == _NEUTRAL.get(op):
             return self
         if same and type(left) is int and op in ("+", "*") and left == _NEUTRAL[op]:
             return self

@@ -57,7 +57,7 @@ def compare(op: str, left: Value, right: Value, span: Span) -> Value:
 
 
 def condition(op: str, left: Value, right: Value) -> Condition | bool | None:
-    """A comparison with a symbol, not asked yet; ``None`` where numbers do not settle it."""
+    """A comparison with a symbol, not written down yet; ``None`` where numbers do not settle it."""
     sides = [plain_number(number_of(s)) for s in (left, right)]
     if not all(type(s) in (int, bool, float) for s in sides):
         return None
@@ -66,7 +66,7 @@ def condition(op: str, left: Value, right: Value) -> Condition | bool | None:
 
 
 def membership(container: Value, item: Sym) -> Condition | bool | None:
-    """``item in container`` for plain numbers, not asked yet; ``None`` for anything else."""
+    """``item in container`` for plain numbers, not written down yet; ``None`` for anything else."""
     if isinstance(container, (tuple, list, set, frozenset, dict)) and all(
         type(element) is int for element in container
     ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.cpp.types import parse_type, template_of
 from mlaprobe.evaluator.ir import CType, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
@@ -63,7 +62,6 @@ def _convert_parts(value: Value, ctype: CType, span: Span) -> Value:
     return tuple(convert(v, kind, span) for v, kind in zip(value, kinds, strict=True))
 
 
-@cached(Cache.SPELLINGS, 256)
 def _arguments(name: str) -> tuple[CType, ...]:
     return tuple(parse_type(argument) for argument in template_of(name)[1])
 

@@ -151,7 +151,7 @@ class Builtin:
     takes_template: bool = False
     """Whether C++ template arguments are handed over, as the keyword ``<>``."""
     constant: bool = False
-    """Whether it does nothing but tell what is known of the question: it may be asked early."""
+    """Whether it only returns what is known of the question: it may be called early."""
 
 
 class Model:
@@ -204,7 +204,7 @@ class Model:
         return None
 
     def members(self) -> Iterator[Value] | None:
-        """What membership is asked of; by default the elements."""
+        """The elements that membership is tested against; by default those that a loop sees."""
         return self.iterate()
 
     def equals(self, other: Value) -> bool | None:

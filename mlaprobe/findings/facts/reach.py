@@ -15,7 +15,7 @@ from itertools import product
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import DecodeShape, Dtype, Status
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.kernels.table import TableRow
+from mlaprobe.kernels import TableRow
 from mlaprobe.stages.host import Host
 from mlaprobe.stages.hostcall import HostQuestion
 

@@ -9,7 +9,7 @@ from mlaprobe.core.shape import Evidence, StageName
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.facts.reach import Reach
-from mlaprobe.kernels.table import TableRow
+from mlaprobe.kernels import TableRow
 
 STAGE = StageName.TABLE
 

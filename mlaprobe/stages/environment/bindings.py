@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
-from mlaprobe.evaluator.python.project import EntryPoint
+from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.values.kinds import EnumType
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.tensors import Tensor

@@ -16,8 +16,7 @@ from mlaprobe.evaluator.values.keptmaps import END, pair
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Record, Unordered
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.kernels.elf import has_kernel
-from mlaprobe.kernels.table import KernelTable, TableRow, comment_rule, read_tables
+from mlaprobe.kernels import KernelTable, TableRow, comment_rule, has_kernel, read_tables
 from mlaprobe.stages.environment.session import SourceSession
 
 GENERATOR = "hsa/codegen.py"

@@ -20,8 +20,10 @@ from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.ir import Node
-from mlaprobe.evaluator.python.project import INSTALLED, Later, PyProject
+from mlaprobe.evaluator.python.project import INSTALLED, PyProject
+from mlaprobe.evaluator.python.values import Later
 from mlaprobe.evaluator.symbolic.formulas import Expr, Tree
 from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, PathCondition, Sym
 from mlaprobe.evaluator.values.kinds import Closure
@@ -80,7 +82,7 @@ class SourceSession:
         self._modules: dict[str, CppModule] = {}
         self._functions: dict[str, Closure | None] = {}
         self._trees: dict[Hashable, Tree] = cache(Cache.PATHS)
-        self._caches: dict[Context, dict[Any, Any]] = {}
+        self._shared: dict[Context, SharedState] = {}
         self._knobs: set[str] = set()
         self.exclusive = Exclusive(source)
         """Whoever evaluates, or looks at what evaluation keeps, does it within."""
@@ -190,11 +192,11 @@ class SourceSession:
         decided: Mapping[Hashable, int] | None = None,
         on_entry: Callable[..., Any] | None = None,
         enough: Callable[[Outcome], bool] = lambda outcome: False,
-        remembered: dict[Any, Any] | None = None,
+        shared: SharedState | None = None,
     ) -> tuple[Outcome, ...]:
         """Every path of ``start`` on an arch, with an environment. ``decided`` is what is known of
-        branches on unknown values before (see ``Outcome``). ``remembered`` keeps values of names
-        and calls where ``facts`` make them other than those of the context."""
+        branches on unknown values before (see ``Outcome``). ``shared`` is the state of modules
+        where ``facts`` make it another than that of the context."""
         arch, env = context
         known = {"arch": arch, **(facts or {})}
         variables = dict(env)
@@ -204,7 +206,7 @@ class SourceSession:
                 self.machine,
                 context=context,
                 env=variables,
-                cache=self._context(context) if remembered is None else remembered,
+                shared=shared or self._shared.setdefault(context, SharedState()),
                 script=script,
                 facts=known,
                 decided=decided,
@@ -216,9 +218,6 @@ class SourceSession:
 
         with self.exclusive:
             return self.machine.explore(start, make, limit=limit, enough=enough)
-
-    def _context(self, context: Context) -> dict[Any, Any]:
-        return self._caches.setdefault(context, cache(Cache.CONTEXT))
 
     def solve(
         self,
