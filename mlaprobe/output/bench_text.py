@@ -147,6 +147,6 @@ def _rest(points: Iterable[Point], left: int, width: int) -> list[Line]:
                 style="fail",
             )
     if left:
-        said = f"{left} cases were not reached: the same command goes on with them"
-        lines += paragraph(said, width, style="unknown")
+        sentence = f"{left} cases were not reached: the same command goes on with them"
+        lines += paragraph(sentence, width, style="unknown")
     return [(), *lines] if lines else []
