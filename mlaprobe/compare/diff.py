@@ -1,6 +1,6 @@
-"""Two sources, and what became different for those who call them.
+"""The differences between two sources, as a caller notices them.
 
-What is compared is behaviour: the behaviours of the same questions. Source that was moved, renamed
+What is compared are the behaviours of the same shapes. Source that was moved, renamed
 or reformatted behaves as before and gives nothing. Where both fail, nobody runs what is compared,
 and how it fails is only counted.
 """
@@ -32,7 +32,7 @@ from mlaprobe.core.shape import (
 
 
 class Kind(str, Enum):
-    """What a change means to those who run the shape; the worst first."""
+    """The consequence of a change for whoever runs the shape; the worst first."""
 
     BREAKS = "breaks"
     """It ran, and does not any more, or not rightly."""
@@ -67,17 +67,17 @@ class Change:
     kind: Kind
     region: Region
     old: Behaviour
-    """Of the witness; so are all of what follows."""
+    """Of the witness, as all that follows."""
     new: Behaviour
     witness: DecodeShape
     """The plainest of the shapes."""
     old_decision: Decision
     new_decision: Decision
     old_clause: Evidence | None
-    """What decided it there."""
+    """The clause that decided in the old source."""
     new_clause: Evidence | None
     pad: PadChange | None = None
-    """``None`` where the resolver was not asked."""
+    """``None`` for a shape that the resolver is not about."""
     deployments: tuple[str, ...] = ()
     """The names of the deployments that launch one of the shapes."""
 
@@ -103,13 +103,13 @@ class Comparison:
     changes: tuple[Change, ...]
     """The worst first."""
     shapes: int
-    """How many shapes were asked of both."""
+    """The number of shapes that were compared."""
     fails_otherwise: int
-    """Shapes that fail in both, in another way."""
+    """The number of shapes that fail in both, in another way."""
     unknown: int
-    """Shapes whose answer is unknown in the new source."""
+    """The number of shapes whose answer is unknown in the new source."""
     deployments: tuple[str, ...] = ()
-    """The deployments that it was restricted to; none: it was not."""
+    """The deployments that it is restricted to; empty: it is not."""
     pads: tuple[tuple[str, PadChange], ...] = ()
     """Deployments for which another head count is to be launched."""
 
@@ -136,7 +136,7 @@ def kind_of(old: Behaviour, new: Behaviour) -> Kind | None:
 
 
 class Comparing:
-    """Asks both sources, and keeps what differs."""
+    """Both sources, and the differences between them so far."""
 
     def __init__(self, old: Comparable, new: Comparable) -> None:
         self.old, self.new = side_of(old), side_of(new)
@@ -300,7 +300,7 @@ def comparison(
     deployments: tuple[str, ...] = (),
     pads: tuple[tuple[str, PadChange], ...] = (),
 ) -> Comparison:
-    """What was found, with what it was found on."""
+    """The result of a comparison."""
     return Comparison(
         old=comparing.old.source,
         new=comparing.new.source,

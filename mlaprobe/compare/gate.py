@@ -48,7 +48,7 @@ UNDATED = Rule(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What a check found, and what it comes to."""
+    """The results of a check, and its exit code."""
 
     results: Results
     comparison: Comparison

@@ -1,7 +1,7 @@
 """What became of shapes from release to release.
 
-Releases are asked one after the other, in their order; of neighbours whose answer is the same to a
-caller, the first is told.
+Releases answer one after the other, in their order; of neighbours with the same answer to a caller,
+the first stands for all.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """Everything that was asked."""
+    """Shapes through the releases."""
 
     source: str
     """Where the releases are from, in words."""
@@ -243,7 +243,7 @@ def release_tags(repository: str) -> tuple[str, ...]:
 
 
 def tagged_releases(repository: str, tags: Iterable[str]) -> Iterator[Named]:
-    """Releases at tags of a git repository; those that are too old are left out."""
+    """Releases at tags of a git repository; releases that are too old are left out."""
     from mlaprobe.errors import OutOfRangeError
     from mlaprobe.opening.shortcut import quickest
 

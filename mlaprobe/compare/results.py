@@ -1,4 +1,4 @@
-"""What a command found, in the form that every output takes."""
+"""The results of a command, in the form that every output takes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ CLEAN, FAILED, UNKNOWN = 0, 10, 11
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """Findings or changes, and what they were found in."""
+    """Findings or changes, and the sources that they are about."""
 
     command: str
-    """The command that found them."""
+    """The command that gives them."""
     sources: tuple[tuple[str, SourceInfo], ...]
     """What each source is to the command (``source``; ``old`` and ``new``), and the source."""
     rules: tuple[Rule, ...]
@@ -46,15 +46,15 @@ class Results:
     findings: tuple[Finding, ...] = ()
     """Findings inside one source, the worst first."""
     failing: frozenset[str] = frozenset()
-    """Fingerprints of those that make the command fail."""
+    """Fingerprints of findings and changes that make the command fail."""
     skipped: tuple[tuple[str, str], ...] = ()
     """Rules that could not be checked, and why."""
     deployments: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Deployments that were looked at, and the fingerprints of what hits each."""
     remarks: tuple[str, ...] = ()
-    """What else there is to know, in sentences."""
+    """Further facts, in sentences."""
     detail: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """The same for programs."""
+    """Further facts for programs."""
 
     @property
     def everything(self) -> tuple[Finding, ...]:
@@ -151,7 +151,7 @@ def hits(
 
 
 def comparison_remarks(comparison: Comparison) -> tuple[str, ...]:
-    """What else a comparison says."""
+    """Further facts about a comparison, in sentences."""
     remarks = []
     for name, pad in comparison.pads:
         remarks.append(
@@ -168,7 +168,7 @@ def comparison_remarks(comparison: Comparison) -> tuple[str, ...]:
 
 
 def comparison_detail(comparison: Comparison) -> dict[str, Any]:
-    """The same for programs."""
+    """Further facts for programs."""
     return {
         "shapes": comparison.shapes,
         "fails_otherwise": comparison.fails_otherwise,

@@ -1,4 +1,4 @@
-"""What to compare: the shapes that engines launch at large, or those that a team serves."""
+"""The shapes to compare: what engines launch at large, or the deployments of a team."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEADS = (*range(1, 129), *range(144, 257, 16))
 """What a rank can have, and what it can have after a context-parallel gather."""
 GLUON_HEADS = tuple(range(1, 17))
 PLAIN_HEADS = (1, 2, 4, *range(8, 129, 8), *range(144, 257, 16))
-"""Counts that are launched without work metadata: those that models have, and whole tiles. No
+"""Counts that are launched without work metadata: the counts of models, and whole tiles. No
 stage refuses the others before their kernel is looked up, which takes time and finds nothing."""
 
 
@@ -86,7 +86,7 @@ def requests_for(served: Iterable[Serving]) -> Iterator[Request]:
 
 
 def _padding(each: Serving) -> Iterator[DecodeShape]:
-    """A shape for each arch and pair of dtypes of a deployment, as the resolver is asked it."""
+    """A shape for each arch and pair of dtypes of a deployment, as the resolver takes it."""
     return replace(each.grid, qlens=each.grid.qlens[:1], planner=PlannerCall()).shapes()
 
 

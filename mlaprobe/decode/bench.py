@@ -90,7 +90,7 @@ class Sweep:
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """Every decode, small caches first; those that read the same cache follow each other."""
+        """Every decode, small caches first; decodes of one cache follow each other."""
         caches = sorted(product(self.batches, self.kv_lens), key=lambda x: (x[0] * x[1], x))
         return tuple(
             Case(heads=heads, q_dtype=q, kv_dtype=kv, qlen=qlen, batch=batch, kv_len=kv_len)

@@ -16,7 +16,7 @@ _OWN = ("Memcpy", "Memset", "memcpy", "memset")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launched:
-    """Kernels that a call launched, against those that were predicted."""
+    """The kernels that a call launched, against the predicted ones."""
 
     kernels: tuple[str, ...]
     """Names as the profiler has them, each once, in order."""

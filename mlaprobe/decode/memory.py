@@ -1,4 +1,4 @@
-"""Too little memory, told from every other failure."""
+"""Too little memory, which is no failure like the others."""
 
 from __future__ import annotations
 

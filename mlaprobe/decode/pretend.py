@@ -21,7 +21,7 @@ class Pretended:
 
     native: tuple[int, ...]
     archs: tuple[str, ...]
-    """Those that may be asked about."""
+    """The archs that it answers for."""
 
     @property
     def label(self) -> str:

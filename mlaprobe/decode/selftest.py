@@ -62,7 +62,7 @@ class Report:
     agreement: Agreement | None = None
     """With AITER's own query; ``None`` where the installed AITER has none, or none is installed."""
     agreement_problem: str | None = None
-    """Why the query could not be asked."""
+    """The reason where the query gave no answer."""
 
     @property
     def passed(self) -> bool:

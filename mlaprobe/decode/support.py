@@ -45,10 +45,10 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """What came of asking."""
+    """The answers of AITER's own query, compared."""
 
     asked: int
-    """Shapes that it was asked for."""
+    """The number of shapes."""
     disagreements: tuple[Disagreement, ...]
     failures: tuple[str, ...]
     """Shapes for which it raised an error, with the error."""

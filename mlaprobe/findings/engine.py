@@ -40,7 +40,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Everything that was found in one source."""
+    """The findings in one source."""
 
     source: SourceInfo
     findings: tuple[Finding, ...]

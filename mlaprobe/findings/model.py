@@ -1,4 +1,4 @@
-"""What a check finds, whichever check it was: one thing, where it is, and what it rests on."""
+"""A finding: one thing, where it is, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was found."""
+    """One thing that is wrong, and where."""
 
     rule: Rule
     level: Level
@@ -73,7 +73,7 @@ class Finding:
 
     @property
     def deployments(self) -> tuple[str, ...]:
-        """The deployments that it hits, where some were asked about."""
+        """The deployments that it hits, where the command is about some."""
         return tuple(self.detail.get("deployments", ()))
 
     @property

@@ -133,7 +133,7 @@ class Otherwise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingRule:
-    """A rule, ready to be asked."""
+    """A rule, ready to be applied."""
 
     rule: Rule
     about: frozenset[str]

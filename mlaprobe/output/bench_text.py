@@ -59,29 +59,32 @@ def _method(around: Mapping[str, Any]) -> str:
     )
 
 
-def _table(points: Iterable[Point]) -> list[Line]:
-    rows = [_HEAD, *(_row(point) for point in points)]
+def _table(points: Sequence[Point]) -> list[Line]:
+    gains = [_gain(point) for point in points]
+    rows = [_HEAD, *(_row(point, gain) for point, gain in zip(points, gains, strict=True))]
+    styles = ["title", *("native" if gain is not None and gain >= 0 else "" for gain in gains)]
     wide = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     lines = []
-    for number, row in enumerate(rows):
+    for row, style in zip(rows, styles, strict=True):
         cells = [
             cell.rjust(room) if column in _RIGHT else cell.ljust(room)
             for column, (cell, room) in enumerate(zip(row, wide, strict=True))
         ]
-        text = "  ".join(cells)
-        lines.append(line(Span(text, "title") if number == 0 else Span(text, _style(row[-1]))))
+        lines.append(line(Span("  ".join(cells), style)))
     return lines
 
 
-def _style(gain: str) -> str:
-    return "native" if gain.startswith("+") else ""
+def _gain(point: Point) -> float | None:
+    """What padding saves of the time, in percent; ``None`` where it was not timed against
+    staying."""
+    stay, pad = point.form(Variant.STAY), point.form(Variant.PAD)
+    if stay is None or pad is None:
+        return None
+    return 100 * (1 - _us(pad) / _us(stay))
 
 
-def _row(point: Point) -> tuple[str, ...]:
-    case, stay, pad = point.case, point.form(Variant.STAY), point.form(Variant.PAD)
-    gain = ""
-    if stay is not None and pad is not None:
-        gain = f"{100 * (1 - _us(pad) / _us(stay)):+.0f} %"
+def _row(point: Point, gain: float | None) -> tuple[str, ...]:
+    case = point.case
     return (
         f"{case.q_dtype}/{case.kv_dtype}",
         str(case.qlen),
@@ -90,7 +93,7 @@ def _row(point: Point) -> tuple[str, ...]:
         str(case.heads),
         *_form(point, Variant.STAY),
         *_form(point, Variant.PAD),
-        gain,
+        "" if gain is None else f"{gain:+.0f} %",
     )
 
 
@@ -147,6 +150,6 @@ def _rest(points: Iterable[Point], left: int, width: int) -> list[Line]:
                 style="fail",
             )
     if left:
-        said = f"{left} cases were not reached: the same command goes on with them"
-        lines += paragraph(said, width, style="unknown")
+        sentence = f"{left} cases were not reached: the same command goes on with them"
+        lines += paragraph(sentence, width, style="unknown")
     return [(), *lines] if lines else []

@@ -203,9 +203,9 @@ def _result(result: Result, wide: int, width: int) -> list[Line]:
         )
         if run.launched is not None and run.launched.as_predicted is False:
             text += "; launched other kernels than predicted"
-    said = "; ".join(filter(None, (text, result.message)))
+    sentence = "; ".join(filter(None, (text, result.message)))
     head = f"  {result.test.id.ljust(wide)}  "
-    first, *rest = paragraph(printable(said), width, first=head + outcome.ljust(9))
+    first, *rest = paragraph(printable(sentence), width, first=head + outcome.ljust(9))
     body = first[0].text.removeprefix(head + outcome)
     return [line(head, Span(outcome, _STYLES.get(outcome, "")), body), *rest]
 
@@ -221,11 +221,11 @@ def _agreement(report: Report, width: int) -> list[Line]:
     lines = paragraph(text, width, first="  AITER's own query: ")
     for each in found.disagreements:
         shape = each.shape
-        said = (
+        sentence = (
             f"{shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}: {each.field} is "
             f"{each.aiter}, and the source says {each.mlaprobe}"
         )
-        lines += paragraph(printable(said), width, first="    ")
+        lines += paragraph(printable(sentence), width, first="    ")
     for failure in found.failures:
         lines += paragraph(printable(failure), width, first="    ", style="fail")
     return lines

@@ -1,4 +1,4 @@
-"""What ``doctor`` found, as a person reads it and for programs: pure functions."""
+"""A checkup, as a person reads it and for programs: pure functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INDENT = " " * (_ROOM + 2)
 
 
 def doctor(found: Checkup, *, width: int, spec: str) -> list[Line]:
-    """Everything that was found, and last what there is to do.
+    """All checks, and last what there is to do.
 
     Args:
         width: columns of the terminal.
@@ -38,10 +38,10 @@ def doctor(found: Checkup, *, width: int, spec: str) -> list[Line]:
 
 
 def _check(check: Check, width: int) -> list[Line]:
-    said = paragraph(printable(f"{check.topic}: {check.found}"), width, first=_INDENT)
+    body = paragraph(printable(f"{check.topic}: {check.found}"), width, first=_INDENT)
     mark = Span(check.severity.value.ljust(_ROOM + 2), _STYLES[check.severity])
-    first = line(mark, said[0][0].text[len(_INDENT) :])
-    lines = [first, *said[1:]]
+    first = line(mark, body[0][0].text[len(_INDENT) :])
+    lines = [first, *body[1:]]
     if check.how:
         lines += paragraph(printable(check.how), width, first=f"{_INDENT}  ", style="place")
     for each in check.more:
@@ -62,10 +62,10 @@ def _summary(found: Checkup, width: int, spec: str) -> list[Line]:
             command = printable(commands.explain(check.shape, spec))
             lines.append(line("    ", Span(command, "command")))
     lines += [()] if advised else []
-    said = "mlaprobe works here" if found.works else "mlaprobe cannot do its main job here"
+    sentence = "mlaprobe works here" if found.works else "mlaprobe cannot do its main job here"
     warnings = len(found.of(Severity.WARNING))
     more = f", with {warnings} warning{'' if warnings == 1 else 's'}" if warnings else ""
-    return [*lines, *paragraph(said + more, width, style="title" if found.works else "wrong")]
+    return [*lines, *paragraph(sentence + more, width, style="title" if found.works else "wrong")]
 
 
 def doctor_json(found: Checkup) -> str:

@@ -35,8 +35,8 @@ def history(found: History, *, native: bool, width: int) -> list[Styled]:
     room = max(map(len, found.releases), default=0)
     for title, rows in _blocks(found, native):
         lines += [(), *paragraph(printable(title), width, style="title")]
-        for release, said, style in rows:
-            lines += paragraph(said, width, first=f"  {release.ljust(room)}  ", style=style)
+        for release, answer, style in rows:
+            lines += paragraph(answer, width, first=f"  {release.ljust(room)}  ", style=style)
     if native:
         asked = f"head counts asked: {ranges(found.grid.heads, ', ')}"
         lines += [(), *paragraph(asked, width, style="dim")]
@@ -100,7 +100,7 @@ def history_markdown(found: History, *, native: bool) -> str:
     lines = [f"**{markdown(_title(found))}**", ""]
     for title, rows in _blocks(found, native):
         lines += [f"{markdown(title)}", "", "| from | |", "|---|---|"]
-        lines += [f"| {markdown(release)} | {markdown(said)} |" for release, said, _ in rows]
+        lines += [f"| {markdown(release)} | {markdown(answer)} |" for release, answer, _ in rows]
         lines.append("")
     return "\n".join(lines)
 

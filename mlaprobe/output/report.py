@@ -91,7 +91,7 @@ def where_found(source: SourceInfo) -> str:
 
 
 def header(survey: Survey, width: int) -> list[Line]:
-    """Which AITER, where it is, which of its stages were read, and what was asked."""
+    """Which AITER, where it is, which of its stages were read, and the settings."""
     source = survey.source
     lines = paragraph(where_found(source), width, style="title")
     lines += paragraph(printable(source.location), width, first="  at      ")
@@ -129,7 +129,7 @@ def values_of(grid: Grid, field: str) -> tuple[Any, ...]:
 
 
 def varying(survey: Survey) -> tuple[str, ...]:
-    """The fields of a setting, arch and dtypes apart, of which several values were asked."""
+    """The fields of a setting, arch and dtypes apart, that have several values."""
     return tuple(field for field in _SWITCHES if len(values_of(survey.grid, field)) > 1)
 
 
@@ -276,7 +276,7 @@ _MOST_REASONS = 3
 
 
 def _legend(drawn: Sequence[_Drawn], width: int, *, short: bool) -> list[Line]:
-    """What the words mean: those that were used."""
+    """The meaning of the words in use."""
     tables = [each for each in drawn if each.block.runs]
     cells = [c for each in tables for _, row in each.table.rows for c in row]
     cells += [c for each in tables for c, _ in each.same]

@@ -100,11 +100,11 @@ def _reason(trouble: Trouble) -> tuple[object, ...]:
 
 
 def mode(trouble: Trouble) -> str:
-    """What is unusual about how a trouble's shapes were asked, as far as a survey varies it."""
-    said = commands.described(trouble.example.shape, defaults=False)
+    """The unusual fields of a trouble's shapes, as far as a survey varies them."""
+    fields = commands.described(trouble.example.shape, defaults=False)
     for constant in ("route", "env", "planner", *(("lse",) if trouble.lse_only else ())):
-        said.pop(constant, None)
-    return ", ".join(said.values())
+        fields.pop(constant, None)
+    return ", ".join(fields.values())
 
 
 def places_of(found: Iterable[Trouble]) -> list[str]:
@@ -119,7 +119,7 @@ def places_of(found: Iterable[Trouble]) -> list[str]:
     ]
 
 
-def said_of(group: Sequence[Trouble]) -> str:
+def reason_of(group: Sequence[Trouble]) -> str:
     """What AITER says, where it says the same of all, and what the call does."""
     messages = {reason(trouble.example) for trouble in group}
     message = messages.pop() if len(messages) == 1 else None
@@ -128,8 +128,8 @@ def said_of(group: Sequence[Trouble]) -> str:
 
 def _trouble(group: Sequence[Trouble], width: int) -> list[Line]:
     first = group[0]
-    said = said_of(group)
-    text = printable(f"{_outcome(first.example)}{said and ': ' + said}")
+    why = reason_of(group)
+    text = printable(f"{_outcome(first.example)}{why and ': ' + why}")
     lines = paragraph(text, width, first="  ", style=WORDS[first.verdict].style)
     for where in places_of(group):
         lines += paragraph(printable(where), width, first="    ")

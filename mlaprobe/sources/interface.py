@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import ClassVar
 
 from mlaprobe.core.blobs import blob_hash
@@ -135,7 +134,7 @@ class Source(ABC):
 
     @property
     def blobs_read(self) -> dict[str, str | None]:
-        """The blob hash of every file that was asked for so far, ``None`` for one that is not
+        """The blob hash of every file that was read so far, ``None`` for one that is not
         there."""
         with self._lock:
             return {path: None if f is None else f.blob for path, f in self._files.items()}
@@ -196,12 +195,7 @@ class Source(ABC):
     def __enter__(self) -> Source:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

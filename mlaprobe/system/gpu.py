@@ -17,12 +17,12 @@ _NAME = re.compile(r"^\s*Name:\s+(gfx[0-9a-f]+)\s*$", re.M)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpus:
-    """The GPUs of AMD that were found."""
+    """The GPUs of AMD in this machine."""
 
     archs: tuple[str, ...]
-    """The arch of each, in the order of whoever was asked."""
+    """The arch of each, in the order of ``how``."""
     how: str
-    """Who was asked; empty where nobody knows of any."""
+    """The place or program that names them; empty where none does."""
 
 
 def gpus(topology: Path = TOPOLOGY) -> Gpus:

@@ -65,7 +65,7 @@ class Torch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """Everything that was found."""
+    """ROCm, PyTorch, Triton and the GPUs of this machine."""
 
     gpus: Gpus
     device_there: bool

@@ -70,15 +70,13 @@ def test_it_cannot_be_asked(found: dict[str, Any]) -> None:
 
 def test_the_process_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     script = "import sys; print('noise'); open(sys.argv[1], 'w').write('{\"asked\": 3}')"
-    monkeypatch.setattr(query, "_CHILD", script)
-    assert query.ask_elsewhere(("gfx950",)) == {"asked": 3}
-    monkeypatch.setattr(query, "_CHILD", "import os; os.abort()")
-    assert "its process ended with -6" in query.ask_elsewhere(())["error"]
-    monkeypatch.setattr(query, "_CHILD", "raise SystemExit('bad build')")
-    assert query.ask_elsewhere(())["error"] == "its process ended with 1: bad build"
-    monkeypatch.setattr(query, "_CHILD", "import time; time.sleep(60)")
+    assert query.ask_elsewhere(("gfx950",), script) == {"asked": 3}
+    aborted = query.ask_elsewhere((), "import os; os.abort()")
+    assert "its process ended with -6" in aborted["error"]
+    refused = query.ask_elsewhere((), "raise SystemExit('bad build')")
+    assert refused["error"] == "its process ended with 1: bad build"
     monkeypatch.setattr(query, "PATIENCE", 0.2)
-    assert "took more than" in query.ask_elsewhere(())["error"]
+    assert "took more than" in query.ask_elsewhere((), "import time; time.sleep(60)")["error"]
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     assert "No such file" in query.ask_elsewhere(())["error"]
 

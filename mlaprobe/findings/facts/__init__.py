@@ -26,6 +26,6 @@ class Fact:
     cell: Cell | None = None
     """The shape that it is about, where it is about one."""
     proof: Callable[[], tuple[Evidence, ...]] = nowhere
-    """Finds the places that show it. Only asked for what is reported: tracing takes time."""
+    """Finds the places that show it. Called for what is reported only: tracing takes time."""
     identity: str = ""
     """What it is about, where that is no shape."""

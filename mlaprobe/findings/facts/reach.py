@@ -158,7 +158,7 @@ class HostReach:
                 break
 
     def _launches(self) -> Iterator[tuple[HostQuestion, int, int, Symbols]]:
-        """Every question and what it launches, those that rows name in their columns first."""
+        """Every question and what it launches; numbers that rows have in their columns first."""
         numbers = {v for row in self._rows for v in row.fields.values() if type(v) is int}
         heads = sorted(HEADS, key=lambda n: (n not in numbers, n))
         qlens = sorted(QLENS, key=lambda n: (n not in numbers, n))

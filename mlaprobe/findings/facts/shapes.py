@@ -38,20 +38,20 @@ Refused = tuple[StageOutcome | None, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Which shapes are asked."""
+    """The shapes that facts are gathered about."""
 
     archs: tuple[str, ...]
     dtypes: tuple[DtypePair, ...] = DEFAULT_DTYPES
     heads: tuple[int, ...] = tuple(range(1, 129))
     beyond: tuple[int, ...] = tuple(range(144, 257, 16))
-    """Counts above those that there are kernels for: only whether the stages agree is asked."""
+    """Counts above those of kernels: facts are about the agreement of the stages only."""
     qlens: tuple[int, ...] = tuple(range(1, 9))
     plain_heads: tuple[int, ...] = (1, 2, 4, *range(8, 129, 8))
-    """The counts that are asked without work metadata."""
+    """The counts without work metadata."""
     knob_heads: tuple[int, ...] = (8, *range(16, 129, 16))
-    """The counts that are asked with knobs set."""
+    """The counts with knobs set."""
     knobs: bool = True
-    """Whether to ask with each environment variable set."""
+    """Whether to vary environment variables."""
     ignored_knobs: frozenset[str] = frozenset()
 
 

@@ -139,9 +139,9 @@ def _curve(curve: Curve, x: _Scale, y: _Scale) -> Iterator[str]:
     path = "L".join(f"{x(p.x):.1f} {y(p.y):.1f}" for p in curve.points)
     yield tag("path", d=f"M{path}", class_=f"line {curve.style}")
     for point in curve.points:
-        said = hint(f"{curve.name} at {short(point.x, base=1024)}: {point.y:.1f}")
+        title = hint(f"{curve.name} at {short(point.x, base=1024)}: {point.y:.1f}")
         place = {"cx": x(point.x), "cy": y(point.y), "r": 3}
-        yield tag("circle", said, class_=f"{curve.style}-mark", **place)
+        yield tag("circle", title, class_=f"{curve.style}-mark", **place)
 
 
 def _key(curve: Curve, number: int, before: int) -> Iterator[str]:

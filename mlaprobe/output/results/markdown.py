@@ -14,7 +14,7 @@ from mlaprobe.output.results.text import summary
 
 
 def results_markdown(results: Results) -> str:
-    """A heading, a table of what was found for each rule, and what it means."""
+    """A heading, a table for each rule, and what the rule means."""
     return "\n".join(_lines(results)) + "\n"
 
 
@@ -87,5 +87,5 @@ def _deployments(results: Results) -> Iterator[str]:
     for name, hits in results.deployments:
         found = [by_fingerprint[each] for each in hits if each in by_fingerprint]
         failing = any(map(results.fails, found))
-        said = ", ".join(dict.fromkeys(each.rule.id for each in found)) or "no change"
-        yield f"| {markdown(name)} | {'**' + said + '**' if failing else said} |"
+        rules = ", ".join(dict.fromkeys(each.rule.id for each in found)) or "no change"
+        yield f"| {markdown(name)} | {'**' + rules + '**' if failing else rules} |"

@@ -17,7 +17,7 @@ from mlaprobe.output.style import Line, Span, line, paragraph
 _EMPTY: Line = ()
 _STYLES = {Level.ERROR: "wrong", Level.WARNING: "fail", Level.NOTE: "dim"}
 _MOST = 12
-"""Findings of one rule that are shown; the rest are counted, unless all are asked for."""
+"""Findings of one rule that are shown; the rest are counted, unless all are wanted."""
 
 _LEAST_TEXT = 8
 """Columns below which a clause is not worth beginning."""
@@ -130,7 +130,7 @@ def _tail(results: Results, width: int) -> Iterator[Line]:
 
 
 def summary(results: Results) -> str:
-    """What was found, in one line."""
+    """The results in one line."""
     if results.command == "findings":
         return _counted(results.findings, "finding") or "nothing was found"
     counts = [
@@ -138,9 +138,9 @@ def summary(results: Results) -> str:
         for rule in results.rules
         if any(each.rule.id == rule.id for each in results.changes)
     ]
-    said = ", ".join(counts) or "no change of behaviour"
+    sentence = ", ".join(counts) or "no change of behaviour"
     shapes = results.detail.get("shapes")
-    text = f"{said}, in {counted(shapes, 'shape')}" if shapes is not None else said
+    text = f"{sentence}, in {counted(shapes, 'shape')}" if shapes is not None else sentence
     return f"{text}: {_outcome(results)}" if results.command == "check" else text
 
 

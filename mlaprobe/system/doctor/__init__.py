@@ -1,7 +1,7 @@
 """Looks at everything that an answer of mlaprobe depends on here, and says what to do about it.
 
 Nothing is changed. AITER is not imported, except to ask a query of its own, where it has one: in a
-process apart.
+process of its own.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def checkup(
     machine: Machine | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> Checkup:
-    """Everything that was found here.
+    """All checks of this machine and one AITER.
 
     Args:
         source: the AITER to look at, as ``probe`` takes it.
         environ: the environment; by default this process's.
-        machine: what is known of the machine; by default it is looked at.
+        machine: what is known of the machine; by default it is inspected.
         step: called now and then.
 
     Raises:

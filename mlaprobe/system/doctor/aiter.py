@@ -40,7 +40,7 @@ def unreadable(source: str, error: SourceError) -> Check:
 
 
 def aiter_check(answers: Opened, environ: Mapping[str, str]) -> Check:
-    """Which AITER it is, where it is, and which of its stages can be asked."""
+    """Which AITER it is, where it is, and its stages."""
     source = answers.source
     capability = answers.capability
     distribution = None if capability is None else capability.source.distribution

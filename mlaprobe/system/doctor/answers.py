@@ -22,7 +22,7 @@ Step = Callable[[], None]
 
 
 def sample(archs: tuple[str, ...]) -> tuple[Grid, ...]:
-    """The shapes that are asked: usual ones, in both modes and by both routes."""
+    """Usual shapes, in both modes and by both routes."""
     asm = Grid(archs=archs, heads=HEADS, qlens=QLENS)
     plain = replace(asm, heads=PLAIN_HEADS, qlens=(1,), persistent=(False,))
     return asm, plain, replace(asm, heads=(8, 16), qlens=(1,), route=Route.GLUON)

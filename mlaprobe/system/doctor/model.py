@@ -1,4 +1,4 @@
-"""What ``mlaprobe doctor`` finds: the words for it."""
+"""The checks of ``mlaprobe doctor``, as data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlaprobe.core.shape import DecodeShape
 
 
 class Severity(str, Enum):
-    """How something stands, the worst first."""
+    """How bad the result of a check is, the worst first."""
 
     FAULT = "fault"
     """The main job cannot run."""
@@ -27,15 +27,15 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at."""
+    """One thing to look at, and the result."""
 
     topic: str
     """What: ``AITER``, ``GPU``, ..."""
     severity: Severity
     found: str
-    """What was found, in a sentence."""
+    """The result, in a sentence."""
     how: str = ""
-    """Where, or how it was found."""
+    """The place, or the way to it."""
     more: tuple[str, ...] = ()
     """What else there is to say, a line each."""
     advice: str = ""
@@ -48,7 +48,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkup:
-    """Everything that was looked at."""
+    """All checks."""
 
     checks: tuple[Check, ...]
 
@@ -58,5 +58,5 @@ class Checkup:
         return all(check.severity is not Severity.FAULT for check in self.checks)
 
     def of(self, *severities: Severity) -> tuple[Check, ...]:
-        """The checks that stand so."""
+        """The checks of some severities."""
         return tuple(check for check in self.checks if check.severity in severities)

@@ -27,7 +27,7 @@ SUPPORT = "shape_support"
 PATIENCE = 300.0
 """Seconds for importing AITER and asking it."""
 _MOST = 5
-_CHILD = (
+CHILD = (
     "import sys; from mlaprobe.system.doctor.query import child; child(sys.argv[1], sys.argv[2:])"
 )
 Ask = Callable[[Sequence[str]], dict[str, Any]]
@@ -91,11 +91,11 @@ def offers_query(answers: LiveAnswers) -> bool:
     )
 
 
-def ask_elsewhere(archs: Sequence[str]) -> dict[str, Any]:
+def ask_elsewhere(archs: Sequence[str], script: str = CHILD) -> dict[str, Any]:
     """Asks in another process, whose output is kept from this one's."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "answer.json"
-        words = [sys.executable, "-c", _CHILD, str(file), *archs]
+        words = [sys.executable, "-c", script, str(file), *archs]
         try:
             done = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)
         except subprocess.TimeoutExpired:
