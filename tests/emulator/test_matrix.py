@@ -132,6 +132,16 @@ def numbers(seed: int, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
     return np.asarray(chosen * signs + 0.0)
 
 
+def executed(found: matrix.Operation, a: Bits, b: Bits, c: Bits | np.float32) -> Bits:
+    """The registers of D, which begin at 64, as those of A, B and C do at 0, 16 and 32."""
+    file = matrix.RegisterFile(np.zeros((96, 64), np.uint32))
+    file.words[: len(a)], file.words[16 : 16 + len(b)] = a, b
+    if not isinstance(c, np.float32):
+        file.words[32 : 32 + len(c)] = c
+    found(file, 0, 16, c if isinstance(c, np.float32) else 32, 64)
+    return file.words[64 : 64 + found.registers]
+
+
 def check(name: str, arch: str, forms: tuple[str, str], fields: tuple[int, int], seed: int) -> None:
     layout = LAYOUTS[name]
     rows, depth = layout.rows, layout.depth
@@ -152,8 +162,7 @@ def check(name: str, arch: str, forms: tuple[str, str], fields: tuple[int, int],
     assert found is not None
     first, second = store(a, layout, forms[0]), store(b, layout, forms[1])
     assert (found.a_registers, found.b_registers) == (len(first), len(second))
-    result = np.empty((registers, 64), np.uint32)
-    found(first, second, before.view(np.uint32), result)
+    result = executed(found, first, second, before.view(np.uint32))
     np.testing.assert_array_equal(result.view(np.float32), expected)
 
 
@@ -196,25 +205,24 @@ def test_one_number_can_stand_for_all_of_c() -> None:
     found = matrix.operation("v_mfma_f32_16x16x16_bf16", arch="gfx950")
     assert found is not None
     ones = np.full((2, 64), 0x3F803F80, np.uint32)
-    result = np.empty((4, 64), np.uint32)
-    found(ones, ones, np.uint32(0x3F000000), result)
+    result = executed(found, ones, ones, np.float32(0.5))
     assert (result.view(np.float32) == 16.5).all()
 
 
 def test_the_result_may_lie_where_the_operands_lie() -> None:
     found = matrix.operation("v_mfma_f32_32x32x8_bf16", arch="gfx950")
     assert found is not None
-    registers = np.random.default_rng(3).integers(0, 2**32, (20, 64), dtype=np.uint32)
+    registers = np.random.default_rng(3).integers(0, 2**32, (40, 64), dtype=np.uint32)
     registers &= np.uint32(0xBFFFBFFF)
-    expected = np.empty((16, 64), np.uint32)
-    found(registers[:2], registers[2:4], registers[4:], expected)
-    # C and D are the same; then D covers A and B.
-    same = registers.copy()
-    found(same[:2], same[2:4], same[4:], same[4:])
-    np.testing.assert_array_equal(same[4:], expected)
-    covered = registers.copy()
-    found(covered[:2], covered[2:4], registers[4:], covered[:16])
-    np.testing.assert_array_equal(covered[:16], expected)
+    apart = matrix.RegisterFile(registers.copy())
+    found(apart, 0, 2, 4, 20)
+    # C and D are the same; then D covers A, B and a part of C.
+    same = matrix.RegisterFile(registers.copy())
+    found(same, 0, 2, 4, 4)
+    np.testing.assert_array_equal(same.words[4:20], apart.words[20:36])
+    covered = matrix.RegisterFile(registers.copy())
+    found(covered, 0, 2, 4, 0)
+    np.testing.assert_array_equal(covered.words[:16], apart.words[20:36])
 
 
 @settings(max_examples=30, deadline=None)
@@ -226,12 +234,11 @@ def test_a_row_depends_on_no_other(seed: int, row: int, filler: int) -> None:
     a, b, c = np.random.default_rng(seed).integers(0, 2**32, (3, 4, 64), dtype=np.uint32)
     for operand in (a, b, c):
         operand &= np.uint32(0xBFFFBFFF)
-    plain, padded = np.empty((4, 64), np.uint32), np.empty((4, 64), np.uint32)
     with np.errstate(all="ignore"):
-        found(a, b, c, plain)
+        plain = executed(found, a, b, c)
         others = np.arange(64) % 16 != row
         a[:, others] = filler * 0x10001
-        found(a, b, c, padded)
+        padded = executed(found, a, b, c)
     kept = matrix.result_row(16) == row
     np.testing.assert_array_equal(padded[kept], plain[kept])
 
@@ -241,6 +248,5 @@ def test_subnormal_numbers_count() -> None:
     assert found is not None
     tiny = np.full((2, 64), 0x00010001, np.uint32)
     ones = np.full((2, 64), 0x3F803F80, np.uint32)
-    result = np.empty((4, 64), np.uint32)
-    found(tiny, ones, np.uint32(0), result)
+    result = executed(found, tiny, ones, np.float32(0))
     assert (result == 16 << 16).all()
