@@ -37,7 +37,6 @@ class Wave:
     """One wave of 64 lanes."""
 
     __slots__ = (
-        "at_barrier",
         "clock",
         "done",
         "due",
@@ -109,7 +108,6 @@ class Wave:
         """The same for loads from memory; stores are among them without an effect."""
         self.due = NEVER
         """When the first of the landings in registers is."""
-        self.at_barrier = False
         self.done = False
         self.executed = 0
         """Instructions so far."""
