@@ -4,25 +4,26 @@ Sources: AMD Instinct MI300 (CDNA3) and MI350 (CDNA4) instruction set architectu
 arithmetic instructions", and AMD's matrix instruction calculator, which prints the same layouts as
 formulas. All operations here have one block and 32-bit float results.
 
-What is ours to choose, because no document fixes it: the products of a result are summed in
-float32 in the order of a matrix product of numpy's, and C is added to the sum at the end. Hardware
-sums in another order and may keep more bits in between, so a result may differ from a GPU's in its
-last bits. Which numbers are multiplied is not ours to choose, and two results of one instruction
-that come from equal numbers in equal places are equal. Nothing is flushed: matrix operations of
-these GPUs keep subnormal numbers whatever MODE says, and they take no notice of EXEC.
+What is ours to choose, because no document fixes it: C and all products of a result are summed in
+float64, and the sum is rounded to float32 once. Products are exact there, and so are sums whose
+terms are less than some 2**37 apart; so a result hardly ever depends on an order, and neither on
+where in the matrix it is nor on the machine that computes it. Hardware sums in some order of its
+own and may round in between: a GPU's result may differ in its last bits. Which numbers are
+multiplied is not ours to choose. Nothing is flushed: matrix operations of these GPUs keep subnormal
+numbers whatever MODE says, and they take no notice of EXEC.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.emulator import floats
-from mlaprobe.emulator.floats import LANES, Bits, NarrowFormat, Values
+from mlaprobe.emulator.floats import LANES, Bits, NarrowFormat
 
 _WORD = 32
 _CHUNK = 16
@@ -146,7 +147,8 @@ class RegisterFile:
         self.codes = {rows: _parts(codes, rows) for rows in (0, *ROWS)}
 
 
-Decoder = Callable[[RegisterFile, int], Values]
+Matrix: TypeAlias = npt.NDArray[np.float64]
+Decoder = Callable[[RegisterFile, int], Matrix]
 """Registers from one on to a matrix ``[depth, rows]``, whose rows are as ``place`` has them: by
 element, then by group. The matrix is valid until the next call."""
 
@@ -182,20 +184,23 @@ class Operand:
     def _ordered(self) -> int:
         return self.shape.rows if self.by_result else 0
 
-    def _room(self) -> tuple[Values, Values]:
+    def _room(self) -> tuple[Matrix, Matrix]:
         """An array with the dimensions of what ``RegisterFile`` has, and the same as a matrix."""
         like = RegisterFile(np.zeros((self.registers, LANES), np.uint32))
         parts = like.codes if self.width == 8 else like.halves
-        room = np.zeros(parts[self._ordered].shape, np.float32)
+        room = np.zeros(parts[self._ordered].shape, np.float64)
         return room, room.reshape(self.shape.depth, self.shape.rows)
 
     def _bf16(self) -> Decoder:
         """Each number is the upper half of a float32, whose lower half stays 0."""
         room, matrix = self._room()
-        upper, rows, registers = room.view(np.uint16)[..., 1::2], self._ordered, self.registers
+        rows, registers = self._ordered, self.registers
+        values = np.zeros(room.shape, np.float32)
+        upper = values.view(np.uint16)[..., 1::2]
 
-        def decode(file: RegisterFile, first: int) -> Values:
+        def decode(file: RegisterFile, first: int) -> Matrix:
             upper[...] = file.halves[rows][first : first + registers]
+            room[...] = values
             return matrix
 
         return decode
@@ -204,7 +209,7 @@ class Operand:
         room, matrix = self._room()
         rows, registers = self._ordered, self.registers
 
-        def decode(file: RegisterFile, first: int) -> Values:
+        def decode(file: RegisterFile, first: int) -> Matrix:
             room[...] = file.f16[rows][first : first + registers]
             return matrix
 
@@ -212,9 +217,10 @@ class Operand:
 
     def _bytes(self, form: NarrowFormat) -> Decoder:
         room, matrix = self._room()
-        table, rows, registers = floats.decode_table(form), self._ordered, self.registers
+        table = floats.decode_table(form).astype(np.float64)
+        rows, registers = self._ordered, self.registers
 
-        def decode(file: RegisterFile, first: int) -> Values:
+        def decode(file: RegisterFile, first: int) -> Matrix:
             codes = file.codes[rows][first : first + registers]
             # Every code is in the table: wrapping only spares the check.
             table.take(codes, out=room, mode="wrap")
@@ -224,16 +230,17 @@ class Operand:
 
     def _fields(self, form: NarrowFormat) -> Decoder:
         """Numbers that may lie across two registers."""
-        table, registers, rows = floats.decode_table(form), self.registers, self.shape.rows
+        table = floats.decode_table(form).astype(np.float64)
+        registers, rows = self.registers, self.shape.rows
         start = np.arange(registers * _WORD // form.width) * form.width
         word, shift = start // _WORD, (start % _WORD).astype(np.uint64)[:, None]
         mask = np.uint64((1 << form.width) - 1)
         order = result_row(rows)[:, ::rows].ravel() if self.by_result else None
 
-        def decode(file: RegisterFile, first: int) -> Values:
+        def decode(file: RegisterFile, first: int) -> Matrix:
             bits = file.words[first : first + registers].astype(np.uint64)
             bits[:-1] |= bits[1:] << np.uint64(_WORD)
-            matrix: Values = table[(bits[word] >> shift) & mask].reshape(-1, rows)
+            matrix: Matrix = table[(bits[word] >> shift) & mask].reshape(-1, rows)
             return matrix if order is None else matrix[:, order]
 
         return decode
@@ -266,7 +273,7 @@ class Operation:
         self.registers = shape.rows * shape.rows // LANES
         self._a, self._b = left.decoder(), right.decoder()
         self._order = _order(shape, left.width, right.width)
-        self._product = np.empty((shape.rows, shape.rows), np.float32)
+        self._product = np.empty((shape.rows, shape.rows), np.float64)
         # The rows of the product are in the order in which registers and lanes have them.
         self._sums = self._product.reshape(self.registers, LANES)
 
@@ -288,7 +295,8 @@ class Operation:
         np.dot(left.T, right, out=self._product)
         values, registers = file.floats, self.registers
         addend = values[c : c + registers] if isinstance(c, int) else c
-        np.add(self._sums, addend, out=values[d : d + registers])
+        # In float64, then rounded to float32.
+        np.add(self._sums, addend, out=values[d : d + registers], casting="same_kind")
 
 
 def _order(shape: Shape, a: int, b: int) -> npt.NDArray[np.intp] | None:

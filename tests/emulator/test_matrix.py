@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from mlaprobe.emulator import matrix
 from mlaprobe.emulator.floats import Bits
+from tests.emulator import exact
 
 Place = Callable[[int, int], tuple[int, int, int]]
 """Row of A (column of B) and column of A (row of B) to lane, register and lowest bit there."""
@@ -241,6 +243,57 @@ def test_a_row_depends_on_no_other(seed: int, row: int, filler: int) -> None:
         padded = executed(found, a, b, c)
     kept = matrix.result_row(16) == row
     np.testing.assert_array_equal(padded[kept], plain[kept])
+
+
+def bf16(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32]:
+    """Encodings of bfloat16 near some numbers."""
+    codes: npt.NDArray[np.uint32] = numbers.astype(np.float32).view(np.uint32) >> np.uint32(16)
+    return codes
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_sum_is_rounded_once(seed: int) -> None:
+    """Sums of which float32 would lose bits on the way."""
+    found = matrix.operation("v_mfma_f32_16x16x16_bf16", arch="gfx950")
+    assert found is not None
+    rng = np.random.default_rng(seed)
+    a, b = (bf16(rng.standard_normal((16, 16)) * 2.0 ** rng.integers(-9, 9, 16)) for _ in "ab")
+    c = rng.standard_normal((4, 64)).astype(np.float32)
+    packed = []
+    for codes in (a, b):
+        registers = np.zeros((2, 64), np.uint32)
+        for i, k in np.ndindex(16, 16):
+            lane, register, bit = sixteen(16, 4)(i, k)
+            registers[register, lane] |= codes[i, k] << np.uint32(bit)
+        packed.append(registers)
+    result = executed(found, packed[0], packed[1], c.view(np.uint32)).view(np.float32)
+    rows, columns = ([[Fraction(v) for v in row] for row in values_of(m)] for m in (a, b))
+    for i, j in np.ndindex(16, 16):
+        lane, register = RESULT[16](i, j)
+        terms = [x * y for x, y in zip(rows[i], columns[j], strict=True)]
+        wanted = exact.nearest(sum(terms, Fraction(float(c[register, lane]))))
+        assert result[register, lane] == wanted
+
+
+def values_of(codes: npt.NDArray[np.uint32]) -> list[list[float]]:
+    return [[exact.value_of(int(code) << 16) for code in row] for row in codes]
+
+
+@pytest.mark.parametrize("name", sorted(LAYOUTS))
+def test_equal_rows_give_equal_results(name: str) -> None:
+    """Bit by bit, wherever the rows of A and the columns of B are."""
+    found = matrix.operation(f"v_mfma_f32_{name}", arch="gfx950")
+    assert found is not None
+    rows = LAYOUTS[name].rows
+    rng = np.random.default_rng(len(name))
+    a, b = rng.integers(0, 2**32, (2, 8, 64), dtype=np.uint32) & np.uint32(0xBFBFBFBF)
+    a, b = a[: found.a_registers], b[: found.b_registers]
+    first = np.arange(64) // rows * rows
+    of_equal_rows = executed(found, a[:, first], b, np.float32(1)).reshape(-1, 64 // rows, rows)
+    assert (of_equal_rows == of_equal_rows[0, 0]).all()
+    of_equal_columns = executed(found, a, b[:, first], np.float32(1))
+    assert (of_equal_columns == of_equal_columns[:, first]).all()
 
 
 def test_subnormal_numbers_count() -> None:
