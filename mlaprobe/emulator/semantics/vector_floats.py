@@ -2,13 +2,14 @@
 
 Source: AMD, "CDNA3" and "CDNA4 Instruction Set Architecture", chapter "Instructions", sections on
 these formats. Transcendental instructions of the hardware are accurate to about one unit in the
-last place; here they are numpy's.
+last place, see ``arithmetic.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -34,6 +35,13 @@ from mlaprobe.emulator.wave import LANES, Reals, Row, Wave
 
 _SLOW = 16
 """Cycles of instructions at a quarter of the rate."""
+
+
+class Extreme(Protocol):
+    """The smaller or larger of two numbers."""
+
+    def __call__(self, a: Reals, b: Reals, *, ieee: bool) -> Reals:
+        """``ieee``: whether a signalling NaN wins and becomes quiet."""
 
 
 def _minimum(a: Reals, b: Reals, *, ieee: bool) -> Reals:
@@ -77,13 +85,13 @@ _BINARY: dict[str, RealFunction] = {
 
 _TERNARY: dict[str, RealFunction] = {"v_fma_f32": _into(arithmetic.fma)}
 
-_EXTREMES: dict[str, tuple[Callable[..., Reals], int]] = {
+_EXTREMES: dict[str, tuple[Extreme, int]] = {
     "v_max_f32": (arithmetic.maximum, 2),
     "v_min_f32": (_minimum, 2),
     "v_max3_f32": (arithmetic.maximum, 3),
     "v_min3_f32": (_minimum, 3),
 }
-"""With the number of sources: of three, the third is compared with what the first two give."""
+"""What is applied to two numbers, and to its result and the third; with the number of sources."""
 
 
 def check_rounding(instruction: Instruction, mode: FloatMode) -> None:
@@ -124,16 +132,17 @@ def _transcendental(function: RealFunction) -> Rule:
     return rule
 
 
-def _extreme(choose: Callable[..., Reals], count: int) -> Rule:
+def _extreme(function: Extreme, count: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         ieee = context.mode.ieee
 
-        def of_all(first: Reals, *others: Reals) -> Reals:
-            for other in others:
-                first = choose(first, other, ieee=ieee)
-            return first
+        def two(a: Reals, b: Reals, out: Reals) -> None:
+            out[:] = function(a, b, ieee=ieee)
 
-        return _rule(_into(of_all), count)(instruction, context)
+        def three(a: Reals, b: Reals, c: Reals, out: Reals) -> None:
+            out[:] = function(function(a, b, ieee=ieee), c, ieee=ieee)
+
+        return _rule(two if count == 2 else three, count)(instruction, context)
 
     return rule
 
