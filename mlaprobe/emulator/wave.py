@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.emulator.matrix import RegisterFile
+
 LANES = 64
 """Lanes of a wave."""
 WORD = 0xFFFF_FFFF
@@ -48,6 +50,7 @@ class Wave:
         "due",
         "exec_mask",
         "executed",
+        "file",
         "floats",
         "full",
         "index",
@@ -82,6 +85,8 @@ class Wave:
         self.pc = entry
         self.vgpr = rng.integers(0, 1 << 32, (512, LANES), dtype=np.uint32)
         """Vector registers, then accumulation registers; what is in them at first is garbage."""
+        self.file = RegisterFile(self.vgpr)
+        """The same as matrix instructions read them."""
         self.rows: list[Row] = list(self.vgpr)
         self.floats: list[Reals] = list(self.vgpr.view(np.float32))
         self.sgpr: list[int] = [int(word) for word in rng.integers(0, 1 << 32, 128)]

@@ -2,7 +2,7 @@
 
 Source: AMD, "CDNA3" and "CDNA4 Instruction Set Architecture", chapter "Instructions", sections on
 these formats. Transcendental instructions of the hardware are accurate to about one unit in the
-last place; here they are numpy's.
+last place, see ``arithmetic.py``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ def _into(function: Callable[..., Reals]) -> RealFunction:
     return store
 
 
-_ONE = np.float32(1)
 _BELOW = np.uint64((1 << 29) - 1)
 """The bits of a double below those of a float32."""
 _HALF = np.uint64(1 << 28)
@@ -70,7 +69,8 @@ _TRANSCENDENTAL: dict[str, RealFunction] = {
     "v_rcp_f32": _into(arithmetic.reciprocal),
     "v_rcp_iflag_f32": _into(arithmetic.reciprocal),
     "v_sqrt_f32": lambda a, out: np.sqrt(a, out=out),
-    "v_rsq_f32": lambda a, out: np.divide(_ONE, np.sqrt(a), out=out),
+    # By way of doubles: two roundings of float32 can be more than one unit off.
+    "v_rsq_f32": _into(lambda a: np.divide(1.0, np.sqrt(a, dtype=np.float64))),
 }
 """A quarter of the rate; subnormals count as zero whatever the mode says."""
 

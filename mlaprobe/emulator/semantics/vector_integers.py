@@ -68,9 +68,8 @@ def _mask_field(width: Row) -> Row:
 
 def _bit_field_signed(a: Row, b: Row, c: Row, out: Row) -> None:
     width = c & _LOW_5
-    up = (np.uint32(32) - width - (b & _LOW_5)) & _LOW_5
-    down = (np.uint32(32) - width) & _LOW_5
-    field = _signed(a << up) >> _signed(down)
+    beyond = _signed((np.uint32(32) - width) & _LOW_5)
+    field = (_signed(a) >> _signed(b & _LOW_5)) << beyond >> beyond
     out[:] = np.where(width == 0, np.uint32(0), field.view(np.uint32))
 
 
@@ -87,14 +86,9 @@ def _move(a: Row, out: Row) -> None:
     out[:] = a
 
 
-_PERMUTED = np.zeros((LANES, 14), np.uint8)
-_PERMUTED[:, 13] = 0xFF
 _LANE_COLUMN = np.arange(LANES)[:, np.newaxis]
 _SELECTED = np.array([*range(8), 8, 9, 10, 11, 12, *([13] * 243)], np.intp)
-"""The column of ``_PERMUTED`` for each selector: eight bytes, four signs, 0, 0xff for the rest."""
-
-
-_BOTH_SOURCES = np.empty((LANES, 2), np.uint32)
+"""What each selector picks: eight bytes, four signs, 0, 0xff for the rest."""
 
 
 @cache
@@ -111,12 +105,14 @@ def _permute(a: Row, b: Row, c: Row, out: Row) -> None:
     """Each byte of the selector picks one of the eight bytes of both sources, or a constant."""
     halves = _halves(int(c[0])) if len(c) == 1 else None
     if halves is not None:
-        _BOTH_SOURCES[:, 0], _BOTH_SOURCES[:, 1] = b, a
-        found, sources = out.view(np.uint16), _BOTH_SOURCES.view(np.uint16)
+        both = np.empty((LANES, 2), np.uint32)
+        both[:, 0], both[:, 1] = b, a
+        found, sources = out.view(np.uint16), both.view(np.uint16)
         found[0::2] = sources[:, halves[0]]
         found[1::2] = sources[:, halves[1]]
         return
-    table = _PERMUTED
+    table = np.empty((LANES, 14), np.uint8)
+    table[:, 12], table[:, 13] = 0, 0xFF
     low, high = _bytes(b), _bytes(a)
     table[:, 0:4] = low
     table[:, 4:8] = high
