@@ -64,12 +64,7 @@ def test_registers(text: str, arch: str, lanes: int) -> None:
     operation = matrix.operation(mnemonic, arch=arch, blgp=blgp)
     assert operation is not None
     expected = before.copy()
-    operation(
-        before[a : a + operation.a_registers],
-        before[b : b + operation.b_registers],
-        np.uint32(0) if c is None else before[c : c + operation.registers],
-        expected[d : d + operation.registers],
-    )
+    operation(matrix.RegisterFile(expected), a, b, np.float32(0) if c is None else c, d)
     # Every lane takes part, whatever EXEC says.
     lone.switch(lanes)
     lone.run(text)

@@ -118,7 +118,7 @@ def filled(lone: Lone, seed: int) -> None:
         lone.wave.rows[2][lane], lone.wave.rows[3][lane] = a, b
 
 
-SHARED = [0, 5, 33, 0x80000003, 0x0C0D0201, 0x08090A0B, WORD]
+SHARED = [0, 5, 33, 0x07060302, 0x05040100, 0x80000003, 0x0C0D0201, 0x08090A0B, WORD]
 """Values of s5."""
 
 
