@@ -29,6 +29,10 @@ SCHEDULES: dict[str, tuple[tuple[Schedule, int], ...]] = {
 """How a launch is run again: with other garbage, under schedules as plausible, under all."""
 
 
+_PATIENCE = 20
+"""Times the instructions that a run should take, until it counts as endless."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How a plan is emulated."""
@@ -59,17 +63,20 @@ def unfit(plan: PadPlan, batch: Batch) -> str | None:
     return None
 
 
-def seconds(plan: PadPlan, batch: Batch, options: Options) -> float:
-    """About how long the emulation of a plan takes, on a slow core."""
-    limits = rules()
-    decision = _decision(plan, batch)
-    tile = tile_of(decision, batch.qlen, plan.padded_num_heads)
+def instructions(plan: PadPlan, batch: Batch, options: Options) -> int:
+    """About how many instructions one run of a plan takes."""
+    limits, decision = rules(), _decision(plan, batch)
     qlen = plan.kernel_qlen_for(batch.qlen)
+    tile = tile_of(decision, qlen, plan.padded_num_heads)
     times = decision.fold * (-(-qlen // tile) if tile else 1)
     works = batch.requests * times * max(1, options.splits)
-    instructions = sum(batch.kv_lens) * times * limits.per_token + works * limits.per_workgroup
+    return sum(batch.kv_lens) * times * limits.per_token + works * limits.per_workgroup
+
+
+def seconds(plan: PadPlan, batch: Batch, options: Options) -> float:
+    """About how long the emulation of a plan takes, on a slow core."""
     runs = 1 + len(SCHEDULES[options.schedules])
-    return instructions * runs * limits.us * 1e-6
+    return instructions(plan, batch, options) * runs * rules().us * 1e-6
 
 
 def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: Options) -> Emulated:
@@ -101,6 +108,7 @@ def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: O
         env=decision.shape.env,
         seed=options.seed,
         again=SCHEDULES[options.schedules],
+        budget=instructions(plan, batch, options) * _PATIENCE,
     )
     padding = Padding(
         heads=plan.padded_num_heads,

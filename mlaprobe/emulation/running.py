@@ -19,6 +19,7 @@ from mlaprobe.emulation.outcome import Check, Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad, unpad
 from mlaprobe.emulation.verify import Error, Tolerance, verify
 from mlaprobe.emulation.works import Cutting, Works, own_works
+from mlaprobe.emulator.machine import BUDGET
 from mlaprobe.emulator.memory import OutsideAccess
 from mlaprobe.emulator.schedules import ADVERSARIAL, Schedule
 from mlaprobe.rulefiles.layouts import layouts
@@ -48,6 +49,8 @@ class Settings:
     """Of the values."""
     again: tuple[tuple[Schedule, int], ...] = ()
     """Schedules and seeds of further runs."""
+    budget: int = BUDGET
+    """Instructions that each run may take."""
 
 
 def emulate(
@@ -117,7 +120,7 @@ def tile_of(decision: Decision, qlen: int, heads: int) -> int:
 def _judged(
     values: Values, padding: Padding, ready: Prepared, settings: Settings, change: Change | None
 ) -> Emulated:
-    first = execute(ready, seed=FIRST_SEED, change=change)
+    first = execute(ready, seed=FIRST_SEED, budget=settings.budget, change=change)
     launched, works = ready.launched, ready.call.works
     known = Emulated(
         batch=values.batch,
@@ -139,7 +142,7 @@ def _judged(
     rows, error = judge.error(first)
     checks = []
     for schedule, seed in settings.again:
-        other = execute(ready, schedule=schedule, seed=seed, change=change)
+        other = execute(ready, schedule=schedule, seed=seed, budget=settings.budget, change=change)
         checks.append(judge.check(rows, other, schedule, seed))
     standing = standing_of(error, first.run.outside, checks)
     return replace(known, error=error, checks=tuple(checks), standing=standing)
