@@ -24,7 +24,10 @@ class Effect(Enum):
     PRIVATE = "private"
     """Only its own wave."""
     SHARED = "shared"
-    """It touches memory or LDS, or waits for them: other waves may notice when it happens."""
+    """It touches memory or LDS: other waves may notice when it happens."""
+    WAIT = "wait"
+    """It waits for what is on its way to its wave. That writes to LDS, which other waves notice,
+    only where loads arrive no sooner than that."""
     FLOW = "flow"
     """It says where the wave continues."""
     MODE = "mode"

@@ -27,6 +27,8 @@ class Traffic:
         self._clock = schedule.clock
         self._arrival = schedule.arrival
         self._words_per_cycle = schedule.clock.lds_words_per_cycle if wide_lds else 1.0
+        self.wait_shows = schedule.arrival is Arrival.AT_WAIT
+        """Whether waiting writes to LDS."""
         self._lds_free = 0.0
         self._memory_free = 0.0
         self._lds_writes: deque[tuple[float, Arriving]] = deque()
@@ -98,9 +100,10 @@ class Traffic:
         self, wave: Wave, queue: deque[Landing], landing: Landing, most: int, wake_up: int
     ) -> None:
         queue.append(landing)
+        if landing[0] < wave.due:
+            wave.due = landing[0]
         while len(queue) > most:
             self._take(wave, queue, wake_up)
-        self._next_due(wave)
 
     def _take(self, wave: Wave, queue: deque[Landing], wake_up: int) -> None:
         due, arriving = queue.popleft()

@@ -35,7 +35,6 @@ class Wave:
     """One wave of 64 lanes."""
 
     __slots__ = (
-        "at_barrier",
         "clock",
         "done",
         "due",
@@ -104,7 +103,6 @@ class Wave:
         """The same for loads from memory; stores are among them without an effect."""
         self.due = NEVER
         """When the first of the landings in registers is."""
-        self.at_barrier = False
         self.done = False
         self.executed = 0
         """Instructions so far."""

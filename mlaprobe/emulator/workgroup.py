@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
+
 import numpy as np
 
 from mlaprobe.emulator.errors import BudgetExhausted
@@ -26,6 +29,10 @@ class Workgroup:
     ) -> None:
         self._program = program
         self._order = schedule.order
+        self._progress: Callable[[Wave], float] = attrgetter(
+            "clock" if schedule.order is Order.CLOCK else "executed"
+        )
+        """How far a wave is, in what the schedule orders them by."""
         self.traffic = Traffic(schedule, wide_lds=program.code.arch != "gfx942")
         words = (kernel.lds_bytes + 15) // 16 * 4
         lds = rng.integers(0, 1 << 32, words, dtype=np.uint32)
@@ -60,56 +67,60 @@ class Workgroup:
         """
         live = list(self.waves)
         while live:
-            ready = [wave for wave in live if not wave.at_barrier]
-            if not ready:
-                latest = max(wave.clock for wave in live)
-                for wave in live:
-                    wave.at_barrier, wave.clock = False, latest
-                ready = live
-            wave = min(ready, key=self._progress)
-            others = (self._progress(other) for other in ready if other is not wave)
-            self._advance(wave, min(others, default=NEVER), budget)
-            if wave.done:
-                live.remove(wave)
+            latest = max(wave.clock for wave in live)
+            for wave in live:
+                wave.clock = latest
+            self._until_barrier(list(live), budget)
+            live = [wave for wave in live if not wave.done]
+
+    def _until_barrier(self, ready: list[Wave], budget: int) -> None:
+        """Runs waves until each is at a barrier or has ended."""
+        progress, serial = self._progress, self._order is Order.SERIAL
+        while ready:
+            first, least, limit = ready[0], NEVER, NEVER
+            if not serial:
+                for wave in ready:
+                    far = progress(wave)
+                    if far < least:
+                        first, least, limit = wave, far, least
+                    elif far < limit:
+                        limit = far
+            if self._advance(first, limit, budget):
+                ready.remove(first)
             if self.executed > budget:
                 raise BudgetExhausted
 
-    def _progress(self, wave: Wave) -> float:
-        """How far a wave is, in what the schedule orders them by."""
-        if self._order is Order.CLOCK:
-            return wave.clock
-        return wave.executed if self._order is Order.LOCKSTEP else wave.number
-
-    def _advance(self, wave: Wave, limit: float, budget: int) -> None:
-        """Runs a wave until another that has come less far could notice it."""
-        program, serial = self._program, self._order is Order.SERIAL
+    def _advance(self, wave: Wave, limit: float, budget: int) -> bool:
+        """Runs a wave until another that has come less far could notice it, or until it is at a
+        barrier or has ended: says whether it is that."""
+        program, traffic, progress = self._program, self.traffic, self._progress
+        wait_shows = traffic.wait_shows
         while True:
             segment = wave.segment
             if segment is None:
                 segment = program.segment(wave.pc, wave.index_mode)
                 self._private(wave, segment)
+                if wave.executed > budget:
+                    raise BudgetExhausted
             last = segment.last
             effect = last.effect
-            if effect is Effect.SHARED and not serial and self._progress(wave) > limit:
-                wave.segment = segment
-                return
+            if effect is Effect.SHARED or (wait_shows and effect is Effect.WAIT):
+                if progress(wave) > limit:
+                    wave.segment = segment
+                    return False
+                traffic.settle(wave.clock)
             wave.segment = None
-            if effect is Effect.SHARED:
-                self.traffic.settle(wave.clock)
             if wave.clock >= wave.due:
-                self.traffic.land(wave, wave.clock)
+                traffic.land(wave, wave.clock)
             wave.pc, wave.index_mode = segment.end, segment.mode
             wave.executed += 1
             last.step(wave)
             wave.clock += last.cycles
             if effect is Effect.BARRIER:
-                wave.at_barrier = True
-                return
+                return True
             if effect is Effect.END:
                 wave.done = True
-                return
-            if wave.executed > budget:
-                raise BudgetExhausted
+                return True
 
     def _private(self, wave: Wave, segment: Segment) -> None:
         """Executes what only the wave itself notices."""

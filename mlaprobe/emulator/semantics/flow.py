@@ -32,7 +32,7 @@ def _wait(instruction: Instruction, context: Context) -> Compiled:
     counts = instruction.fields["simm16"]
     memory = counts & 15 | counts >> 10 & 0x30
     lds = counts >> 8 & 15
-    return Compiled(step=lambda wave: wave.traffic.wait(wave, memory, lds), effect=Effect.SHARED)
+    return Compiled(step=lambda wave: wave.traffic.wait(wave, memory, lds), effect=Effect.WAIT)
 
 
 def _barrier(instruction: Instruction, context: Context) -> Compiled:

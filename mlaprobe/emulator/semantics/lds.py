@@ -8,6 +8,7 @@ does nothing, as on the hardware; the engine also records them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +18,19 @@ from mlaprobe.emulator.disassembly import site_of
 from mlaprobe.emulator.memory import Kind
 from mlaprobe.emulator.program import Compiled, Context, Effect, Rule
 from mlaprobe.emulator.semantics.vectors import refuse
-from mlaprobe.emulator.wave import ACCUMULATION, LANES, Row, Wave
+from mlaprobe.emulator.wave import ACCUMULATION, LANES, Mask, Row, Wave
 
 Indices = npt.NDArray[np.int64]
 
 _LANE = np.arange(LANES)
+_UNITS: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.uint32),
+    2: np.dtype(np.uint64),
+    4: np.dtype(np.complex128),
+}
+"""Something that numpy moves as a whole, by its size in words."""
+_SHIFTS = {1: np.uint32(2), 2: np.uint32(3), 4: np.uint32(4)}
+"""From bytes to such units."""
 _WORDS = {"b32": 1, "b64": 2, "b96": 3, "b128": 4}
 
 
@@ -34,9 +43,25 @@ def _file(instruction: Instruction, name: str) -> int:
     return instruction.fields[name] + (ACCUMULATION if instruction.fields["acc"] else 0)
 
 
-def _first_word(
+def _quick_index(wave: Wave, rows: Row, offset: int, words: int) -> Row | None:
+    """The index of what each lane accesses, in units of ``words`` words, from ``offset`` on.
+
+    ``None`` where lanes are off, or an address is not a multiple of that unit or may be outside.
+    """
+    # The union of all bits bounds the largest address from above, and shows the lowest bits.
+    union = int(np.bitwise_or.reduce(rows))
+    size, end = 4 * words, 4 * len(wave.lds) - offset
+    if not wave.full or union & size - 1:
+        return None
+    if union + size > end and int(rows.max()) + size > end:
+        return None
+    index: Row = rows >> _SHIFTS[words]
+    return index
+
+
+def _careful_index(
     instruction: Instruction, kind: Kind, wave: Wave, rows: Row, words: int
-) -> tuple[Indices, npt.NDArray[np.bool_] | None]:
+) -> tuple[Indices, Mask | None]:
     """The index of the first word that each lane accesses, and which lanes may: ``None`` for all.
 
     Lanes that may not have the index 0.
@@ -45,72 +70,101 @@ def _first_word(
     on = None if wave.full else wave.exec_mask
     if on is not None:
         address = np.where(on, address, 0)
-    union = int(np.bitwise_or.reduce(address))
-    if union & 3:
+    if int(np.bitwise_or.reduce(address)) & 3:
         raise instruction.unmodelled("an address that is no multiple of 4 has no rule")
     size = 4 * len(wave.lds)
-    if union + 4 * words > size:
-        inside = address + 4 * words <= size
-        if not inside.all():
-            wave.memory.record_lds(kind, address[~inside], size, site_of(instruction))
-            on = inside if on is None else on & inside
-            address = np.where(inside, address, 0)
+    inside = address + 4 * words <= size
+    if not inside.all():
+        wave.memory.record_lds(kind, address[~inside], size, site_of(instruction))
+        on = inside if on is None else on & inside
+        address = np.where(inside, address, 0)
     return address >> 2, on
 
 
+def _careful_read(
+    instruction: Instruction, wave: Wave, rows: Row, words: int
+) -> tuple[Row, Mask | None]:
+    """What the lanes read, ``[words, 64]``, and which lanes are on: ``None`` for all."""
+    at, may = _careful_index(instruction, "read", wave, rows, words)
+    found = wave.lds.take(at[:, np.newaxis] + np.arange(words)).T
+    if may is not None:
+        # Lanes that are on and outside get 0.
+        found = np.where(may, found, np.uint32(0))
+    return found, None if wave.full else wave.exec_mask
+
+
 def _read(words: int) -> Rule:
+    # Three words have no unit, and are never taken the quick way.
+    unit = _UNITS.get(words, _UNITS[1])
+
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, gds="GDS")
         address, first = instruction.fields["addr"], _file(instruction, "vdst")
-        end = first + words
-        columns = np.arange(words)
+        offset = _offset(instruction)
+        skipped = offset // (4 * words)
+        quick = words in _UNITS and offset % (4 * words) == 0
 
         def step(wave: Wave) -> None:
-            at, may = _first_word(instruction, "read", wave, wave.rows[address], words)
-            if words == 1:
-                found = wave.lds.take(at)[np.newaxis]
+            rows, on = wave.rows[address], None
+            at = _quick_index(wave, rows, offset, words) if quick else None
+            if at is None:
+                found, on = _careful_read(instruction, wave, rows, words)
             else:
-                found = wave.lds.take(at[:, np.newaxis] + columns).T
-            if may is None:
-
-                def arrive() -> None:
-                    wave.vgpr[first:end] = found
-
-            else:
-                # Lanes that are on and outside get 0.
-                on = None if wave.full else wave.exec_mask
-                values = np.where(may, found, np.uint32(0))
-
-                def arrive() -> None:
-                    if on is None:
-                        wave.vgpr[first:end] = values
-                    else:
-                        np.copyto(wave.vgpr[first:end], values, where=on)
-
-            wave.traffic.issue_lds(wave, words, arrive)
+                taken = wave.lds.view(unit)[skipped:].take(at)
+                found = taken.view(np.uint32).reshape(LANES, words).T
+            arriving = _arrival(wave, first, found, on)
+            wave.traffic.issue_lds(wave, words, arriving)
 
         return Compiled(step=step, effect=Effect.SHARED)
 
     return rule
 
 
+def _arrival(wave: Wave, first: int, found: Row, on: Mask | None) -> Callable[[], None]:
+    """Writes what was read to registers, where EXEC was set."""
+    out = wave.vgpr[first : first + len(found)]
+
+    def arrive() -> None:
+        if on is None:
+            out[:] = found
+        else:
+            np.copyto(out, found, where=on)
+
+    return arrive
+
+
 def _write(words: int) -> Rule:
+    # Three words have no unit, and are never taken the quick way.
+    unit = _UNITS.get(words, _UNITS[1])
+
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, gds="GDS")
         address, first = instruction.fields["addr"], _file(instruction, "data0")
+        offset = _offset(instruction)
+        skipped, end = offset // (4 * words), first + words
+        quick = words in _UNITS and offset % (4 * words) == 0
 
         def step(wave: Wave) -> None:
-            at, may = _first_word(instruction, "write", wave, wave.rows[address], words)
-            for k in range(words):
-                if may is None:
-                    wave.lds[at + k] = wave.rows[first + k]
-                else:
-                    wave.lds[at[may] + k] = wave.rows[first + k][may]
+            rows, values = wave.rows[address], wave.vgpr[first:end]
+            at = _quick_index(wave, rows, offset, words) if quick else None
+            if at is None:
+                _careful_write(instruction, wave, rows, values)
+            else:
+                wave.lds.view(unit)[skipped:][at] = values.T.copy().view(unit)[:, 0]
             wave.traffic.issue_lds(wave, words, None)
 
         return Compiled(step=step, effect=Effect.SHARED)
 
     return rule
+
+
+def _careful_write(instruction: Instruction, wave: Wave, rows: Row, values: Row) -> None:
+    at, may = _careful_index(instruction, "write", wave, rows, len(values))
+    for k, row in enumerate(values):
+        if may is None:
+            wave.lds[at + k] = row
+        else:
+            wave.lds[at[may] + k] = row[may]
 
 
 def _read_transposed(bits: int) -> Rule:
@@ -131,21 +185,20 @@ def _read_transposed(bits: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, gds="GDS")
         address, first = instruction.fields["addr"], _file(instruction, "vdst")
-        columns = np.arange(2)
+        offset = _offset(instruction)
+        if offset % 8:
+            raise instruction.unmodelled("an offset that is no multiple of 8 has no rule")
+        skipped = offset // 8
 
         def step(wave: Wave) -> None:
             if not wave.full:
                 raise instruction.unmodelled("a transposed read with lanes off has no rule")
-            at, may = _first_word(instruction, "read", wave, wave.rows[address], 2)
-            if may is not None:
-                raise instruction.unmodelled("a transposed read outside LDS has no rule")
-            raw = wave.lds.take(at[:, np.newaxis] + columns).view(dtype).reshape(-1)
+            at = _quick_index(wave, wave.rows[address], offset, 2)
+            if at is None:
+                raise instruction.unmodelled("an unaligned transposed read has no rule")
+            raw = wave.lds.view(np.uint64)[skipped:].take(at).view(dtype)
             found = raw.take(flat).view(np.uint32).T
-
-            def arrive() -> None:
-                wave.vgpr[first : first + 2] = found
-
-            wave.traffic.issue_lds(wave, 2, arrive)
+            wave.traffic.issue_lds(wave, 2, _arrival(wave, first, found, None))
 
         return Compiled(step=step, effect=Effect.SHARED)
 
@@ -165,21 +218,9 @@ def _permute_backward(instruction: Instruction, context: Context) -> Compiled:
         if not wave.full:
             on = wave.exec_mask
             found = np.where(on.take(lane), found, np.uint32(0))
-        wave.traffic.issue_lds(wave, 1, _arrival(wave, register, found, on))
+        wave.traffic.issue_lds(wave, 1, _arrival(wave, register, found[np.newaxis], on))
 
     return Compiled(step=step, effect=Effect.SHARED)
-
-
-def _arrival(
-    wave: Wave, register: int, found: Row, on: npt.NDArray[np.bool_] | None
-) -> Callable[[], None]:
-    def arrive() -> None:
-        if on is None:
-            wave.rows[register][:] = found
-        else:
-            np.copyto(wave.rows[register], found, where=on)
-
-    return arrive
 
 
 RULES: dict[str, Rule] = {

@@ -17,7 +17,7 @@ from mlaprobe.emulator.disassembly import site_of
 from mlaprobe.emulator.memory import Addresses, Memory, Site
 from mlaprobe.emulator.operands import ScalarSource, scalar
 from mlaprobe.emulator.program import Compiled, Context, Effect, Rule
-from mlaprobe.emulator.wave import ACCUMULATION, LANES, M0, WORD, Mask, Row, Wave
+from mlaprobe.emulator.wave import ACCUMULATION, LANES, M0, Mask, Row, Wave
 
 _LANE = np.arange(LANES, dtype=np.int64)
 _NO_ADDRESS = 0x7F
@@ -93,24 +93,24 @@ def _into_lds(instruction: Instruction, wave: Wave, found: Row) -> Callable[[], 
     start = (wave.sgpr[M0] & _LDS_BASE) + instruction.fields["offset"]
     if start & 3:
         raise instruction.unmodelled("an LDS address that is no multiple of 4 has no rule")
-    first = start // 4 + words * _LANE
-    on = first + words <= len(wave.lds)
-    if not on.all():
-        lanes = first[~on]
-        wave.memory.record_lds("write", 4 * lanes, 4 * len(wave.lds), site_of(instruction))
-    if not wave.full:
-        on = on & wave.exec_mask
-    if on.all():
-        begin, flat = start // 4, found.T.reshape(-1)
+    begin, end, lds = start // 4, start // 4 + words * LANES, wave.lds
+    if wave.full and end <= len(lds):
+        flat = found.T.reshape(-1)
 
         def arrive() -> None:
-            wave.lds[begin : begin + len(flat)] = flat
+            lds[begin:end] = flat
 
         return arrive
+    first = begin + words * _LANE
+    on = wave.exec_mask
+    outside = on & (first + words > len(lds))
+    if outside.any():
+        wave.memory.record_lds("write", 4 * first[outside], 4 * len(lds), site_of(instruction))
+        on = on & ~outside
 
     def arrive_masked() -> None:
         for k in range(words):
-            wave.lds[first[on] + k] = found[k][on]
+            lds[first[on] + k] = found[k][on]
 
     return arrive_masked
 
@@ -190,7 +190,7 @@ class _Buffer:
         self._instruction = instruction
         self._resource = 4 * fields["srsrc"]
         self._register = fields["vaddr"] if fields["offen"] else None
-        self._offset = fields["offset"]
+        self._offset = np.uint32(fields["offset"])
         self._scalar: ScalarSource = scalar(instruction, "soffset")
 
     def place(self, wave: Wave) -> tuple[Addresses, npt.NDArray[np.int64], int]:
@@ -199,25 +199,27 @@ class _Buffer:
         # Without an index and without these two, a stride changes nothing.
         if high & _SWIZZLE or flags & _ADD_LANE:
             raise self._instruction.unmodelled("a buffer with swizzle or lane index has no rule")
-        offset = np.full(LANES, self._offset, np.int64)
-        if self._register is not None:
-            offset += wave.rows[self._register]
-            offset &= WORD
-        offset += self._scalar(wave)
+        scalar_offset = self._scalar(wave)
+        if self._register is None:
+            offset = np.full(LANES, int(self._offset) + scalar_offset, np.int64)
+        else:
+            # The sum of both offsets is one of 32 bits.
+            offset = (wave.rows[self._register] + self._offset).astype(np.int64)
+            if scalar_offset:
+                offset += scalar_offset
         return offset + (low | (high & 0xFFFF) << 32), offset, size
 
     @staticmethod
     def allowed(
         wave: Wave, offset: npt.NDArray[np.int64], words: int, size: int
-    ) -> list[Mask | None]:
-        """Which lanes may access each word: ``None`` for all of them."""
-        if wave.full and int(offset.max()) + 4 * words <= size:
-            return [None] * words
-        masks: list[Mask | None] = []
-        for k in range(words):
-            mask = offset + 4 * k < size
-            masks.append(mask if wave.full else mask & wave.exec_mask)
-        return masks
+    ) -> list[Mask] | None:
+        """Which lanes may access each word; ``None``: all lanes may access all."""
+        if wave.full and int(np.bitwise_or.reduce(offset)) + 4 * words <= size:
+            return None
+        masks = [offset + 4 * k < size for k in range(words)]
+        if wave.full:
+            return None if all(mask.all() for mask in masks) else masks
+        return [mask & wave.exec_mask for mask in masks]
 
 
 def _buffer_load(words: int) -> Rule:
@@ -229,7 +231,7 @@ def _buffer_load(words: int) -> Rule:
         def step(wave: Wave) -> None:
             address, offset, size = buffer.place(wave)
             masks = buffer.allowed(wave, offset, words, size)
-            if all(mask is None for mask in masks):
+            if masks is None:
                 found = _load(wave.memory, address, None, words, site)
             else:
                 found = np.empty((words, LANES), np.uint32)
@@ -257,13 +259,11 @@ def _buffer_store(words: int) -> Rule:
             address, offset, size = buffer.place(wave)
             masks = buffer.allowed(wave, offset, words, size)
             values = registers.values(wave)
-            if all(mask is None for mask in masks):
+            if masks is None:
                 wave.memory.store(address, values, site)
             else:
                 for k, mask in enumerate(masks):
-                    if mask is None:
-                        wave.memory.store(address + 4 * k, values[k : k + 1], site)
-                    elif mask.any():
+                    if mask.any():
                         wave.memory.store(address[mask] + 4 * k, values[k : k + 1, mask], site)
             wave.traffic.issue_memory(wave, None)
 
