@@ -1,0 +1,1 @@
+"""What AITER's kernels and device functions do with a concrete batch, without a GPU."""
