@@ -16,6 +16,7 @@ from mlaprobe.emulator.floats import FP8
 from mlaprobe.emulator.schedules import ADVERSARIAL, SWEEP, Schedule
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.plan import PadPlan
+from mlaprobe.stages.environment.device import Device
 
 SCHEDULES: dict[str, tuple[tuple[Schedule, int], ...]] = {
     "one": (),
@@ -29,6 +30,8 @@ SCHEDULES: dict[str, tuple[tuple[Schedule, int], ...]] = {
 """How a launch is run again: with other garbage, under schedules as plausible, under all."""
 
 
+_UNITS_PER_REQUEST = 4
+"""Compute units that the planner is told of for each request: so that it splits some."""
 _PATIENCE = 20
 """Times the instructions that a run should take, until it counts as endless."""
 
@@ -44,6 +47,11 @@ class Options:
     """One of ``SCHEDULES``."""
     splits: int = 2
     """Parts of a request's KV tokens in work metadata of our own."""
+    own_metadata: bool = False
+    """Whether work metadata is to be of our own, and not what AITER's planner writes."""
+    compute_units: int | None = None
+    """That the planner is told of; ``None``: few for each request, which takes less time than all
+    that a GPU has."""
     force: bool = False
     """Whether it may take as long as it takes."""
 
@@ -69,7 +77,7 @@ def instructions(plan: PadPlan, batch: Batch, options: Options) -> int:
     qlen = plan.kernel_qlen_for(batch.qlen)
     tile = tile_of(decision, qlen, plan.padded_num_heads)
     times = decision.fold * (-(-qlen // tile) if tile else 1)
-    works = batch.requests * times * max(1, options.splits)
+    works = max(batch.requests * times * options.splits, _planned_units(batch, options))
     return sum(batch.kv_lens) * times * limits.per_token + works * limits.per_workgroup
 
 
@@ -102,7 +110,9 @@ def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: O
     decision = _decision(plan, batch)
     settings = Settings(
         tolerance=options.tolerance,
-        compute_units=rules().compute_units[batch.arch],
+        device=Device.of(batch.arch, rules().compute_units[batch.arch]),
+        planned_units=_planned_units(batch, options),
+        own_metadata=options.own_metadata,
         splits=options.splits,
         persistent=decision.shape.persistent,
         env=decision.shape.env,
@@ -116,6 +126,11 @@ def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: O
         strategy=plan.strategy,
     )
     return emulate(capability, batch, padding, decision, settings)
+
+
+def _planned_units(batch: Batch, options: Options) -> int:
+    most = rules().compute_units[batch.arch]
+    return options.compute_units or min(most, batch.requests * _UNITS_PER_REQUEST)
 
 
 def _decision(plan: PadPlan, batch: Batch) -> Decision:
