@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlaprobe.emulator.decoding import decode
 from mlaprobe.emulator.errors import BudgetExhausted, UnknownInstruction, UnmodelledError
 from mlaprobe.emulator.memory import Memory, OutsideAccess
 from mlaprobe.emulator.modes import FloatMode
-from mlaprobe.emulator.program import Context, Program
+from mlaprobe.emulator.program import Context, Effect, Program, compiled_rule
 from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.emulator.semantics import RULES
 from mlaprobe.emulator.workgroup import Workgroup
@@ -104,6 +105,36 @@ def run(
     )
 
 
+def unmodelled(code: CodeObject) -> frozenset[str]:
+    """The mnemonics in a code object that have no rule, or are used there as no rule says.
+
+    An encoding that belongs to no instruction counts as ``.long``.
+    """
+    mode = _mode(code.kernels[0])
+    context = Context(arch=code.arch, mode=mode)
+    missing = set()
+    at = code.text_start
+    while at < code.text_end:
+        try:
+            instruction = decode(code.image, at, code.arch)
+        except UnmodelledError:
+            missing.add(".long")
+            at += 4
+            continue
+        try:
+            compiled = compiled_rule(RULES, instruction, context)
+            if compiled.effect is Effect.MODE:
+                context.index_mode = compiled.next_mode
+        except UnmodelledError:
+            missing.add(instruction.mnemonic)
+        at += instruction.size
+    return frozenset(missing)
+
+
+def _mode(kernel: KernelDescriptor) -> FloatMode:
+    return FloatMode.of(kernel.float_mode, fp16_overflow=kernel.fp16_overflow, ieee=kernel.ieee)
+
+
 def check_launch(kernel: KernelDescriptor) -> None:
     """Raises where a kernel wants to find something set that the engine does not set.
 
@@ -136,7 +167,7 @@ def _program(code: CodeObject, kernel: KernelDescriptor) -> Program:
     key = (code.image, kernel.symbol)
     program = kept.pop(key, None)
     if program is None:
-        mode = FloatMode.of(kernel.float_mode, fp16_overflow=kernel.fp16_overflow, ieee=kernel.ieee)
+        mode = _mode(kernel)
         program = Program(code=code, rules=RULES, context=Context(arch=code.arch, mode=mode))
     kept[key] = program
     while len(kept) > _KEPT_PROGRAMS:

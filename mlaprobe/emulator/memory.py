@@ -7,8 +7,9 @@ them is recorded and does no harm; which bytes it wrote is known for each region
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 Words: TypeAlias = npt.NDArray[np.uint32]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Addresses: TypeAlias = npt.NDArray[np.int64]
+Lanes: TypeAlias = npt.NDArray[np.intp]
 Array: TypeAlias = npt.NDArray[Any]
 Kind: TypeAlias = Literal["read", "write"]
 
@@ -24,8 +26,9 @@ _FIRST = 0x7F40_C020_0000
 """Where the first region is: above 32 bits, and less than 1 GiB below a carry into bit 32."""
 _GUARD = 1 << 33
 """Unmapped bytes between two regions: more than an offset that wraps at 32 bits can cross."""
-_NULL_ZONE = 1 << 16
-"""Addresses below are taken for offsets from a null pointer."""
+_NULL_BITS = 32
+"""Addresses of no more bits are taken for offsets from a null pointer."""
+_BYTES = np.arange(4)
 POISON = 0x7FC0_DEAD
 """What a read outside any region gets: as float32 and, in its upper half, as bf16 a NaN."""
 NULL = "(null)"
@@ -252,40 +255,82 @@ class Memory:
         return [int(word) for word in found[:, 0]]
 
     def _load_each(self, addresses: Addresses, count: int, site: Site) -> Words:
+        """The same where lanes hit several regions, or none, or are not aligned."""
         out = np.empty((count, len(addresses)), np.uint32)
         for k in range(count):
-            for i, address in enumerate(addresses):
-                out[k, i] = self._load_one(int(address) + 4 * k, site)
+            at = addresses + 4 * k
+            left = np.ones(len(at), np.bool_)
+            for region, lanes, offsets in self._hits(at):
+                out[k, lanes] = region.data[offsets[:, np.newaxis] + _BYTES].view(np.uint32)[:, 0]
+                left[lanes] = False
+            if left.any():
+                out[k, left] = self._load_outside(at[left], site)
         return out
 
-    def _load_one(self, address: int, site: Site) -> int:
-        region = self._region(address)
-        if region is not None and address + 4 <= region.end:
-            at = address - region.start
-            return int.from_bytes(region.data[at : at + 4].tobytes(), "little")
-        for span in self._spans.values():
-            if span.fill is not None and span.start <= address < span.start + span.size:
-                return span.fill
-        self._record("read", address, site)
-        return POISON
-
     def _store_each(self, addresses: Addresses, values: Words, site: Site) -> None:
-        for k in range(len(values)):
-            for i, first in enumerate(addresses):
-                address = int(first) + 4 * k
-                region = self._region(address)
-                if region is None or not region.writable or address + 4 > region.end:
-                    self._record("write", address, site)
-                    continue
-                at = address - region.start
-                region.data[at : at + 4] = np.frombuffer(values[k, i].tobytes(), np.uint8)
-                region.written[at : at + 4] = True
+        for k, row in enumerate(values):
+            at = addresses + 4 * k
+            left = np.ones(len(at), np.bool_)
+            for region, lanes, offsets in self._hits(at):
+                if region.writable:
+                    places = offsets[:, np.newaxis] + _BYTES
+                    region.data[places] = row[lanes].reshape(-1, 1).view(np.uint8)
+                    region.written[places] = True
+                    left[lanes] = False
+            self._record("write", at[left], site)
+
+    def _hits(self, addresses: Addresses) -> Iterator[tuple[_Region, Lanes, Addresses]]:
+        """Each region that has all four bytes of some accesses, which these are, and their
+        offsets."""
+        starts = np.array(self._starts, np.int64)
+        index = np.searchsorted(starts, addresses, side="right") - 1
+        for number in np.unique(index[index >= 0]).tolist():
+            region = self._regions[number]
+            offsets = addresses - region.start
+            lanes = np.flatnonzero((index == number) & (offsets + 4 <= region.size))
+            if len(lanes):
+                yield region, lanes, offsets[lanes]
+
+    def _load_outside(self, addresses: Addresses, site: Site) -> Words:
+        out = np.full(len(addresses), POISON, np.uint32)
+        recorded = np.ones(len(addresses), np.bool_)
+        for span in self._spans.values():
+            if span.fill is not None:
+                inside = (addresses >= span.start) & (addresses < span.start + span.size)
+                out[inside] = span.fill
+                recorded &= ~inside
+        self._record("read", addresses[recorded], site)
+        return out
 
     def _region(self, address: int) -> _Region | None:
         at = bisect_right(self._starts, address) - 1
         if at < 0 or address >= self._regions[at].end:
             return None
         return self._regions[at]
+
+    def _record(self, kind: Kind, addresses: Addresses, site: Site) -> None:
+        """Records accesses by the region that is nearest to each."""
+        near_null = addresses >> _NULL_BITS == 0
+        if near_null.any():
+            self._count(kind, NULL, addresses[near_null], site)
+            addresses = addresses[~near_null]
+        if not len(addresses):
+            return
+        spans = list(self._spans.values())
+        # Regions are placed upward: half way between two is where the next becomes the nearest.
+        middles = [(a.start + a.size + b.start) // 2 for a, b in pairwise(spans)]
+        nearest = np.searchsorted(np.array(middles, np.int64), addresses, side="right")
+        for number in np.unique(nearest).tolist():
+            span = spans[number]
+            self._count(kind, span.name, addresses[nearest == number] - span.start, site)
+
+    def _count(self, kind: Kind, name: str, offsets: Addresses, site: Site) -> None:
+        self._sites[site.offset] = site
+        lowest, highest = int(offsets.min()), int(offsets.max())
+        entry = self._outside.setdefault((kind, site.offset, name), [lowest, highest, 0])
+        entry[0] = min(entry[0], lowest)
+        entry[1] = max(entry[1], highest)
+        entry[2] += len(offsets)
 
     def _size(self, name: str) -> int:
         if name == LDS:
@@ -295,26 +340,7 @@ class Memory:
     def record_lds(self, kind: Kind, offsets: Addresses, size: int, site: Site) -> None:
         """Records accesses behind the end of an LDS of ``size`` bytes."""
         self._lds_size = size
-        for offset in offsets.tolist():
-            self._count(kind, LDS, offset, site)
-
-    def _record(self, kind: Kind, address: int, site: Site) -> None:
-        name, offset = NULL, address
-        if not 0 <= address < _NULL_ZONE and self._spans:
-            nearest = min(self._spans.values(), key=lambda span: _distance(span, address))
-            name, offset = nearest.name, address - nearest.start
-        self._count(kind, name, offset, site)
-
-    def _count(self, kind: Kind, name: str, offset: int, site: Site) -> None:
-        self._sites[site.offset] = site
-        entry = self._outside.setdefault((kind, site.offset, name), [offset, offset, 0])
-        entry[0] = min(entry[0], offset)
-        entry[1] = max(entry[1], offset)
-        entry[2] += 1
-
-
-def _distance(span: _Span, address: int) -> int:
-    return max(span.start - address, address - (span.start + span.size) + 1, 0)
+        self._count(kind, LDS, offsets, site)
 
 
 def _inside(offsets: Addresses, size: int, width: int) -> bool:

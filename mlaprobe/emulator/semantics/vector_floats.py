@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -36,8 +37,15 @@ _SLOW = 16
 """Cycles of instructions at a quarter of the rate."""
 
 
-def _minimum(a: Reals, b: Reals) -> Reals:
-    return -arithmetic.maximum(-a, -b)
+class Extreme(Protocol):
+    """The smaller or larger of two numbers."""
+
+    def __call__(self, a: Reals, b: Reals, *, ieee: bool) -> Reals:
+        """``ieee``: whether a signalling NaN wins and becomes quiet."""
+
+
+def _minimum(a: Reals, b: Reals, *, ieee: bool) -> Reals:
+    return -arithmetic.maximum(-a, -b, ieee=ieee)
 
 
 def _into(function: Callable[..., Reals]) -> RealFunction:
@@ -78,13 +86,13 @@ _BINARY: dict[str, RealFunction] = {
 
 _TERNARY: dict[str, RealFunction] = {"v_fma_f32": _into(arithmetic.fma)}
 
-_EXTREMES: dict[str, tuple[RealFunction, int]] = {
-    "v_max_f32": (_into(arithmetic.maximum), 2),
-    "v_min_f32": (_into(_minimum), 2),
-    "v_max3_f32": (_into(lambda a, b, c: arithmetic.maximum(arithmetic.maximum(a, b), c)), 3),
-    "v_min3_f32": (_into(lambda a, b, c: _minimum(_minimum(a, b), c)), 3),
+_EXTREMES: dict[str, tuple[Extreme, int]] = {
+    "v_max_f32": (arithmetic.maximum, 2),
+    "v_min_f32": (_minimum, 2),
+    "v_max3_f32": (arithmetic.maximum, 3),
+    "v_min3_f32": (_minimum, 3),
 }
-"""With the number of sources."""
+"""What is applied to two numbers, and to its result and the third; with the number of sources."""
 
 
 def check_rounding(instruction: Instruction, mode: FloatMode) -> None:
@@ -125,15 +133,19 @@ def _transcendental(function: RealFunction) -> Rule:
     return rule
 
 
-def _extreme(function: RealFunction, count: int) -> Rule:
-    rule = _rule(function, count)
+def _extreme(function: Extreme, count: int) -> Rule:
+    def rule(instruction: Instruction, context: Context) -> Compiled:
+        ieee = context.mode.ieee
 
-    def checked(instruction: Instruction, context: Context) -> Compiled:
-        if context.mode.ieee:
-            raise instruction.unmodelled("minimum and maximum in IEEE mode have no rule")
-        return rule(instruction, context)
+        def two(a: Reals, b: Reals, out: Reals) -> None:
+            out[:] = function(a, b, ieee=ieee)
 
-    return checked
+        def three(a: Reals, b: Reals, c: Reals, out: Reals) -> None:
+            out[:] = function(function(a, b, ieee=ieee), c, ieee=ieee)
+
+        return _rule(two if count == 2 else three, count)(instruction, context)
+
+    return rule
 
 
 def _fused_into(instruction: Instruction, context: Context) -> Compiled:
