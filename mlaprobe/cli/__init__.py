@@ -27,7 +27,7 @@ from mlaprobe.system.collecting import collect_rarely
 PROGRAM = "mlaprobe"
 COMMANDS = (
     *("report", "explain", "table", "resolve", "models", "snapshot", "compare", "check"),
-    *("findings", "history", "doctor", "decode", "bench"),
+    *("findings", "history", "doctor", "decode", "bench", "kernels"),
 )
 """In the order of ``--help``. A command is a module of this package with a ``register``."""
 DEBUG_VARIABLE = "MLAPROBE_DEBUG"

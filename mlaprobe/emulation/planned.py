@@ -71,12 +71,11 @@ def unfit(plan: PadPlan, batch: Batch) -> str | None:
     return None
 
 
-def instructions(plan: PadPlan, batch: Batch, options: Options) -> int:
-    """About how many instructions one run of a plan takes."""
-    limits, decision = rules(), _decision(plan, batch)
-    qlen = plan.kernel_qlen_for(batch.qlen)
-    tile = tile_of(decision, qlen, plan.padded_num_heads)
-    times = decision.fold * (-(-qlen // tile) if tile else 1)
+def instructions(decision: Decision, batch: Batch, padding: Padding, options: Options) -> int:
+    """About how many instructions one run of a launch takes."""
+    limits = rules()
+    tile = tile_of(decision, padding.qlen, padding.heads)
+    times = decision.fold * (-(-padding.qlen // tile) if tile else 1)
     works = max(batch.requests * times * options.splits, _planned_units(batch, options))
     return sum(batch.kv_lens) * times * limits.per_token + works * limits.per_workgroup
 
@@ -84,7 +83,17 @@ def instructions(plan: PadPlan, batch: Batch, options: Options) -> int:
 def seconds(plan: PadPlan, batch: Batch, options: Options) -> float:
     """About how long the emulation of a plan takes, on a slow core."""
     runs = 1 + len(SCHEDULES[options.schedules])
-    return instructions(plan, batch, options) * runs * rules().us * 1e-6
+    asked = instructions(_decision(plan, batch), batch, padding_of(plan, batch), options)
+    return asked * runs * rules().us * 1e-6
+
+
+def padding_of(plan: PadPlan, batch: Batch) -> Padding:
+    """How a plan pads a batch."""
+    return Padding(
+        heads=plan.padded_num_heads,
+        qlen=plan.kernel_qlen_for(batch.qlen),
+        strategy=plan.strategy,
+    )
 
 
 def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: Options) -> Emulated:
@@ -107,23 +116,37 @@ def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: O
             hint=f"KV lengths up to about {shorter} take less than {most // 60}; "
             "--force runs it all the same",
         )
-    decision = _decision(plan, batch)
+    return emulate_launch(
+        capability, batch, padding_of(plan, batch), _decision(plan, batch), options
+    )
+
+
+def emulate_launch(
+    capability: Capability,
+    batch: Batch,
+    padding: Padding,
+    decision: Decision,
+    options: Options,
+    kv_splits: int | None = None,
+) -> Emulated:
+    """Runs a launch of which the source says ``decision``. ``kv_splits`` is AITER's
+    ``num_kv_splits``; ``None`` leaves it to AITER.
+
+    Raises:
+        SourceError: the code object is missing, or cannot be run.
+    """
     settings = Settings(
         tolerance=options.tolerance,
         device=Device.of(batch.arch, rules().compute_units[batch.arch]),
         planned_units=_planned_units(batch, options),
         own_metadata=options.own_metadata,
         splits=options.splits,
+        kv_splits=kv_splits,
         persistent=decision.shape.persistent,
         env=decision.shape.env,
         seed=options.seed,
         again=SCHEDULES[options.schedules],
-        budget=instructions(plan, batch, options) * _PATIENCE,
-    )
-    padding = Padding(
-        heads=plan.padded_num_heads,
-        qlen=plan.kernel_qlen_for(batch.qlen),
-        strategy=plan.strategy,
+        budget=instructions(decision, batch, padding, options) * _PATIENCE,
     )
     return emulate(capability, batch, padding, decision, settings)
 
