@@ -59,7 +59,7 @@ def emulated(
     *,
     seed: int = 0,
     schedules: str = "garbage",
-    splits: int = 2,
+    own_metadata: bool = False,
     force: bool = False,
 ) -> Emulated:
     """Runs a plan.
@@ -67,7 +67,8 @@ def emulated(
     Args:
         seed: of the values.
         schedules: how it is run again, one of ``emulation.planned.SCHEDULES``.
-        splits: parts of a request's KV tokens in work metadata of our own.
+        own_metadata: whether work metadata is to be of our own, and not what AITER's planner
+            writes.
         force: whether it may take as long as it takes.
 
     Raises:
@@ -86,7 +87,7 @@ def emulated(
 
     capability = capability_of(answers)
     assert capability is not None
-    how = options(problem, seed=seed, schedules=schedules, splits=splits, force=force)
+    how = options(problem, seed=seed, schedules=schedules, own_metadata=own_metadata, force=force)
     found = emulate_plan(capability, plan, batch_of(problem), how)
     if found.standing is Standing.REFUSED:
         file, line = found.place or (None, None)
@@ -117,7 +118,7 @@ def options(
     *,
     seed: int = 0,
     schedules: str = "garbage",
-    splits: int = 2,
+    own_metadata: bool = False,
     force: bool = False,
 ) -> Options:
     """How a problem is emulated, within the tolerance of its dtypes."""
@@ -127,6 +128,6 @@ def options(
         tolerance=rules().tolerance(problem.q_dtype, problem.kv_dtype),
         seed=seed,
         schedules=schedules,
-        splits=splits,
+        own_metadata=own_metadata,
         force=force,
     )

@@ -21,6 +21,7 @@ from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.kernels.codeobject import CodeObject
+from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.launching import Launched, Launching, LaunchQuestion, NotLaunchedError
 
 ARGUMENTS = "arguments"
@@ -36,8 +37,8 @@ class Call:
     values: Values
     works: Works | None
     """Work metadata; ``None`` for a launch without."""
-    compute_units: int
-    """Of the GPU."""
+    device: Device
+    """The GPU."""
     splits: int | None = None
     """AITER's ``num_kv_splits``; ``None`` leaves it to AITER."""
     env: tuple[tuple[str, str], ...] = ()
@@ -81,7 +82,7 @@ def prepare(capability: Capability, call: Call) -> Prepared:
             kv_dtype=batch.kv_dtype,
             tensors={role: given and given.tensor for role, given in inputs.items()},
             numbers=_numbers(call),
-            compute_units=call.compute_units,
+            device=call.device,
             env=call.env,
         )
     )

@@ -16,6 +16,7 @@ from mlaprobe.emulator.floats import FP8
 from mlaprobe.emulator.schedules import ADVERSARIAL, SWEEP, Schedule
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.plan import PadPlan
+from mlaprobe.stages.environment.device import Device
 
 SCHEDULES: dict[str, tuple[tuple[Schedule, int], ...]] = {
     "one": (),
@@ -29,6 +30,12 @@ SCHEDULES: dict[str, tuple[tuple[Schedule, int], ...]] = {
 """How a launch is run again: with other garbage, under schedules as plausible, under all."""
 
 
+_UNITS_PER_REQUEST = 4
+"""Compute units that the planner is told of for each request: so that it splits some."""
+_PATIENCE = 20
+"""Times the instructions that a run should take, until it counts as endless."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How a plan is emulated."""
@@ -40,6 +47,11 @@ class Options:
     """One of ``SCHEDULES``."""
     splits: int = 2
     """Parts of a request's KV tokens in work metadata of our own."""
+    own_metadata: bool = False
+    """Whether work metadata is to be of our own, and not what AITER's planner writes."""
+    compute_units: int | None = None
+    """That the planner is told of; ``None``: few for each request, which takes less time than all
+    that a GPU has."""
     force: bool = False
     """Whether it may take as long as it takes."""
 
@@ -59,17 +71,29 @@ def unfit(plan: PadPlan, batch: Batch) -> str | None:
     return None
 
 
+def instructions(decision: Decision, batch: Batch, padding: Padding, options: Options) -> int:
+    """About how many instructions one run of a launch takes."""
+    limits = rules()
+    tile = tile_of(decision, padding.qlen, padding.heads)
+    times = decision.fold * (-(-padding.qlen // tile) if tile else 1)
+    works = max(batch.requests * times * options.splits, _planned_units(batch, options))
+    return sum(batch.kv_lens) * times * limits.per_token + works * limits.per_workgroup
+
+
 def seconds(plan: PadPlan, batch: Batch, options: Options) -> float:
     """About how long the emulation of a plan takes, on a slow core."""
-    limits = rules()
-    decision = _decision(plan, batch)
-    tile = tile_of(decision, batch.qlen, plan.padded_num_heads)
-    qlen = plan.kernel_qlen_for(batch.qlen)
-    times = decision.fold * (-(-qlen // tile) if tile else 1)
-    works = batch.requests * times * max(1, options.splits)
-    instructions = sum(batch.kv_lens) * times * limits.per_token + works * limits.per_workgroup
     runs = 1 + len(SCHEDULES[options.schedules])
-    return instructions * runs * limits.us * 1e-6
+    asked = instructions(_decision(plan, batch), batch, padding_of(plan, batch), options)
+    return asked * runs * rules().us * 1e-6
+
+
+def padding_of(plan: PadPlan, batch: Batch) -> Padding:
+    """How a plan pads a batch."""
+    return Padding(
+        heads=plan.padded_num_heads,
+        qlen=plan.kernel_qlen_for(batch.qlen),
+        strategy=plan.strategy,
+    )
 
 
 def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: Options) -> Emulated:
@@ -92,22 +116,44 @@ def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: O
             hint=f"KV lengths up to about {shorter} take less than {most // 60}; "
             "--force runs it all the same",
         )
-    decision = _decision(plan, batch)
+    return emulate_launch(
+        capability, batch, padding_of(plan, batch), _decision(plan, batch), options
+    )
+
+
+def emulate_launch(
+    capability: Capability,
+    batch: Batch,
+    padding: Padding,
+    decision: Decision,
+    options: Options,
+    kv_splits: int | None = None,
+) -> Emulated:
+    """Runs a launch of which the source says ``decision``. ``kv_splits`` is AITER's
+    ``num_kv_splits``; ``None`` leaves it to AITER.
+
+    Raises:
+        SourceError: the code object is missing, or cannot be run.
+    """
     settings = Settings(
         tolerance=options.tolerance,
-        compute_units=rules().compute_units[batch.arch],
+        device=Device.of(batch.arch, rules().compute_units[batch.arch]),
+        planned_units=_planned_units(batch, options),
+        own_metadata=options.own_metadata,
         splits=options.splits,
+        kv_splits=kv_splits,
         persistent=decision.shape.persistent,
         env=decision.shape.env,
         seed=options.seed,
         again=SCHEDULES[options.schedules],
-    )
-    padding = Padding(
-        heads=plan.padded_num_heads,
-        qlen=plan.kernel_qlen_for(batch.qlen),
-        strategy=plan.strategy,
+        budget=instructions(decision, batch, padding, options) * _PATIENCE,
     )
     return emulate(capability, batch, padding, decision, settings)
+
+
+def _planned_units(batch: Batch, options: Options) -> int:
+    most = rules().compute_units[batch.arch]
+    return options.compute_units or min(most, batch.requests * _UNITS_PER_REQUEST)
 
 
 def _decision(plan: PadPlan, batch: Batch) -> Decision:

@@ -17,11 +17,14 @@ from mlaprobe.emulation.launch import Call, Change, Prepared, Result, execute, p
 from mlaprobe.emulation.merging import Rows
 from mlaprobe.emulation.outcome import Check, Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad, unpad
+from mlaprobe.emulation.planner import Planning, works_for
 from mlaprobe.emulation.verify import Error, Tolerance, verify
-from mlaprobe.emulation.works import Cutting, Works, own_works
+from mlaprobe.emulation.works import Cutting, Works
+from mlaprobe.emulator.machine import BUDGET
 from mlaprobe.emulator.memory import OutsideAccess
 from mlaprobe.emulator.schedules import ADVERSARIAL, Schedule
 from mlaprobe.rulefiles.layouts import layouts
+from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.launching import NotLaunchedError
 
 FIRST_SEED = 1
@@ -35,10 +38,15 @@ class Settings:
     """How a launch is emulated."""
 
     tolerance: Tolerance
-    compute_units: int
-    """Of the GPU."""
+    device: Device
+    """The GPU, as the dispatcher knows it."""
+    planned_units: int
+    """Compute units that the planner spreads the work over: fewer than the GPU has, where fewer
+    workgroups do."""
     splits: int = 2
     """Parts of a request's KV tokens in work metadata of our own."""
+    own_metadata: bool = False
+    """Whether work metadata is to be of our own, and not what AITER's planner writes."""
     kv_splits: int | None = None
     """AITER's ``num_kv_splits``, of a launch without metadata."""
     persistent: bool = True
@@ -48,6 +56,8 @@ class Settings:
     """Of the values."""
     again: tuple[tuple[Schedule, int], ...] = ()
     """Schedules and seeds of further runs."""
+    budget: int = BUDGET
+    """Instructions that each run may take."""
 
 
 def emulate(
@@ -70,11 +80,13 @@ def emulate(
     values = Values.random(batch, settings.seed)
     try:
         launched = pad(values, padding)
-        works = metadata(launched.batch, decision, settings) if settings.persistent else None
+        works = None
+        if settings.persistent:
+            works = _works(capability, launched.batch, decision, settings)
         call = Call(
             values=launched,
             works=works,
-            compute_units=settings.compute_units,
+            device=settings.device,
             splits=settings.kv_splits,
             env=settings.env,
         )
@@ -90,17 +102,15 @@ def emulate(
         return Emulated(batch=batch, padding=padding, standing=Standing.UNKNOWN, message=str(error))
 
 
-def metadata(batch: Batch, decision: Decision, settings: Settings) -> Works:
-    """Work metadata for a launched batch.
-
-    Raises:
-        NotFollowedError: it cannot be made.
-    """
-    if decision.qlen_fold != 1:
-        raise NotFollowedError("metadata for a batch that is folded into its query length")
+def _works(capability: Capability, batch: Batch, decision: Decision, settings: Settings) -> Works:
     tile = tile_of(decision, batch.qlen, batch.num_heads)
     cutting = Cutting(splits=settings.splits, fold=decision.fold, tile=tile)
-    return own_works(batch, cutting)
+    own = settings.own_metadata
+    if own and decision.qlen_fold != 1:
+        raise NotFollowedError("metadata of our own for a batch folded into its query length")
+    units = replace(settings.device, compute_units=settings.planned_units)
+    planning = Planning(device=units, cutting=cutting, own=own)
+    return works_for(capability, decision.shape, batch, planning)
 
 
 def tile_of(decision: Decision, qlen: int, heads: int) -> int:
@@ -117,7 +127,7 @@ def tile_of(decision: Decision, qlen: int, heads: int) -> int:
 def _judged(
     values: Values, padding: Padding, ready: Prepared, settings: Settings, change: Change | None
 ) -> Emulated:
-    first = execute(ready, seed=FIRST_SEED, change=change)
+    first = execute(ready, seed=FIRST_SEED, budget=settings.budget, change=change)
     launched, works = ready.launched, ready.call.works
     known = Emulated(
         batch=values.batch,
@@ -139,7 +149,7 @@ def _judged(
     rows, error = judge.error(first)
     checks = []
     for schedule, seed in settings.again:
-        other = execute(ready, schedule=schedule, seed=seed, change=change)
+        other = execute(ready, schedule=schedule, seed=seed, budget=settings.budget, change=change)
         checks.append(judge.check(rows, other, schedule, seed))
     standing = standing_of(error, first.run.outside, checks)
     return replace(known, error=error, checks=tuple(checks), standing=standing)

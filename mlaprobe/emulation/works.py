@@ -74,8 +74,8 @@ class _Tile:
     """KV tokens on the request's last page."""
 
 
-def own_works(batch: Batch, cutting: Cutting) -> Works:
-    """Metadata of our own design for a batch.
+def own_works(batch: Batch, cutting: Cutting, why: str | None = None) -> Works:
+    """Metadata of our own design for a batch; ``why`` it is not AITER's.
 
     Raises:
         NotFollowedError: it cannot say what this batch needs.
@@ -103,7 +103,7 @@ def own_works(batch: Batch, cutting: Cutting) -> Works:
     groups = -(-len(works) // cutting.per_workgroup)
     starts = np.arange(groups + 1, dtype=np.int32) * np.int32(cutting.per_workgroup)
     return Works(
-        origin=OWN,
+        origin=OWN if why is None else f"{OWN}, because {why}",
         work_indptr=np.minimum(starts, np.int32(len(works))),
         work_info=np.array(works, np.int32).reshape(-1, _FIELDS),
         reduce_indptr=np.array(indptr, np.int32),

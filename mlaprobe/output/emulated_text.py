@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.emulation.outside import outside_line
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.decode_text import title
 from mlaprobe.output.escape import printable
@@ -14,7 +15,6 @@ from mlaprobe.output.style import Line, Span, line, paragraph
 if TYPE_CHECKING:
     from mlaprobe.decode.problem import Problem
     from mlaprobe.emulation.outcome import Emulated
-    from mlaprobe.emulator.memory import OutsideAccess
     from mlaprobe.padding.plan import PadPlan
 
 _EMPTY: Line = ()
@@ -87,24 +87,10 @@ def _standing(run: Emulated, width: int) -> list[Line]:
         for complaint in error.complaints:
             lines += paragraph(complaint, width, first=_INDENT, style="fail")
     for access in run.outside[:_MOST]:
-        lines += paragraph(printable(outside(access)), width, first=_INDENT, style="fail")
+        lines += paragraph(printable(outside_line(access)), width, first=_INDENT, style="fail")
     if len(run.outside) > _MOST:
         lines += paragraph(f"and {len(run.outside) - _MOST} places more", width, first=_INDENT)
     return [*lines, *_checks(run, width)]
-
-
-def outside(access: OutsideAccess) -> str:
-    """An outside access in words."""
-    times = "once" if access.count == 1 else f"{access.count} times"
-    way = "reads" if access.kind == "read" else "writes"
-    if access.lowest == access.highest:
-        place = f"{access.lowest}"
-    else:
-        place = f"{access.lowest} to {access.highest}"
-    return (
-        f"{way} outside {access.region} ({access.size} bytes) at byte {place}, {times}: "
-        f"{access.text.strip()} at {access.instruction:#x}"
-    )
 
 
 def _checks(run: Emulated, width: int) -> list[Line]:

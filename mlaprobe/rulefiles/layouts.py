@@ -19,7 +19,6 @@ SCHEMA = Record(
         "foreign": Record(required={"succeeding": _NAMES, "prefixes": _NAMES}),
         "arch_functions": _NAMES,
         "unknown_device_functions": _NAMES,
-        "compute_unit_functions": _NAMES,
         "assumed_device_functions": MapOf(Anything()),
         "required_packages": _NAMES,
         "settings": Record(required={"bases": _NAMES, "booleans": MapOf(Anything())}),

@@ -18,9 +18,9 @@ from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import how_failed, why_unknown
 from mlaprobe.stages.dispatched import entry_of, refusal
 from mlaprobe.stages.dispatcher import Dispatcher
+from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.environment.kernels import AsmKernel
 from mlaprobe.stages.environment.libraries import NEW_TENSOR
-from mlaprobe.stages.environment.outside import DEVICE
 from mlaprobe.stages.environment.placed import Placed
 from mlaprobe.stages.host import Host, complete, handed_on
 from mlaprobe.stages.kernelargs import ArgumentBlock, read_block
@@ -49,8 +49,8 @@ class LaunchQuestion:
     """The caller's tensors, by what the parameters of the dispatcher mean."""
     numbers: Mapping[str, Any]
     """The other arguments, in the same way."""
-    compute_units: int
-    """Of the GPU."""
+    device: Device
+    """The GPU."""
     env: tuple[tuple[str, str], ...] = ()
 
 
@@ -115,12 +115,7 @@ class Launching:
         Raises:
             NotLaunchedError: it fails, has several paths, or cannot be followed.
         """
-        facts = {
-            NEW_TENSOR: Placed,
-            DEVICE: dict.fromkeys(
-                self._session.names.data["compute_unit_functions"], question.compute_units
-            ),
-        }
+        facts = {NEW_TENSOR: Placed, **question.device.facts}
         context = question.arch, question.env
         outcomes = self._session.explore(
             start, context, facts=facts, on_entry=on_entry, shared=SharedState()

@@ -14,6 +14,7 @@ from typing import Any
 
 from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.evaluator.values.kinds import Record
@@ -21,6 +22,7 @@ from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, told_or, unknown
+from mlaprobe.stages.environment.device import Device, in_context
 from mlaprobe.stages.environment.options import options
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.solved import Solved
@@ -50,6 +52,7 @@ class PlannerQuestion:
     intra_batch_mode: bool = False
     max_split_per_batch: int = -1
     env: tuple[tuple[str, str], ...] = ()
+    device: Device | None = None
 
 
 class Planner(CppStage[PlannerQuestion]):
@@ -102,6 +105,35 @@ class Planner(CppStage[PlannerQuestion]):
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
         key = (STAGE, len(inputs), question.q_dtype, question.kv_dtype, flags, modes)
         return self.session.solve(key, inputs, start, (question.arch, question.env), self._read)
+
+    @property
+    def file(self) -> str:
+        """The translation unit of the planner's function."""
+        module = self._function.module
+        assert isinstance(module, CppModule) and module.unit.root is not None
+        return module.unit.root.path
+
+    def launches(
+        self, question: PlannerQuestion, tensors: Mapping[str, Tensor]
+    ) -> tuple[Outcome, ...]:
+        """Every path of the planner for a question's own numbers, up to where it dispatches its
+        device kernel. ``tensors`` are arguments by the name of their parameter."""
+        given = {
+            "heads": question.num_heads,
+            "qlen": question.qlen,
+            "page_size": question.page_size,
+            "granularity": max(16, question.page_size),
+            "uniform": question.uniform_qlen,
+        }
+        params = self._function.function.params
+        values = self._arguments(self._values(question, given))
+        args = tuple(tensors.get(p.name, v) for p, v in zip(params, values, strict=True))
+        context, facts = in_context(question.arch, question.env, question.device)
+        return self.session.explore(
+            lambda run: run.machine.call(run, self._function, args, {}, ir.NOWHERE),
+            context,
+            facts={"templates_return": True, **facts},
+        )
 
     def _arguments(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
         """What the function is called with: one by one, or some of it as a map of options."""

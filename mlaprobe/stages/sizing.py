@@ -13,6 +13,7 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.stages.base import OutcomeStage, how_failed, told_or, unknown
 from mlaprobe.stages.batches import batch_of
+from mlaprobe.stages.environment.device import Device, in_context
 from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
@@ -45,6 +46,7 @@ class SizingQuestion:
     intra_batch_mode: bool = False
     max_split_per_batch: int = -1
     env: tuple[tuple[str, str], ...] = ()
+    device: Device | None = None
 
 
 class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutcome]):
@@ -86,7 +88,8 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
         inputs = {"heads": question.num_heads, "qlen": question.qlen}
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
         key = (STAGE, question.q_dtype, question.kv_dtype, question.batch, modes)
-        return self.session.solve(key, inputs, start, (question.arch, question.env), self._read)
+        context, facts = in_context(question.arch, question.env, question.device)
+        return self.session.solve(key, inputs, start, context, self._read, facts=facts)
 
     def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         kinds = {o.kind for o in outcomes}

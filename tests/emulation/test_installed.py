@@ -22,6 +22,7 @@ from mlaprobe.emulation.running import Settings, emulate
 from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.padding.api import plan
 from mlaprobe.sources import Source
+from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.launching import Launched
 
 LENS = (70, 20)
@@ -45,6 +46,7 @@ def run(
     *,
     persistent: bool = True,
     again: tuple[tuple[Schedule, int], ...] = (),
+    own: bool = True,
 ) -> Emulated:
     """A launch of a batch as it is."""
     found = plan(
@@ -59,7 +61,9 @@ def run(
     )
     settings = Settings(
         tolerance=decode_rules().tolerance(asked.q_dtype, asked.kv_dtype),
-        compute_units=256,
+        device=Device.of(asked.arch, 256),
+        planned_units=4,
+        own_metadata=own,
         persistent=persistent,
         again=again,
     )

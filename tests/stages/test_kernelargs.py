@@ -16,6 +16,7 @@ from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.values.kinds import StructType
 from mlaprobe.evaluator.values.structs import StructLayout, struct_layout
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.environment.placed import Placed
 from mlaprobe.stages.environment.tensors import DtypeToken, dtype_for
 from mlaprobe.stages.launching import (
@@ -178,7 +179,7 @@ def batch(arch: str, heads: int, qlen: int = 1, *, work: bool = True) -> LaunchQ
             "causal": True,
             "scale": 0.25,
         },
-        compute_units=256,
+        device=Device.of(arch, 256),
     )
 
 

@@ -58,6 +58,10 @@ def split(code: str) -> list[Chunk]:
                 found = _NAMESPACE.search(code[start:at])
                 spaces.append(found.group(1) if found else "")
                 start = end
+            elif brace < 0 and _is_default(code, start, at):
+                end = _behind(code, at)
+                if end < 0:
+                    break
             else:
                 brace = at if brace < 0 else brace
                 end = _behind(code, at)
@@ -91,6 +95,12 @@ def _behind(code: str, at: int) -> int:
             if depth == 0:
                 return match.end()
     return -1
+
+
+def _is_default(code: str, start: int, at: int) -> bool:
+    """Whether a brace opens the default of a parameter: ``void f(T x = {})``."""
+    head = code[start:at].rstrip()
+    return head.endswith("=") and head.count("(") > head.count(")")
 
 
 def _is_body(code: str, start: int, brace: int) -> bool:

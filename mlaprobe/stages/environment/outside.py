@@ -14,6 +14,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import READING
+from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import named_dtypes
 
 COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
@@ -82,6 +83,8 @@ def cpp_externals() -> dict[str, Any]:
     values["AT_ASSERT"] = check("RuntimeError", "exception")
     values["TORCH_WARN"] = Builtin("TORCH_WARN", lambda run, a, k, span: None)
     values["hipSuccess"] = SUCCESS
+    name = "hipGetDeviceProperties"
+    values[name] = device.get_properties(SUCCESS, Foreign(name, succeeds=True))
     return values
 
 
@@ -122,15 +125,11 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-DEVICE = "device"
-"""The fact of a run that has properties of its device, by the functions that ask for them."""
-
-
 def _device_property(name: str) -> Callable[..., Any]:
     def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        known = run.facts.get(DEVICE, {})
-        if name in known:
-            return known[name]
+        value = device.known(run, name)
+        if value is not None:
+            return value
         return Unknown(
             f"{name}() is a property of the device",
             span,

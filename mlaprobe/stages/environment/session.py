@@ -121,13 +121,7 @@ class SourceSession:
         """The translation unit of a C++ file."""
         module = self._modules.get(path)
         if module is None:
-            data = self.names.data
-            unit = TranslationUnit(
-                self.text,
-                path,
-                include_dirs=data["include_dirs"],
-                predefined=data["predefined"],
-            )
+            unit = self.translation_unit(path)
             module = CppModule(
                 unit,
                 externals=self.cpp_externals,
@@ -136,6 +130,16 @@ class SourceSession:
             )
             self._modules[path] = module
         return module
+
+    def translation_unit(self, path: str, macros: tuple[str, ...] = ()) -> TranslationUnit:
+        """A C++ file with what it includes, and further macros of the compiler."""
+        data = self.names.data
+        return TranslationUnit(
+            self.text,
+            path,
+            include_dirs=data["include_dirs"],
+            predefined=(*data["predefined"], *macros),
+        )
 
     def cpp_function(self, name: str, places: tuple[tuple[str, str], ...] = ()) -> Closure | None:
         """The C++ function of that name, in the files of ``places`` or anywhere in the source."""

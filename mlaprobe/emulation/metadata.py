@@ -1,0 +1,272 @@
+"""The work that AITER's planner gives the persistent kernels for a concrete batch.
+
+The planner is evaluated as a stage up to where it dispatches its device kernel; that dispatch and
+the kernel are then run on the batch's own index vectors (:mod:`mlaprobe.emulation.device`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlaprobe.core.shape import DecodeShape
+from mlaprobe.deciding.capability import Capability
+from mlaprobe.emulation.device.launching import Raw, run_host, run_kernel, source_unit
+from mlaprobe.emulation.device.memory import Block
+from mlaprobe.emulation.device.signals import NotFollowed, OutsideAccess, Undetermined
+from mlaprobe.emulation.device.source import SourceUnit
+from mlaprobe.evaluator.engine.runs import Event, Outcome
+from mlaprobe.evaluator.ir import NOWHERE, Span
+from mlaprobe.evaluator.values.kinds import Record
+from mlaprobe.stages.base import why_unknown
+from mlaprobe.stages.environment.device import Device
+from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.planner import PlannerQuestion
+
+Integers = NDArray[np.int32]
+OUTPUTS = {
+    "work_metadata_ptrs": (8, ()),
+    "work_indptr": (4, ()),
+    "work_info_set": (4, (8,)),
+    "reduce_indptr": (4, ()),
+    "reduce_final_map": (4, (2,)),
+    "reduce_partial_map": (4, ()),
+}
+"""Bytes of an element of each buffer that the planner writes, and what a row holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """The requests of a launch."""
+
+    kv_lens: tuple[int, ...]
+    """KV tokens of each request."""
+    qlens: tuple[int, ...]
+    """Query tokens of each request."""
+    page_size: int = 1
+
+    @property
+    def qo_indptr(self) -> Integers:
+        """Where the query tokens of each request begin."""
+        return _starts(self.qlens)
+
+    @property
+    def kv_indptr(self) -> Integers:
+        """Where the pages of each request begin."""
+        return _starts([-(-n // self.page_size) for n in self.kv_lens])
+
+    @property
+    def last_page_lens(self) -> Integers:
+        """Tokens on the last page of each request."""
+        last = [(n - 1) % self.page_size + 1 if n else 0 for n in self.kv_lens]
+        return np.array(last, np.int32)
+
+
+def _starts(counts: Sequence[int]) -> Integers:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Works:
+    """What the planner writes. Of each buffer, the elements that it leaves as they are hold 0
+    here (``written`` says which those are); on a GPU they hold whatever was there."""
+
+    work_indptr: Integers
+    """Where the works of each workgroup begin; [workgroups + 1]."""
+    work_info_set: Integers
+    """[n, 8]: request, first row of partial results (-1: none, the result is final), first query
+    token, the one behind the last, first page, the one behind the last, the distance of that from
+    the end of the request, 0."""
+    reduce_indptr: Integers
+    """Where the partial results of each merged tile begin; [tiles + 1]."""
+    reduce_final_map: Integers
+    """[tiles, 2]: first query token of a merged tile, and the one behind the last."""
+    reduce_partial_map: Integers
+    """First row of each partial result."""
+    written: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """Of each buffer, by its name here: the elements that were written."""
+    kernel: str
+    """The device kernel that was run."""
+    span: Span
+    """Where the planner dispatches it."""
+
+    @property
+    def num_works(self) -> int:
+        """Works of all workgroups together."""
+        return int(self.work_indptr[-1])
+
+    @property
+    def num_partials(self) -> int:
+        """Rows that a buffer for partial results needs."""
+        info = self.work_info_set[: self.num_works]
+        split = info[info[:, 1] >= 0]
+        return int((split[:, 1] + split[:, 3] - split[:, 2]).max(initial=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoWorks:
+    """Why there is no work to run."""
+
+    status: str
+    """``rejected`` (by sizing or planner), ``outside`` (the device kernel accesses what lies beyond
+    its inputs, or beyond a buffer of the size that sizing gives), ``undetermined`` (what it writes
+    is not the same every time), ``absent`` (no persistent kernels in this source) or
+    ``unknown``."""
+    reason: str
+    span: Span = NOWHERE
+
+
+class BatchPlanner:
+    """The planner of one source, for concrete batches."""
+
+    def __init__(self, capability: Capability) -> None:
+        self._session = capability.session
+        self._planner, self._sizing = capability.planner, capability.sizing
+        self._units: dict[tuple[str, str], SourceUnit] = {}
+        """Translation units by file and architecture; none for the host."""
+
+    def plan(self, shape: DecodeShape, batch: Batch, device: Device) -> Works | NoWorks:
+        """What the planner writes for a batch on a device.
+
+        ``shape.planner`` is what it is told, where that is not the launch's own shape.
+        """
+        planner = self._planner
+        if planner is None or self._sizing is None:
+            return NoWorks(status="absent", reason="this AITER has no persistent kernels")
+        question = replace(planner.question(shape), device=device)
+        sizes = self._sizes(shape, batch, device)
+        if isinstance(sizes, NoWorks):
+            return sizes
+        blocks = _blocks(batch, sizes)
+        outcomes = planner.launches(question, {name: _tensor(name, blocks) for name in blocks})
+        dispatch = _dispatch(outcomes)
+        if isinstance(dispatch, NoWorks):
+            return dispatch
+        try:
+            kernel = self._run(dispatch, blocks, question)
+        except NotFollowed as stop:
+            return NoWorks(status=_status(stop), reason=stop.reason, span=stop.span)
+        return _works(blocks, kernel, dispatch.span)
+
+    def _sizes(
+        self, shape: DecodeShape, batch: Batch, device: Device
+    ) -> Mapping[str, int] | NoWorks:
+        """Elements of each buffer, as AITER's sizing gives them."""
+        assert self._sizing is not None
+        asked = self._sizing.question(shape)
+        asked = replace(asked, batch=len(batch.kv_lens), device=device)
+        outcome = self._sizing.decide(asked)
+        if outcome.status != "accepted":
+            status = "rejected" if outcome.status == "rejected" else "unknown"
+            return NoWorks(status=status, reason=outcome.message or "the sizes are not known")
+        sizes = dict(outcome.sizes or ())
+        missing = [name for name in OUTPUTS if name not in sizes]
+        if missing:
+            return NoWorks(status="unknown", reason=f"the size of {missing[0]} is not known")
+        return sizes
+
+    def _run(self, dispatch: Event, blocks: Mapping[str, Block], question: PlannerQuestion) -> str:
+        """Runs what the planner dispatches; the kernel's name."""
+        assert self._planner is not None
+        path = self._planner.file
+        given = tuple(_raw(argument, blocks) for argument in dispatch.args)
+        device = question.device
+        assert device is not None
+        with self._session.exclusive:
+            launches = run_host(
+                dispatch.name,
+                arguments=given,
+                template=dict(dispatch.kwargs)["<>"],
+                unit=self._unit(path, ""),
+                environment=dict(question.env),
+            )
+            if len(launches) != 1:
+                raise NotFollowed(f"the planner launches {len(launches)} kernels")
+            unit = self._unit(path, question.arch)
+            size = device.wave_size
+            run_kernel(launches[0], unit, wave_size=size, blocks=blocks.values())
+        return launches[0].kernel.name
+
+    def _unit(self, path: str, arch: str) -> SourceUnit:
+        known = self._units.get((path, arch))
+        if known is None:
+            known = source_unit(self._session.translation_unit(path, device_macros(arch)))
+            self._units[path, arch] = known
+        return known
+
+
+def device_macros(arch: str) -> tuple[str, ...]:
+    """What the compiler defines where it compiles for a device, none for the host (LLVM's AMDGPU
+    target macros)."""
+    if not arch:
+        return ()
+    family = ("__GFX9__ 1",) if arch.startswith("gfx9") else ("__GFX12__ 1",)
+    return ("__HIP_DEVICE_COMPILE__ 1", "__AMDGCN__ 1", f"__{arch}__ 1", *family)
+
+
+def _blocks(batch: Batch, sizes: Mapping[str, int]) -> dict[str, Block]:
+    """The buffers that the planner is handed, by the name of its parameter."""
+    blocks = {}
+    inputs = {
+        "seqlens_qo_indptr": batch.qo_indptr,
+        "seqlens_kv_indptr": batch.kv_indptr,
+        "kv_last_page_lens": batch.last_page_lens,
+    }
+    for name, content in inputs.items():
+        block = blocks[name] = Block(name, content.nbytes)
+        block.bytes[:] = content.view(np.uint8)
+        block.written[:] = True
+    for name, (width, _) in OUTPUTS.items():
+        blocks[name] = Block(name, width * sizes[name])
+    return blocks
+
+
+def _tensor(name: str, blocks: Mapping[str, Block]) -> Tensor:
+    width, row = OUTPUTS.get(name, (4, ()))
+    count = len(blocks[name].bytes) // width
+    shape = (count // row[0], *row) if row else (count,)
+    return Tensor(name, shape, DtypeToken("u64" if width == 8 else "i32"))
+
+
+def _status(stop: NotFollowed) -> str:
+    if isinstance(stop, OutsideAccess):
+        return "outside"
+    return "undetermined" if isinstance(stop, Undetermined) else "unknown"
+
+
+def _dispatch(outcomes: tuple[Outcome, ...]) -> Event | NoWorks:
+    """The call that launches the device kernel: the one that is handed its parameters."""
+    if len(outcomes) != 1 or outcomes[0].kind == "unknown":
+        reason, span = why_unknown(outcomes)
+        return NoWorks(status="unknown", reason=reason, span=span)
+    outcome = outcomes[0]
+    if outcome.failure is not None:
+        text = str(outcome.failure.message or outcome.failure.how)
+        return NoWorks(status="rejected", reason=text, span=outcome.span)
+    for event in reversed(outcome.events):
+        if event.kind == "template" and any(isinstance(a, Record) for a in event.args):
+            return event
+    return NoWorks(status="unknown", reason="what the planner launches was not found")
+
+
+def _raw(value: Any, blocks: Mapping[str, Block]) -> Raw:
+    """A value of the evaluator as device code is handed it."""
+    if isinstance(value, Tensor):
+        return blocks.get(value.name)
+    if isinstance(value, Record):
+        return {name: _raw(field, blocks) for name, field in value.fields.items()}
+    return value if isinstance(value, (int, float)) else None
+
+
+def _works(blocks: Mapping[str, Block], kernel: str, span: Span) -> Works:
+    arrays: dict[str, Integers] = {}
+    written: dict[str, NDArray[np.bool_]] = {}
+    for name, (width, row) in OUTPUTS.items():
+        if width == 4:
+            arrays[name] = blocks[name].bytes.view(np.int32).reshape(-1, *row)
+            written[name] = blocks[name].written[::width].reshape(-1, *row)
+    return Works(**arrays, written=written, kernel=kernel, span=span)

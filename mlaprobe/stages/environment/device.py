@@ -1,0 +1,92 @@
+"""The GPU that a question is about, where more than its architecture matters.
+
+Nothing of a device is known unless a question names one: its answers hold for every device then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values.kinds import Builtin, Model, Pointer
+from mlaprobe.evaluator.values.unknown import Unknown
+
+_FACT = "device"
+Environment = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """What code that asks the GPU runtime is told."""
+
+    compute_units: int
+    wave_size: int = 64
+    lds_bytes: int = 65_536
+    """Bytes of LDS of a compute unit: 64 KiB on CDNA3, 160 KiB on CDNA4."""
+
+    @staticmethod
+    def of(arch: str, compute_units: int) -> Device:
+        """A device of CDNA3 or CDNA4 (AMD's ISA documents of both, section on LDS)."""
+        lds = 163_840 if arch == "gfx950" else 65_536
+        return Device(compute_units=compute_units, lds_bytes=lds)
+
+    def value(self, name: str) -> int | None:
+        """What a member of HIP's ``hipDeviceProp_t``, or a function of AITER, tells of the
+        device; ``None`` for what is not known."""
+        return {
+            "multiProcessorCount": self.compute_units,
+            "warpSize": self.wave_size,
+            "maxSharedMemoryPerMultiProcessor": self.lds_bytes,
+            "get_cu_num": self.compute_units,
+            "get_num_cu_func": self.compute_units,
+        }.get(name)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What a run is given to know the device (``Run.facts``)."""
+        return {_FACT: self}
+
+
+def in_context(
+    arch: str, env: Environment, device: Device | None
+) -> tuple[tuple[str, Environment], Mapping[str, Any]]:
+    """The context in which a question is evaluated, and what its runs are told. Values that depend
+    on the device are kept apart by a name that no environment variable can have."""
+    if device is None:
+        return (arch, env), {}
+    return (arch, (*env, ("=device", repr(device)))), device.facts
+
+
+def known(run: Run, name: str) -> int | None:
+    """A property of the device that the question names, ``None`` where it names none."""
+    device = run.facts.get(_FACT)
+    return device.value(name) if isinstance(device, Device) else None
+
+
+class Properties(Model):
+    """What the GPU runtime says of the device."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def get(self, name: str, span: Span) -> Any:
+        value = known(self._run, name)
+        return Unknown(f"{name} of the device", span, foreign=True) if value is None else value
+
+
+def get_properties(success: Any, otherwise: Builtin | Model) -> Builtin:
+    """``hipGetDeviceProperties``, for questions that name a device; ``otherwise`` answers for
+    others."""
+
+    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if _FACT not in run.facts or not args or not isinstance(args[0], Pointer):
+            return otherwise.call(run, args, kwargs, span)
+        args[0].store(Properties(run))
+        return success
+
+    return Builtin("hipGetDeviceProperties", call, symbolic=True)
