@@ -199,13 +199,19 @@ class BatchPlanner:
         return known
 
 
+_LIBRARY_MACROS = ("CK_TILE_HOST", "CK_TILE_DEVICE", "CK_TILE_HOST_DEVICE")
+"""Of Composable Kernel (``ck_tile/core/config.hpp``), which AITER's repository does not hold: where
+a function runs, and ``inline``."""
+
+
 def device_macros(arch: str) -> tuple[str, ...]:
-    """What the compiler defines where it compiles for a device, none for the host (LLVM's AMDGPU
-    target macros)."""
+    """What the compiler defines where it compiles for a device, nothing of it for the host (LLVM's
+    AMDGPU target macros), and what libraries define."""
     if not arch:
-        return ()
-    family = ("__GFX9__ 1",) if arch.startswith("gfx9") else ("__GFX12__ 1",)
-    return ("__HIP_DEVICE_COMPILE__ 1", "__AMDGCN__ 1", f"__{arch}__ 1", *family)
+        return _LIBRARY_MACROS
+    family = "__GFX9__ 1" if arch.startswith("gfx9") else "__GFX12__ 1"
+    here = ("__HIP_DEVICE_COMPILE__ 1", "__AMDGCN__ 1", f"__{arch}__ 1", family)
+    return (*_LIBRARY_MACROS, *here)
 
 
 def _blocks(batch: Batch, sizes: Mapping[str, int]) -> dict[str, Block]:

@@ -55,6 +55,8 @@ class Piece:
     unit: SourceUnit
     codes: dict[Any, Any] = field(default_factory=dict)
     """Compiled code by its node's identity in the tree."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """What nodes are made of, as far as it was asked for."""
 
     def code(self, node: Syntax) -> Any:
         """The closure of an expression (``machine.Code``)."""
@@ -72,7 +74,10 @@ class Piece:
 
     def text(self, node: Syntax) -> str:
         """What a node is made of, with single spaces."""
-        return " ".join(self.tree.source(node).split())
+        known = self.texts.get(node.id)
+        if known is None:
+            known = self.texts[node.id] = " ".join(self.tree.source(node).split())
+        return known
 
     def span(self, node: Syntax) -> Span:
         """Where a node stands."""

@@ -34,10 +34,11 @@ class Device:
         return Device(compute_units=compute_units, lds_bytes=lds)
 
     def value(self, name: str) -> int | None:
-        """What a member of HIP's ``hipDeviceProp_t``, or a function of AITER, tells of the
-        device; ``None`` for what is not known."""
+        """What a member of HIP's ``hipDeviceProp_t`` or of torch's device properties, or a
+        function of AITER, tells of the device; ``None`` for what is not known."""
         return {
             "multiProcessorCount": self.compute_units,
+            "multi_processor_count": self.compute_units,
             "warpSize": self.wave_size,
             "maxSharedMemoryPerMultiProcessor": self.lds_bytes,
             "get_cu_num": self.compute_units,
@@ -66,6 +67,11 @@ def known(run: Run, name: str) -> int | None:
     return device.value(name) if isinstance(device, Device) else None
 
 
+def is_named(run: Run) -> bool:
+    """Whether the question is about a certain device."""
+    return _FACT in run.facts
+
+
 class Properties(Model):
     """What the GPU runtime says of the device."""
 
@@ -84,7 +90,7 @@ def get_properties(success: Any, otherwise: Builtin | Model) -> Builtin:
     others."""
 
     def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        if _FACT not in run.facts or not args or not isinstance(args[0], Pointer):
+        if not is_named(run) or not args or not isinstance(args[0], Pointer):
             return otherwise.call(run, args, kwargs, span)
         args[0].store(Properties(run))
         return success
