@@ -6,6 +6,7 @@ the kernel are then run on the batch's own index vectors (:mod:`mlaprobe.emulati
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +28,7 @@ from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from mlaprobe.stages.planner import PlannerQuestion
 
+logger = logging.getLogger("mlaprobe")
 Integers = NDArray[np.int32]
 OUTPUTS = {
     "work_metadata_ptrs": (8, ()),
@@ -150,6 +152,10 @@ class BatchPlanner:
             kernel = self._run(dispatch, blocks, question)
         except NotFollowed as stop:
             return NoWorks(status=_status(stop), reason=stop.reason, span=stop.span)
+        except Exception as error:  # of mlaprobe's own: no answer
+            logger.debug("the device code could not be run", exc_info=error)
+            reason = f"running the device code failed: {type(error).__name__}: {error}"
+            return NoWorks(status="unknown", reason=reason)
         return _works(blocks, kernel, dispatch.span)
 
     def _sizes(

@@ -123,15 +123,13 @@ def _nothing(m: Machine, given: tuple[Any, ...], template: tuple[Any, ...]) -> V
 def gathered(m: Machine, value: Value, source: Array) -> Value:
     """The value that another lane of the wave has, by its number in the wave."""
     kind, data = scalar(value)
-    if not isinstance(data, np.ndarray):
-        return value
     thread = m.ids - m.ids % m.wave_size + source
     if ((source < 0) | (source >= m.wave_size))[m.mask].any():
         raise Undetermined("a lane is read that the wave does not have")
     thread = np.where(m.mask, thread, 0)
     if (~m.mask[thread[m.mask]]).any():
         raise Undetermined("a lane is read that does not take part")
-    return Value(kind, data[thread])
+    return Value(kind, data[thread]) if isinstance(data, np.ndarray) else value
 
 
 def _bpermute(m: Machine, given: tuple[Any, ...], template: tuple[Any, ...]) -> Value:
