@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlaprobe.emulation.device.kinds import BOOL, Scalar, common, promoted
+from mlaprobe.emulation.device.kinds import BOOL, INT, Scalar, common, promoted
 from mlaprobe.emulation.device.signals import NotFollowed, Undetermined
 from mlaprobe.emulation.device.values import Array, Mask, Number, Value, scalar, storage
 
@@ -75,6 +75,10 @@ def _fit(data: Any, kind: Scalar) -> Number | Array:
 
 def binary(op: str, left: Value, right: Value, mask: Mask) -> Value:
     """An arithmetic operator or a comparison of two numbers."""
+    if left.type is INT and right.type is INT and type(left.data) is type(right.data) is int:
+        quick = _COMPARE.get(op)
+        if quick is not None:  # most of what is computed are a few numbers that threads share
+            return Value(BOOL, quick(left.data, right.data))
     if op in ("<<", ">>"):
         return _shifted(op, left, right, mask)
     kind = common(scalar(left)[0], scalar(right)[0])

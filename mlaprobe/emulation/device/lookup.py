@@ -27,10 +27,11 @@ def meaning(machine: Machine, scope: Scope, name: str) -> Meaning:
     """What an unqualified name means."""
     at: Scope | None = scope
     while at is not None:
-        found = at.names.get(name) if at.struct is None else None
-        if found is None and at.this is not None:
-            found = _of_object(at.this, name)
-        if found is None and at.struct is not None:
+        if at.struct is None:
+            found = at.names.get(name)
+            if found is None and at.this is not None:
+                found = _of_object(at.this, name)
+        else:
             found = of_class(machine, at.struct, name, _this(scope))
         if found is not None:
             return found
