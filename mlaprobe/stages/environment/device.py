@@ -5,7 +5,6 @@ Nothing of a device is known unless a question names one: its answers hold for e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,14 +45,14 @@ class Device:
         }.get(name)
 
     @property
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What a run is given to know the device (``Run.facts``)."""
         return {_FACT: self}
 
 
 def in_context(
     arch: str, env: Environment, device: Device | None
-) -> tuple[tuple[str, Environment], Mapping[str, Any]]:
+) -> tuple[tuple[str, Environment], dict[str, Any]]:
     """The context in which a question is evaluated, and what its runs are told. Values that depend
     on the device are kept apart by a name that no environment variable can have."""
     if device is None:
