@@ -110,7 +110,8 @@ class Planner(CppStage[PlannerQuestion]):
     def file(self) -> str:
         """The translation unit of the planner's function."""
         module = self._function.module
-        assert isinstance(module, CppModule) and module.unit.root is not None
+        assert isinstance(module, CppModule)
+        assert module.unit.root is not None
         return module.unit.root.path
 
     def launches(

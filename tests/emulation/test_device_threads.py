@@ -93,6 +93,7 @@ def test_the_second_wave_has_lanes_of_its_own() -> None:
     ("text", "reason"),
     [
         ("if(i < 8) { out[i] = __shfl(i, 40); }", "does not take part"),
+        ("if(i < 8) { out[i] = __shfl(5, 40); }", "does not take part"),
         ("if(i < 8) { __syncthreads(); } out[i] = 1;", "not all threads come to"),
         ("out[0] = i;", "different values"),
         ("int v; out[i] = v;", "nothing was stored"),

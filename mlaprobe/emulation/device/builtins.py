@@ -123,15 +123,13 @@ def _nothing(m: Machine, given: tuple[Any, ...], template: tuple[Any, ...]) -> V
 def gathered(m: Machine, value: Value, source: Array) -> Value:
     """The value that another lane of the wave has, by its number in the wave."""
     kind, data = scalar(value)
-    if not isinstance(data, np.ndarray):
-        return value
     thread = m.ids - m.ids % m.wave_size + source
     if ((source < 0) | (source >= m.wave_size))[m.mask].any():
         raise Undetermined("a lane is read that the wave does not have")
     thread = np.where(m.mask, thread, 0)
     if (~m.mask[thread[m.mask]]).any():
         raise Undetermined("a lane is read that does not take part")
-    return Value(kind, data[thread])
+    return Value(kind, data[thread]) if isinstance(data, np.ndarray) else value
 
 
 def _bpermute(m: Machine, given: tuple[Any, ...], template: tuple[Any, ...]) -> Value:
@@ -197,7 +195,7 @@ def _extreme(name: str, larger: bool) -> Builtin:
             return Value(kind, np.maximum(a, b) if larger else np.minimum(a, b))
         return Value(kind, max(a, b) if larger else min(a, b))
 
-    return Builtin(name, call)
+    return Builtin(name, call, arithmetic=True)
 
 
 def _of_integer(name: str, compute: Callable[[int], int]) -> Builtin:
@@ -294,7 +292,6 @@ def _builtins() -> dict[str, Builtin]:
         # of ROCm's Composable Kernel, which AITER builds with (include/ck_tile/core)
         "ck_tile::get_lane_id": _lane,
         "ck_tile::get_warp_size": _wave,
-        "ck_tile::integer_divide_ceil": _divide_ceil,
         "ck_tile::warp_shuffle_up": _shuffle(lambda lane, by, width: lane - by),
     }
     for name, variable in (("workitem", "threadIdx"), ("workgroup", "blockIdx")):
@@ -306,6 +303,8 @@ def _builtins() -> dict[str, Builtin]:
     for prefix in ("", "std::", "ck_tile::"):
         found[f"{prefix}min"] = _extreme("min", larger=False)
         found[f"{prefix}max"] = _extreme("max", larger=True)
+    name = "ck_tile::integer_divide_ceil"
+    found[name] = Builtin(name, _divide_ceil, arithmetic=True)
     found["__builtin_ctz"] = _of_integer("__builtin_ctz", _ctz)
     found["__builtin_clz"] = _of_integer("__builtin_clz", _clz)
     found["__builtin_popcount"] = _of_integer("__builtin_popcount", int.bit_count)
@@ -318,4 +317,9 @@ TYPES: dict[str, TypeName] = {
     "hipStream_t": TypeName(PointerTo(Void())),
     "ck_tile::index_t": TypeName(INT),
     "bool": TypeName(BOOL),
+    # HIP's types of 16 bits, of which nothing is computed
+    **{
+        name: TypeName(Struct(name, size=2, align=2))
+        for name in ("half", "__half", "hip_bfloat16", "__hip_bfloat16")
+    },
 }

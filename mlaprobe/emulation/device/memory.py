@@ -64,6 +64,8 @@ class Block:
         places = (at[:, None] + np.arange(kind.size)).ravel()
         if not self.written[places].all():
             raise Undetermined(f"{self.name} is read where nothing was written")
+        if self.pointers and not self.pointers.keys().isdisjoint((places // 8 * 8).tolist()):
+            raise NotFollowed(f"an address in {self.name} is read as a number")
         if waves is not None:
             self._note_read(places, np.repeat(waves[mask], kind.size if many else 1))
         raw = self.bytes[places].view(_stored(kind))

@@ -54,7 +54,9 @@ class Piece:
     tree: Tree
     unit: SourceUnit
     codes: dict[Any, Any] = field(default_factory=dict)
-    """Compiled code by its node's identity in the tree."""
+    """Compiled code by its node's identity in the tree, and what is known of nodes otherwise."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """What nodes are made of, as far as it was asked for."""
 
     def code(self, node: Syntax) -> Any:
         """The closure of an expression (``machine.Code``)."""
@@ -65,14 +67,22 @@ class Piece:
 
     def block(self, node: Syntax) -> Any:
         """The closure of the statements in a block."""
-        known = self.codes.get(("block", node.id))
+        return self.once("block", node, lambda: self.unit.compile_block(self, node))
+
+    def once(self, what: str, node: Syntax, make: Callable[[], Any]) -> Any:
+        """What is found out about a node once."""
+        key = (what, node.id)
+        known = self.codes.get(key)
         if known is None:
-            known = self.codes["block", node.id] = self.unit.compile_block(self, node)
+            known = self.codes[key] = make()
         return known
 
     def text(self, node: Syntax) -> str:
         """What a node is made of, with single spaces."""
-        return " ".join(self.tree.source(node).split())
+        known = self.texts.get(node.id)
+        if known is None:
+            known = self.texts[node.id] = " ".join(self.tree.source(node).split())
+        return known
 
     def span(self, node: Syntax) -> Span:
         """Where a node stands."""
