@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.core.enums import StageName
 from mlaprobe.core.protocols import Dated, Sourced, SourceInfo
@@ -15,6 +15,9 @@ from mlaprobe.rulefiles.arguments import parameters_at
 from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.sources import Source
 from mlaprobe.sources.closest_release import Nearest, nearest
+
+if TYPE_CHECKING:
+    from mlaprobe.deciding.capability import Capability
 
 _SHOWN = 12
 """Digits of a commit that are shown."""
@@ -106,7 +109,7 @@ def _parameters(capability: object, release: str | None) -> Mapping[str, frozens
     return {}
 
 
-def _signatures(capability: Any) -> Mapping[str, frozenset[str]]:
+def _signatures(capability: Capability) -> Mapping[str, frozenset[str]]:
     found = {}
     with capability.session.exclusive:
         for stage in (StageName.SIZING, StageName.PLANNER, StageName.DISPATCHER):
