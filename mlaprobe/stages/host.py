@@ -113,7 +113,7 @@ class Host(CppStage[HostQuestion]):
             function = self.session.cpp_function(entry, self.session.names.places(STAGE))
             if function is None:
                 message = f"no definition of {entry} that can be read was found in the source"
-                return Solved(StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message))
+                return Solved(_unknown(message))
         if function is None:
             assert self.problem is not None
             return Solved(self._unreadable(self.problem))
@@ -179,10 +179,9 @@ class Host(CppStage[HostQuestion]):
         )
 
     def _notes(self, arch: str) -> tuple[str, ...]:
-        for table in self.tables.modules.values():
-            problem = table.problem(arch)
-            if problem is not None:
-                return (f"the kernel table cannot be relied on: {problem.message}",)
+        problem = self._table_problem(arch)
+        if problem is not None:
+            return (f"the kernel table cannot be relied on: {problem}",)
         note = self.tables.comments.note if self.tables.modules else None
         return (note,) if note else ()
 
@@ -201,12 +200,12 @@ class Host(CppStage[HostQuestion]):
     def _read(self, arch: str, outcome: Outcome) -> StageOutcome:
         key = key_of(outcome)
         if outcome.kind == "unknown":
-            return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=outcome.reason, key=key)
+            return _unknown(outcome.reason, key)
         outcome = handed_on(outcome)
         if outcome.kind == "failed" and outcome.failure is not None:
             problem = self._table_problem(arch)
             if _missed(outcome) and problem is not None:
-                return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=problem, key=key)
+                return _unknown(problem, key)
             return StageOutcome(
                 stage=STAGE,
                 status=Status.NO_KERNEL if _missed(outcome) else Status.REJECTED,
@@ -214,20 +213,10 @@ class Host(CppStage[HostQuestion]):
                 message=outcome.failure.message,
                 key=key,
             )
-        launched = [
-            a
-            for e in outcome.events
-            if e.kind == "launch"
-            for a in e.args
-            if isinstance(a, AsmKernel)
-        ]
+        launches = (arg for e in outcome.events if e.kind == "launch" for arg in e.args)
+        launched = [arg for arg in launches if isinstance(arg, AsmKernel)]
         if len(launched) != 1 or not _named(launched[0]):
-            return StageOutcome(
-                stage=STAGE,
-                status=Status.UNKNOWN,
-                message="which kernel is launched is not known",
-                key=key,
-            )
+            return _unknown("which kernel is launched is not known", key)
         kernel = self.tables.kernel(arch, launched[0].symbol, launched[0].co)
         return StageOutcome(stage=STAGE, status=Status.KERNEL, kernels=(kernel,), key=key)
 
@@ -237,6 +226,10 @@ class Host(CppStage[HostQuestion]):
             if problem is not None:
                 return problem.message
         return None
+
+
+def _unknown(message: str, key: tuple[tuple[str, Any], ...] | None = None) -> StageOutcome:
+    return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message, key=key)
 
 
 def _complete(args: Any, params: tuple[ir.Param, ...]) -> tuple[Any, ...]:
