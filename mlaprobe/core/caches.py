@@ -21,32 +21,55 @@ T = TypeVar("T")
 
 
 class Cache(TextEnum):
-    """The names of the caches, and what each buys."""
+    """The names of the caches, with what each buys: user CPU time on two cores, in release v0.1.20.
 
-    # Of rules and inputs.
+    *One*: a decision with its proof, the source opened (1.6 s). *Grid*: 3072 decisions (3.7 s).
+    *Plans*: 43 plans of a bundled release, each made twenty times (0.33 s). *Rows*: two bundled
+    releases compared (0.77 s). *Snapshot*: one arch and one pair of dtypes at 36 head counts and
+    3 query lengths (15.7 s). With all of them off, one question takes twenty times as long.
+    """
+
     RULES = "rules"
+    """Rule files, and what is made of them. Plans take 0.85 s without."""
     NAMES = "names"
-    # Of the text of a source.
+    """Archs, releases and dtypes by their names. Plans take 0.38 s without."""
     TEXTS = "texts"
+    """Texts as they are printed, and the files that a page is made of."""
     SPELLINGS = "spellings"
+    """What the text of a C++ file defines and writes. One takes 2.0 s without."""
     TOKENS = "tokens"
+    """What macros expand to, shared by all places. One takes 1.9 s without."""
     STATEMENTS = "statements"
-    # Of what is run.
+    """Statements made of the same tokens, translated once. One takes 1.9 s without."""
     FORMULAS = "formulas"
+    """Compiled formulas over the inputs of questions. A part of a snapshot (7.9 s) takes 9.8 s
+    without."""
     CODE = "code"
+    """Compiled functions. One takes 1.8 s without."""
     PATHS = "paths"
+    """Runs over symbols, which answer questions that differ in numbers (``SourceSession.solve``).
+    """
     CALLS = "calls"
-    SYMBOLS = "symbols"
-    # Of answers.
+    """Plain calls by function and arguments (7 % of a cold report), and what the calls of one path
+    have in common. The grid takes 4.5 s without."""
     STAGES = "stages"
+    """Answers of stages, whose evidence is looked for once. 32 decisions with their proof (2.2 s)
+    take 2.9 s without; where no proof is wanted, nothing is gained."""
     DECISIONS = "decisions"
+    """Composed answers. Plans take 0.58 s without."""
     REFUSALS = "refusals"
+    """Paths on which a stage refuses. A live source compared with a bundled release (1024 cells,
+    2.6 s) takes 2.7 s without."""
     PLANS = "plans"
-    # Of snapshots.
+    """Plans, and the parts of one. Plans take 1.7 s without."""
     CELLS = "cells"
+    """Answers to cells of a snapshot that others follow from. It takes 16.8 s without."""
     PROOFS = "proofs"
+    """Evidence of cells that take the same paths. A snapshot takes 17.0 s without."""
     RECORDS = "records"
+    """Tables and records of a snapshot, as answers. Rows take 2.4 s without."""
     ROWS = "rows"
+    """Behaviours of cells whose records are alike. Rows take more than 10 s without."""
 
 
 _off: frozenset[Cache] = frozenset()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome
 from mlaprobe.opening import bundled
 from mlaprobe.opening.probing import probe, snapshot_of
-from mlaprobe.snapshot import OUTSIDE, OUTSIDE_TEXT, Snapshot
+from mlaprobe.snapshot import OUTSIDE, Outside, Snapshot
 
 if TYPE_CHECKING:
     from mlaprobe.core.behaviour import Numbering, Row
@@ -105,7 +105,7 @@ class KnownRevision:
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         """One stage alone."""
         found = self._snapshot.ask(stage, shape, head_dim=head_dim)
-        if (found.message or "").startswith(OUTSIDE_TEXT):
+        if isinstance(found, Outside):
             return self.live.ask(stage, shape, head_dim=head_dim)
         return found
 

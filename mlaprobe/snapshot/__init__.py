@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlaprobe.snapshot.answers import OUTSIDE, OUTSIDE_TEXT, Snapshot, SnapshotInfo
+from mlaprobe.snapshot.answers import OUTSIDE, Snapshot, SnapshotInfo
 from mlaprobe.snapshot.file import SCHEMA, SnapshotError, looks_like_one, read
+from mlaprobe.snapshot.stages import Outside
 
 __all__ = [
     "OUTSIDE",
-    "OUTSIDE_TEXT",
     "SCHEMA",
+    "Outside",
     "Snapshot",
     "SnapshotError",
     "SnapshotInfo",

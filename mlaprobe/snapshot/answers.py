@@ -28,7 +28,7 @@ from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
-from mlaprobe.snapshot.stages import STAGES, Stages, UnknownBatchError
+from mlaprobe.snapshot.stages import OUTSIDE_TEXT, STAGES, Stages, UnknownBatchError, outside
 
 if TYPE_CHECKING:
     from mlaprobe.core.behaviour import Numbering, Row
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 OUTSIDE = "snapshot"
 """The ``stage`` of a decision about a shape that the snapshot does not hold."""
-OUTSIDE_TEXT = "outside the snapshot: "
-"""How the message about such a shape, or such a question to a stage, begins."""
 _NO_CALL = PlannerCall()
 
 
@@ -234,7 +232,7 @@ class Snapshot:
                 why = f"batch {shape.batch}"
             except MISFITS:
                 raise damaged(self._contents.name) from None
-        return StageOutcome(stage=stage, status=Status.UNKNOWN, message=OUTSIDE_TEXT + why)
+        return outside(stage, why)
 
     @property
     def head_dims(self) -> tuple[int, ...]:

@@ -40,11 +40,7 @@ def make(
     """
     scope = scope or Scope(archs=capability.archs)
     taker = Taker(capability, scope, step)
-    tables = {"planner": taker.planner(), "sizing": taker.sizing(), "host": taker.host()}
-    tables["dispatcher"], tables["called"] = taker.dispatcher()
-    tables["gluon"] = taker.gluon()
-    heads = _reduced_heads(scope, tables["dispatcher"])
-    tables["reducer"] = taker.reducer(heads)
+    tables, heads = _taken(taker)
     head_dims = [dim for (dim,) in tables["reducer"].settings()]
     for table in tables.values():
         table.drop_idle_axes()
@@ -63,8 +59,17 @@ def make(
         "records": book.records,
         "tables": written,
     }
-    text = "".join(text_of(_head(capability, scope, releases, book, head_dims), body))
-    return sealed(text)
+    return sealed("".join(text_of(_head(capability, scope, releases, book, head_dims), body)))
+
+
+def _taken(taker: Taker) -> tuple[dict[str, Table], tuple[int, ...]]:
+    """Every table, and the head counts of the reducer's."""
+    tables = {"planner": taker.planner(), "sizing": taker.sizing(), "host": taker.host()}
+    tables["dispatcher"], tables["called"] = taker.dispatcher()
+    tables["gluon"] = taker.gluon()
+    heads = _reduced_heads(taker.scope, tables["dispatcher"])
+    tables["reducer"] = taker.reducer(heads)
+    return tables, heads
 
 
 def _reduced_heads(scope: Scope, dispatcher: Table) -> tuple[int, ...]:

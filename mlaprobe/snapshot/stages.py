@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
 from mlaprobe.deciding.pipeline import Launch
@@ -17,8 +19,23 @@ STAGES = (
 """Those that are asked for a shape."""
 
 
+OUTSIDE_TEXT = "outside the snapshot: "
+"""How the message about a shape, or a question to a stage, begins that the snapshot does not
+hold."""
+
+
 class UnknownBatchError(Exception):
     """How an answer depends on the batch size is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside(StageOutcome):
+    """The outcome of a stage that is asked what the snapshot does not hold."""
+
+
+def outside(stage: str, what: str) -> Outside:
+    """The outcome about something that the snapshot does not hold."""
+    return Outside(stage=stage, status=Status.UNKNOWN, message=OUTSIDE_TEXT + what)
 
 
 class Stages:
@@ -83,8 +100,7 @@ class Stages:
         table = self.table("reducer")
         dim = self.head_dims[0] if head_dim is None else head_dim
         if heads not in table.head_at or dim not in self.head_dims:
-            message = f"outside the snapshot: a reducer of {heads} heads and head_dim {dim}"
-            return StageOutcome(stage=StageName.REDUCER, status=Status.UNKNOWN, message=message)
+            return outside(StageName.REDUCER, f"a reducer of {heads} heads and head_dim {dim}")
         record = table.record({"head_dim": str(dim)}, heads, 0, None)
         assert record is not None
         return table.reader.outcome(record, {"heads": heads})

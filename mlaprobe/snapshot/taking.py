@@ -29,6 +29,7 @@ from mlaprobe.snapshot.asking import (
     values_of,
 )
 from mlaprobe.snapshot.batches import Rule
+from mlaprobe.snapshot.phrases import VARIABLES
 from mlaprobe.snapshot.scope import OMITTED, Scope
 from mlaprobe.snapshot.sharing import Shared
 from mlaprobe.snapshot.tables import Table
@@ -98,7 +99,7 @@ class Taker:
         for (dim,) in table.settings():
             plane = []
             for count in heads:
-                values = (count, *(None,) * 7)
+                values = (count, *[None] * (len(VARIABLES) - 1))
                 fields = self.asker.reducer(count, dim or None, self.scope)
                 plane.append(table.note(fields, values))
             table.planes[(dim,)] = plane

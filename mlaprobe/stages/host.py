@@ -115,7 +115,7 @@ class Host(CppStage[HostQuestion]):
             return Solved(self._unreadable(self.problem))
         if function is None:
             message = f"no definition of {entry} that can be read was found in the source"
-            return Solved(StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message))
+            return Solved(_unknown(message))
         params = function.function.params
         name = function.function.name
         call, numbers = parameterize(given, name, lambda args: complete(args, params))
@@ -186,10 +186,9 @@ class Host(CppStage[HostQuestion]):
         )
 
     def _notes(self, arch: str) -> tuple[str, ...]:
-        for table in self.tables.modules.values():
-            problem = table.problem(arch)
-            if problem is not None:
-                return (f"the kernel table cannot be relied on: {problem.message}",)
+        problem = self._table_problem(arch)
+        if problem is not None:
+            return (f"the kernel table cannot be relied on: {problem}",)
         note = self.tables.comments.note if self.tables.modules else None
         return (note,) if note else ()
 
@@ -208,12 +207,12 @@ class Host(CppStage[HostQuestion]):
     def _read(self, arch: str, outcome: Outcome) -> StageOutcome:
         key = key_of(outcome)
         if outcome.kind == "unknown":
-            return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=outcome.reason, key=key)
+            return _unknown(outcome.reason, key)
         outcome = handed_on(outcome)
         if outcome.kind == "failed" and outcome.failure is not None:
             problem = self._table_problem(arch)
             if _missed(outcome) and problem is not None:
-                return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=problem, key=key)
+                return _unknown(problem, key)
             return StageOutcome(
                 stage=STAGE,
                 status=Status.NO_KERNEL if _missed(outcome) else Status.REJECTED,
@@ -221,20 +220,10 @@ class Host(CppStage[HostQuestion]):
                 message=outcome.failure.message,
                 key=key,
             )
-        launched = [
-            a
-            for e in outcome.events
-            if e.kind == "launch"
-            for a in e.args
-            if isinstance(a, AsmKernel)
-        ]
+        launches = (arg for e in outcome.events if e.kind == "launch" for arg in e.args)
+        launched = [arg for arg in launches if isinstance(arg, AsmKernel)]
         if len(launched) != 1 or not _named(launched[0]):
-            return StageOutcome(
-                stage=STAGE,
-                status=Status.UNKNOWN,
-                message="which kernel is launched is not known",
-                key=key,
-            )
+            return _unknown("which kernel is launched is not known", key)
         kernel = self.tables.kernel(arch, launched[0].symbol, launched[0].co)
         return StageOutcome(stage=STAGE, status=Status.KERNEL, kernels=(kernel,), key=key)
 
@@ -244,6 +233,10 @@ class Host(CppStage[HostQuestion]):
             if problem is not None:
                 return problem.message
         return None
+
+
+def _unknown(message: str, key: tuple[tuple[str, Any], ...] | None = None) -> StageOutcome:
+    return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message, key=key)
 
 
 def complete(args: Any, params: tuple[ir.Param, ...]) -> tuple[Any, ...]:

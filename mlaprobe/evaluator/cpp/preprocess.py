@@ -66,7 +66,7 @@ class TranslationUnit:
         self._events: dict[str, tuple[list[int], list[Macro | None]]] = {}
         self._count = 0
         self._once: set[str] = set()
-        self._stripped: dict[str, str] = cache(Cache.TEXTS)
+        self._stripped: dict[str, str] = cache(Cache.SPELLINGS)
         self.files: list[Included] = []
         self.by_path: dict[str, list[Included]] = {}
         self.missing: set[str] = set()

@@ -7,7 +7,6 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, cast
 
-from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import Kernel
 from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.engine.runs import PROBE, Run
@@ -29,7 +28,6 @@ class Tables:
         self.session = session
         self._files = session.source.list("hsa")
         self._present = frozenset(self._files)
-        self._symbols: dict[tuple[str, str], bool | None] = cache(Cache.SYMBOLS)
 
     @cached_property
     def archs(self) -> tuple[str, ...]:
@@ -83,15 +81,11 @@ class Tables:
         )
 
     def _has_symbol(self, path: str, symbol: str) -> bool | None:
-        key = (path, symbol)
-        if key in self._symbols:
-            return self._symbols[key]
         try:
             file = self.session.source.read(path)
         except SourceError:
-            file = None
-        found = self._symbols[key] = None if file is None else has_kernel(file.data, symbol)
-        return found
+            return None
+        return None if file is None else has_kernel(file.data, symbol)
 
 
 class Column(Model):

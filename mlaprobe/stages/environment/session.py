@@ -78,7 +78,6 @@ class SourceSession:
         self.watch: list[Callable[[Node], tuple[str, Node] | None]] = []
         """What the stages want to observe of branches (see ``Machine.watch``)."""
         self.machine.watch = self._watched
-        self._texts: dict[str, str | None] = cache(Cache.TEXTS)
         self._modules: dict[str, CppModule] = {}
         self._functions: dict[str, Closure | None] = {}
         self._trees: dict[Hashable, Tree] = cache(Cache.PATHS)
@@ -103,12 +102,6 @@ class SourceSession:
 
     def text(self, path: str) -> str | None:
         """The text of a file, ``None`` where there is none; one that is no text reads as empty."""
-        if path in self._texts:
-            return self._texts[path]
-        found = self._texts[path] = self._read(path)
-        return found
-
-    def _read(self, path: str) -> str | None:
         try:
             file = self.source.read(path)
         except SourceError:
