@@ -233,7 +233,14 @@ class Compiler:
             if len(items) > 1:
                 return Unknown(f"how a {ctype.name} is made is not followed", span)
             return convert(items[0] if items else empty, ctype, span)
-        made = containers.made(self, run, ctype, items, module, span)
+
+        def part(value: Value, kind: CType) -> Value:
+            return self._typed(run, value, kind, module, span)
+
+        def constant(name: str) -> Value:
+            return module.lookup(run, name, span)
+
+        made = containers.made(ctype, items, span, part, constant)
         if made is not NotImplemented:
             return made
         kind = module.lookup(run, ctype.name.split("<", 1)[0], span)

@@ -9,23 +9,17 @@ function keeps objects by name are in ``keptmaps.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_of
 from mlaprobe.evaluator.engine.calls import Braced, result_of_unknown
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import CType, Span
-from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Pointer, Record
 from mlaprobe.evaluator.values.optionals import engaged, held
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.values.value import Args, Kwargs, Value
-
-if TYPE_CHECKING:
-    from mlaprobe.evaluator.engine.compiler import Compiler
-    from mlaprobe.evaluator.engine.modules import Module
 
 _NAMES = """vector list forward_list deque map multimap set multiset unordered_map unordered_set
 unordered_multimap unordered_multiset flat_map flat_set flat_multimap flat_multiset inplace_vector
@@ -112,9 +106,13 @@ def keep(ctype: CType, values: Args, span: Span) -> None:
             raise Unsupported("a container that is not followed keeps a pointer", span)
 
 
-def made(
-    compiler: Compiler, run: Run, ctype: CType, items: Args, module: Module, span: Span
-) -> Value:
+Part = Callable[[Value, CType], Value]
+"""An element as its type has it, a braced list among them."""
+Constant = Callable[[str], Value]
+"""The value of a constant of the module, by name."""
+
+
+def made(ctype: CType, items: Args, span: Span, part: Part, constant: Constant) -> Value:
     """A new object of a class template of the library; ``NotImplemented`` for any other."""
     if not ctype.name.startswith("std::"):
         return NotImplemented
@@ -126,23 +124,15 @@ def made(
         kind = parse_type(types[0] if types else "auto")
         if not items or items[0] is None:
             return None
-        return engaged(_part(compiler, run, kind, held(items[0]), module, span))
+        return engaged(part(held(items[0]), kind))
     if head in ("std::pair", "std::tuple"):
-        return _tuple(compiler, run, ctype, types, items, module, span)
+        return _tuple(ctype, types, items, span, part)
     if head == "std::array":
-        return _array(compiler, run, ctype, types, items, module, span)
+        return _array(ctype, types, items, span, part, constant)
     return NotImplemented
 
 
-def _tuple(
-    compiler: Compiler,
-    run: Run,
-    ctype: CType,
-    types: tuple[str, ...],
-    items: Args,
-    module: Module,
-    span: Span,
-) -> Value:
+def _tuple(ctype: CType, types: tuple[str, ...], items: Args, span: Span, part: Part) -> Value:
     if len(items) == 1 and isinstance(items[0], tuple) and len(types) != 1:
         items = items[0]
     kinds = tuple(parse_type(t) for t in types) or tuple(CType("auto") for _ in items)
@@ -150,22 +140,15 @@ def _tuple(
         return tuple(zero_of(kind, span) for kind in kinds)
     if len(items) != len(kinds):
         return Unknown(f"how a {ctype.name} is made is not followed", span)
-    pairs = zip(kinds, items, strict=True)
-    return tuple(_part(compiler, run, kind, item, module, span) for kind, item in pairs)
+    return tuple(map(part, items, kinds))
 
 
 def _array(
-    compiler: Compiler,
-    run: Run,
-    ctype: CType,
-    types: tuple[str, ...],
-    items: Args,
-    module: Module,
-    span: Span,
+    ctype: CType, types: tuple[str, ...], items: Args, span: Span, part: Part, constant: Constant
 ) -> Value:
     """An array: what its initialiser leaves out is zero."""
     kind = parse_type(types[0] if types else "auto")
-    count = _length(run, types, items, module, span)
+    count = _length(types, items, constant)
     if len(items) == 1 and isinstance(items[0], tuple) and count != 1:
         items = items[0]
     elif len(items) == 1 and isinstance(items[0], Braced) and kind.kind in (*SCALARS, "string"):
@@ -175,33 +158,22 @@ def _array(
         keep(ctype, items, span)
         return Container(ctype)
     items = (*items, *(zero_of(kind, span) for _ in range(count - len(items))))
-    return tuple(_part(compiler, run, kind, item, module, span) for item in items)
+    return tuple(part(item, kind) for item in items)
 
 
 LONGEST = 1_000
 """Elements of an array that is followed."""
 
 
-def _length(
-    run: Run, types: tuple[str, ...], items: Args, module: Module, span: Span
-) -> int | None:
+def _length(types: tuple[str, ...], items: Args, constant: Constant) -> int | None:
     """How many elements a ``std::array`` has, where that is known."""
     if len(types) < 2:
         return len(items) if not types else None
     text = types[1]
     found = int(text) if text.isdigit() else None
     if found is None and text.replace("::", "").replace("_", "").isalnum():
-        found = module.lookup(run, text, span)
+        found = constant(text)
     return found if type(found) is int and 0 <= found <= LONGEST else None
-
-
-def _part(
-    compiler: Compiler, run: Run, kind: CType, item: Value, module: Module, span: Span
-) -> Value:
-    """An element as its type has it."""
-    if isinstance(item, Braced):
-        return compiler.construct_named(run, kind, item.items, module, span)
-    return convert(item, kind, span)
 
 
 def constructors() -> Mapping[str, Value]:
