@@ -39,6 +39,12 @@ _SPARE = 16
 """Bytes of backing store behind a region, so that a word at its end can be addressed."""
 
 
+def signed_address(address: int) -> int:
+    """An address, of which 64 bits count, as the number that ``Addresses`` have for it."""
+    address &= (1 << 64) - 1
+    return address - (address >> 63 << 64)
+
+
 class Site(Protocol):
     """The instruction that accesses memory."""
 
@@ -251,7 +257,7 @@ class Memory:
 
     def load_words(self, address: int, count: int, site: Site) -> list[int]:
         """``count`` words from one address."""
-        found = self.load(np.array([address], np.int64), count, site)
+        found = self.load(np.array([signed_address(address)], np.int64), count, site)
         return [int(word) for word in found[:, 0]]
 
     def _load_each(self, addresses: Addresses, count: int, site: Site) -> Words:
@@ -310,13 +316,13 @@ class Memory:
 
     def _record(self, kind: Kind, addresses: Addresses, site: Site) -> None:
         """Records accesses by the region that is nearest to each."""
-        near_null = addresses >> _NULL_BITS == 0
+        spans = list(self._spans.values())
+        near_null = addresses >> _NULL_BITS == 0 if spans else np.ones(len(addresses), np.bool_)
         if near_null.any():
             self._count(kind, NULL, addresses[near_null], site)
             addresses = addresses[~near_null]
         if not len(addresses):
             return
-        spans = list(self._spans.values())
         # Regions are placed upward: half way between two is where the next becomes the nearest.
         middles = [(a.start + a.size + b.start) // 2 for a, b in pairwise(spans)]
         nearest = np.searchsorted(np.array(middles, np.int64), addresses, side="right")
