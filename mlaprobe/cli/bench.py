@@ -111,7 +111,7 @@ def _show(
     written: tuple[str, ...],
 ) -> None:
     if given["format"] == "json":
-        from mlaprobe.output.bench_data import bench_json
+        from mlaprobe.output.runs.bench_data import bench_json
 
         emit.write([bench_json(points, left, around, written)], given["output"])
     elif given["format"] == "svg":
@@ -119,7 +119,7 @@ def _show(
 
         emit.write([bench_svg(points, around)], given["output"])
     else:
-        from mlaprobe.output.bench_text import bench as lines_of
+        from mlaprobe.output.runs.bench_text import bench as lines_of
 
         lines = lines_of(points, left, around, written, width=emit.width(given["output"]))
         emit.write_lines(lines, given["output"])

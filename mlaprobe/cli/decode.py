@@ -148,11 +148,11 @@ def _decode(given: dict[str, Any]) -> int:
             run = replace(run, passed_over=(instead, *run.passed_over))
     around = environment_of(problem.device)
     if given["format"] == "json":
-        from mlaprobe.output.decode_data import decode_json
+        from mlaprobe.output.runs.decode_data import decode_json
 
         emit.write([decode_json(answers.source, run, unpadded, around)], given["output"])
     else:
-        from mlaprobe.output.decode_text import decode as lines_of
+        from mlaprobe.output.runs.decode_text import decode as lines_of
 
         wide = emit.width(given["output"])
         emit.write_lines(
@@ -261,7 +261,7 @@ def _selftest(given: dict[str, Any]) -> int:
             if given["json"] is not None:
                 emit.write([selftest_json(answers, report)], given["json"])
 
-        from mlaprobe.output.decode_data import selftest_json
+        from mlaprobe.output.runs.decode_data import selftest_json
 
         report = selftest(
             answers,
@@ -274,7 +274,7 @@ def _selftest(given: dict[str, Any]) -> int:
     if given["format"] == "json":
         emit.write([selftest_json(answers, report)], given["output"])
     else:
-        from mlaprobe.output.decode_text import selftest as lines_of
+        from mlaprobe.output.runs.decode_text import selftest as lines_of
 
         wide = emit.width(given["output"])
         emit.write_lines(lines_of(answers.source, report, width=wide), given["output"])

@@ -71,11 +71,11 @@ def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, 
             force=given["force"],
         )
     if given["format"] == "json":
-        from mlaprobe.output.emulated_data import emulated_json
+        from mlaprobe.output.runs.emulated_data import emulated_json
 
         emit.write([emulated_json(answers.source, problem, plan, found)], given["output"])
     else:
-        from mlaprobe.output.emulated_text import emulated as lines_of
+        from mlaprobe.output.runs.emulated_text import emulated as lines_of
 
         wide = emit.width(given["output"])
         lines = lines_of(answers.source, problem, plan, found, width=wide)

@@ -111,7 +111,7 @@ def _show(given: dict[str, Any]) -> int:
     from mlaprobe.cli.support import emit
     from mlaprobe.cli.support.progress import Progress
     from mlaprobe.emulation.inspecting import facts
-    from mlaprobe.output.kernels import kernels_json, kernels_text
+    from mlaprobe.output.runs.kernels import kernels_json, kernels_text
 
     arch, capability = machine.arch(given), _opened(given)
     with Progress("code objects read", quiet=given["quiet"]) as progress:
@@ -196,7 +196,7 @@ def _print(
     given: dict[str, Any],
 ) -> None:
     from mlaprobe.cli.support import emit
-    from mlaprobe.output.kernels import runs_json, runs_junit, runs_text
+    from mlaprobe.output.runs.kernels import runs_json, runs_junit, runs_text
 
     if given["format"] == "json":
         emit.write([runs_json(capability.source, results, rest)], given["output"])

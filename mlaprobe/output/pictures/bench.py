@@ -8,9 +8,9 @@ from typing import Any
 
 from mlaprobe.decode.bench import Form, Point, Variant
 from mlaprobe.decode.crossover import Crossover, crossovers
-from mlaprobe.output.bench_text import headline
 from mlaprobe.output.pictures.curves import Curve, Curves, Panel, curves
 from mlaprobe.output.pictures.curves import Point as Mark
+from mlaprobe.output.runs.bench_text import headline
 
 
 def bench_svg(points: Sequence[Point], environment: Mapping[str, Any]) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.output import SCHEMA
-from mlaprobe.output.decode_data import problem_row
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.resolve_data import plan_row
 from mlaprobe.output.rows import Row, to_json
+from mlaprobe.output.runs.decode_data import problem_row
 from mlaprobe.stages.environment.placed import Placed
 
 if TYPE_CHECKING:

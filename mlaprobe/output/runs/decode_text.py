@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.decode.launched import short_name
 from mlaprobe.output.cells import WORDS
-from mlaprobe.output.decode_data import winner
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
+from mlaprobe.output.runs.decode_data import winner
 from mlaprobe.output.style import Line, Span, line, paragraph
 
 if TYPE_CHECKING:
