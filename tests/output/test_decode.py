@@ -16,7 +16,7 @@ from mlaprobe.decode.selftest import Outcome, Report, Result
 from mlaprobe.decode.support import Agreement, Disagreement
 from mlaprobe.decode.timing import Timing
 from mlaprobe.decode.verify import Error
-from mlaprobe.output import decode_text
+from mlaprobe.output.runs import decode_text
 from mlaprobe.output.runs.decode_data import winner
 from mlaprobe.output.style import plain
 from mlaprobe.padding.api import plan
