@@ -20,7 +20,7 @@ from mlaprobe.core.shape import (
     altered,
 )
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.loops import LOOKUP
+from mlaprobe.evaluator.closures.loops import LOOKUP
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same

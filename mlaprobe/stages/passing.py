@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.attributes import attribute
+from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.engine.frames import OUTER
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.evaluator.engine.attributes import attribute
+from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed

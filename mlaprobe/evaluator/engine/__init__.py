@@ -1,1 +1,1 @@
-"""The abstract machine: compiles the intermediate form to closures and runs every path."""
+"""The abstract machine: runs compiled functions on every path."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mlaprobe.evaluator.engine.compiler import Compiler
+from mlaprobe.evaluator.closures.compiler import Compiler
 from mlaprobe.evaluator.engine.frames import OUTER, RUN
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed, Restart, Unsupported

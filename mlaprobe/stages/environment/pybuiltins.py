@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlaprobe.evaluator.engine.displays import as_mapping, as_set, elements
+from mlaprobe.evaluator.closures.displays import as_mapping, as_set, elements
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.stdlib import plain
@@ -205,7 +205,7 @@ def _isinstance(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: S
 
 
 def _getattr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-    from mlaprobe.evaluator.engine.attributes import attribute
+    from mlaprobe.evaluator.closures.attributes import attribute
 
     if len(args) < 2 or not isinstance(args[1], str):
         return Unknown("an attribute without a known name", span)

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.displays import text_of
+from mlaprobe.evaluator.closures.displays import text_of
+from mlaprobe.evaluator.closures.scope import Scope
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
-from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.symbolic.symbols import joined
 from mlaprobe.evaluator.values.kinds import CaughtError
 from mlaprobe.evaluator.values.unknown import Unknown

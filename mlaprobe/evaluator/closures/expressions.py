@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine import boolean, callables, displays
-from mlaprobe.evaluator.engine.attributes import attribute, subscript
+from mlaprobe.evaluator.closures import boolean, callables, displays
+from mlaprobe.evaluator.closures.attributes import attribute, subscript
+from mlaprobe.evaluator.closures.globalnames import global_name
+from mlaprobe.evaluator.closures.lvalues import compile_lvalue
+from mlaprobe.evaluator.closures.scope import Scope
+from mlaprobe.evaluator.closures.stores import compile_store
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
-from mlaprobe.evaluator.engine.globalnames import global_name
-from mlaprobe.evaluator.engine.lvalues import compile_lvalue
-from mlaprobe.evaluator.engine.scope import Scope
-from mlaprobe.evaluator.engine.stores import compile_store
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
 from mlaprobe.evaluator.values.comparing import negate

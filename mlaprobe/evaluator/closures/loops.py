@@ -14,13 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.displays import elements
+from mlaprobe.evaluator.closures.displays import elements
+from mlaprobe.evaluator.closures.scope import Scope
+from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
-from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
-from mlaprobe.evaluator.engine.stores import compile_havoc, compile_store
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values.value import Value
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.globalnames import global_name
+from mlaprobe.evaluator.closures.scope import Scope
+from mlaprobe.evaluator.closures.stores import compile_havoc
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.engine.frames import RUN, Frame, around
-from mlaprobe.evaluator.engine.globalnames import global_name
-from mlaprobe.evaluator.engine.scope import Scope
-from mlaprobe.evaluator.engine.stores import compile_havoc
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.values.containers import Container, Elsewhere, not_followed
 from mlaprobe.evaluator.values.kinds import (

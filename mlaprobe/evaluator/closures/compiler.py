@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.core.caches import Cache
 from mlaprobe.core.keeping import Memo
+from mlaprobe.evaluator.closures import expressions, statements
+from mlaprobe.evaluator.closures.scope import FunctionScope, Scope
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.cpp.builtins import message_of
 from mlaprobe.evaluator.cpp.types import zero_of
-from mlaprobe.evaluator.engine import calls, expressions, statements
+from mlaprobe.evaluator.engine import calls
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run, memo_key
-from mlaprobe.evaluator.engine.scope import FunctionScope, Scope
 from mlaprobe.evaluator.engine.shared import Remembered
 from mlaprobe.evaluator.engine.signals import Failed, Returned, Unsupported
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import CType, Function, Name, Node, Param, Span
 from mlaprobe.evaluator.values import containers
 from mlaprobe.evaluator.values.conversions import convert

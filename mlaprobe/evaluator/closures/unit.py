@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.engine.frames import Eval
-from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.ir import Node
 
 if TYPE_CHECKING:
-    from mlaprobe.evaluator.engine.compiler import Compiler
+    from mlaprobe.evaluator.closures.compiler import Compiler
     from mlaprobe.evaluator.engine.machine import Machine
     from mlaprobe.evaluator.engine.modules import Module
 

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.displays import compile_items
+from mlaprobe.evaluator.closures.globalnames import global_name
+from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_lvalue
+from mlaprobe.evaluator.closures.scope import Scope
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.engine.calls import result_of_unknown
-from mlaprobe.evaluator.engine.displays import compile_items
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
-from mlaprobe.evaluator.engine.globalnames import global_name
-from mlaprobe.evaluator.engine.lvalues import Lvalue, compile_lvalue
-from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import Failed
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record
 from mlaprobe.evaluator.values.unknown import Unknown, rest_of
 from mlaprobe.evaluator.values.value import Kwargs, Value
 
 if TYPE_CHECKING:
-    from mlaprobe.evaluator.engine.compiler import Compiler
+    from mlaprobe.evaluator.closures.compiler import Compiler
 
 
 def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine import boolean, declarations, exceptions, loops
+from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops
+from mlaprobe.evaluator.closures.displays import text_of
+from mlaprobe.evaluator.closures.scope import Scope
+from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.engine.calls import havoc
-from mlaprobe.evaluator.engine.displays import text_of
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
-from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
-from mlaprobe.evaluator.engine.stores import compile_havoc, compile_store
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.operators import binary

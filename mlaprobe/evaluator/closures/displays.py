@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.scope import Scope
+from mlaprobe.evaluator.closures.stores import compile_store
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.engine.frames import Eval, Frame, Store
-from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
-from mlaprobe.evaluator.engine.stores import compile_store
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model

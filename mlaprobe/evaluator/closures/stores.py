@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.scope import Scope
+from mlaprobe.evaluator.closures.unit import Unit
 from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.engine.calls import Braced, havoc
 from mlaprobe.evaluator.engine.frames import RUN, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.engine.scope import Scope
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
-from mlaprobe.evaluator.engine.unit import Unit
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values.containers import not_followed

@@ -1,0 +1,1 @@
+"""The compilation of the intermediate form to Python closures."""
