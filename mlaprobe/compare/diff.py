@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from mlaprobe.compare import sides
@@ -17,6 +16,7 @@ from mlaprobe.compare.sides import Comparable, Request, parts, shape_in, side_of
 from mlaprobe.core.axes import AXES, Region, cell_of, order_values, regions
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.boxes import Cell
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.reasons import deciding_clause
@@ -31,7 +31,7 @@ from mlaprobe.core.shape import (
 )
 
 
-class Kind(str, Enum):
+class Kind(TextEnum):
     """The consequence of a change for whoever runs the shape; the worst first."""
 
     BREAKS = "breaks"
@@ -46,9 +46,6 @@ class Kind(str, Enum):
     """It reads the KV cache less often."""
     KERNEL = "kernel"
     """As before, by another kernel."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.inputs import shown
 from mlaprobe.errors import UsageError
 
 
-class Dtype(str, Enum):
+class Dtype(TextEnum):
     """A data type of the query or the KV cache, by the name AITER's kernel table uses."""
 
     BF16 = "bf16"
     FP16 = "fp16"
     FP8 = "fp8"
     BYTE = "byte"
-
-    # By the value, like equality, and without a call into Python: shapes are hashed a lot.
-    __hash__ = str.__hash__
-
-    def __str__(self) -> str:
-        return self.value
 
     @classmethod
     def of(cls, value: object) -> Dtype:

@@ -10,10 +10,10 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
 from itertools import product
 from typing import Any
 
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import Dtype, Route
 from mlaprobe.decode.backends import registry as backends
@@ -28,7 +28,7 @@ from mlaprobe.padding.plan import PadPlan
 from mlaprobe.padding.request import Mode
 
 
-class Variant(str, Enum):
+class Variant(TextEnum):
     """How many heads a decode is launched with."""
 
     STAY = "stay"
@@ -36,20 +36,14 @@ class Variant(str, Enum):
     PAD = "pad"
     """A native count."""
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Outcome(str, Enum):
+class Outcome(TextEnum):
     """What came of a case."""
 
     MEASURED = "measured"
     SKIPPED = "skipped"
     """The device has too little memory."""
     FAILED = "failed"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

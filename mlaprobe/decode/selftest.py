@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
 
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.decode.backends import registry as backends
@@ -22,7 +22,7 @@ from mlaprobe.padding.api import plan as make_plan
 from mlaprobe.padding.plan import PadPlan
 
 
-class Outcome(str, Enum):
+class Outcome(TextEnum):
     """What became of a shape."""
 
     WAITING = "waiting"
@@ -34,9 +34,6 @@ class Outcome(str, Enum):
     """The result is wrong, or the back end failed."""
     REFUSED = "refused"
     """It was not launched: the source does not call it safe, or no back end takes it."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from mlaprobe.core.axes import Region
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.shape import DecodeShape, Evidence
 
 
-class Level(str, Enum):
+class Level(TextEnum):
     """How much a finding matters, the worst first."""
 
     ERROR = "error"
@@ -20,9 +20,6 @@ class Level(str, Enum):
     WARNING = "warning"
     """Slower than it needs to be, or a trap."""
     NOTE = "note"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def rank(self) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from enum import Enum
 from functools import partial
 from typing import Any, TypeVar
 
 from mlaprobe.core.axes import plain
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.inputs import arch_name, flag, shown, variables, whole
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
@@ -20,7 +20,7 @@ AUTO = "auto"
 _AS_LAUNCHED = PlannerCall()
 
 
-class Mode(str, Enum):
+class Mode(TextEnum):
     """How far a caller wants heads padded."""
 
     OFF = "off"
@@ -29,11 +29,6 @@ class Mode(str, Enum):
     """To a native count where the policy allows it and it is not dearer."""
     FORCE = "force"
     """To a native count wherever there is one."""
-
-    __hash__ = str.__hash__  # repeated plans are looked up by it
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +103,7 @@ class Request:
 
 _SHARED = {each.name for each in fields(DecodeShape) if each.init} - {"qlen", "route"}
 """The fields of a shape that a request has as well."""
-E = TypeVar("E", bound=Enum)
+E = TypeVar("E", bound=TextEnum)
 
 
 def _choice(value: object, kind: type[E], what: str, also: tuple[str, ...] = ()) -> E:

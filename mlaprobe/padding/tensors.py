@@ -9,16 +9,16 @@ PyTorch is imported when the first tensor arrives.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any, TypeAlias
 
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.errors import UsageError
 
 Tensor: TypeAlias = Any
 """A PyTorch tensor. PyTorch is optional, also for type checkers."""
 
 
-class Strategy(str, Enum):
+class Strategy(TextEnum):
     """What padding heads hold. None of them influences a real head."""
 
     TILE = "tile"
@@ -27,11 +27,6 @@ class Strategy(str, Enum):
     """Every head is repeated in place; the target must be a multiple of n."""
     ZERO = "zero"
     """The heads after the real ones are zero."""
-
-    __hash__ = str.__hash__  # repeated plans are looked up by it
-
-    def __str__(self) -> str:
-        return self.value
 
 
 def pad_heads(q: Tensor, target: int, strategy: Strategy = Strategy.TILE) -> Tensor:

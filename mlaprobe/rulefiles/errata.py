@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.caches import Cache, cached
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.core.shape import Decision, Failure, StageName, Verdict
 from mlaprobe.rulefiles.loader import load_rules
@@ -28,15 +28,12 @@ RULES = "errata"
 BLOBS = "release_blobs"
 
 
-class Effect(str, Enum):
+class Effect(TextEnum):
     """What an erratum does to a decision."""
 
     AVOID = "avoid"
     NOTE = "note"
     NONE = "none"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

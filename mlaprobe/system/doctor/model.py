@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.shape import DecodeShape
 
 
-class Severity(str, Enum):
+class Severity(TextEnum):
     """How bad the result of a check is, the worst first."""
 
     FAULT = "fault"
@@ -20,9 +20,6 @@ class Severity(str, Enum):
     NOTE = "note"
     """Something to know."""
     OK = "ok"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
