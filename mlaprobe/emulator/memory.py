@@ -309,8 +309,9 @@ def gather(words: Words, offsets: npt.NDArray[Any], count: int) -> Words:
     unit = _UNITS.get(count)
     if unit is not None and not int(np.bitwise_or.reduce(offsets)) & 4 * count - 1:
         whole = words[: len(words) // count * count].view(unit)
-        found: Words = whole.take(offsets // (4 * count)).view(np.uint32)
-        return found.reshape(len(offsets), count).T
+        taken: Words = whole.take(offsets // (4 * count)).view(np.uint32)
+        found: Words = taken.reshape(len(offsets), count).T
+        return found
     out = np.empty((count, len(offsets)), np.uint32)
     for k in range(count):
         words.take((offsets >> 2) + k, out=out[k], mode="clip")
