@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlaprobe.emulator.accesses import OutsideAccess
 from mlaprobe.emulator.decoding import decode
 from mlaprobe.emulator.errors import BudgetExhausted, UnknownInstruction, UnmodelledError
-from mlaprobe.emulator.memory import Memory, OutsideAccess
+from mlaprobe.emulator.memory import Memory
 from mlaprobe.emulator.modes import FloatMode
 from mlaprobe.emulator.program import Context, Effect, Program, compiled_rule
 from mlaprobe.emulator.races import Watch
