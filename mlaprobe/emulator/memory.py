@@ -36,6 +36,12 @@ _SPARE = 16
 """Bytes of backing store behind a region, so that a word at its end can be addressed."""
 
 
+def signed_address(address: int) -> int:
+    """An address, of which 64 bits count, as the number that ``Addresses`` have for it."""
+    address &= (1 << 64) - 1
+    return address - (address >> 63 << 64)
+
+
 class _Region:
     """A contiguous range of addresses with its bytes."""
 
@@ -212,7 +218,7 @@ class Memory:
 
     def load_words(self, address: int, count: int, site: Site) -> list[int]:
         """``count`` words from one address."""
-        found = self.load(np.array([address], np.int64), count, site)
+        found = self.load(np.array([signed_address(address)], np.int64), count, site)
         return [int(word) for word in found[:, 0]]
 
     def _load_each(self, addresses: Addresses, count: int, site: Site) -> Words:

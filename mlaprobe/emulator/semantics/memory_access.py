@@ -16,10 +16,10 @@ from mlaprobe.emulator.accesses import Addresses, Site
 from mlaprobe.emulator.arrivals import RegisterArrival
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.disassembly import site_of
-from mlaprobe.emulator.memory import Memory, gather
+from mlaprobe.emulator.memory import Memory, gather, signed_address
 from mlaprobe.emulator.operands import ScalarSource, scalar
 from mlaprobe.emulator.program import Compiled, Context, Effect, Rule
-from mlaprobe.emulator.wave import ACCUMULATION, LANES, M0, Mask, Row, Wave
+from mlaprobe.emulator.wave import ACCUMULATION, EXEC, LANES, M0, Mask, Row, Wave
 
 _LANE = np.arange(LANES, dtype=np.int64)
 _NO_ADDRESS = 0x7F
@@ -37,6 +37,8 @@ def _scalar_load(words: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         fields = instruction.fields
         base, first = 2 * fields["sbase"], fields["sdata"]
+        if first + words > EXEC:
+            raise instruction.unmodelled("a scalar load to EXEC or beyond has no rule")
         constant = fields["offset"] if fields["imm"] else 0
         register = _scalar_offset(instruction)
         site = site_of(instruction)
@@ -134,7 +136,7 @@ def _global_address(instruction: Instruction) -> Callable[[Wave], Addresses]:
 
     def from_both(wave: Wave) -> Addresses:
         start = wave.sgpr[base] | wave.sgpr[base + 1] << 32
-        return wave.rows[register].astype(np.int64) + (start + offset)
+        return wave.rows[register].astype(np.int64) + signed_address(start + offset)
 
     return from_both
 

@@ -13,7 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.emulator.decoding import Instruction
-from mlaprobe.emulator.operands import Source, scalar_pair, spread, vector
+from mlaprobe.emulator.operands import (
+    SCALARS,
+    Source,
+    scalar_destination,
+    scalar_pair,
+    spread,
+    vector,
+)
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
 from mlaprobe.emulator.semantics.vectors import (
     SECOND,
@@ -218,7 +225,7 @@ def _select(instruction: Instruction, context: Context) -> Compiled:
     a, b = vector(instruction, "src0"), vector(instruction, SECOND[instruction.format])
     out = instruction.fields["vdst"]
     register = instruction.fields["src2"] if instruction.format == "VOP3" else VCC
-    if register >= 128:
+    if register >= SCALARS - 1:
         raise instruction.unmodelled("a mask that is no scalar register has no rule")
 
     def step(wave: Wave) -> None:
@@ -237,9 +244,9 @@ def _carry(*, with_carry: bool) -> Rule:
         a, b = vector(instruction, "src0"), vector(instruction, second)
         register = instruction.fields["vdst"]
         long = instruction.format == "VOP3SD"
-        carries = instruction.fields["sdst"] if long else VCC
+        carries = scalar_destination(instruction, "sdst", words=2) if long else VCC
         taken = instruction.fields["src2"] if long else VCC
-        if with_carry and taken >= 128:
+        if with_carry and taken >= SCALARS - 1:
             raise instruction.unmodelled("a carry that is no scalar register has no rule")
         return Compiled(step=_carrying(a, b, register, carries, taken if with_carry else None))
 
