@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlaprobe.emulator.accesses import NULL
 from mlaprobe.emulator.decoding import decode
 from mlaprobe.emulator.disassembly import text
 from mlaprobe.emulator.errors import UnmodelledError
-from mlaprobe.emulator.memory import NULL
 from mlaprobe.emulator.program import Context, compiled_rule
 from mlaprobe.emulator.semantics import RULES
 from tests.emulator.single import FLUSHING, Lone, encodings

@@ -7,14 +7,13 @@ does nothing, as on the hardware; the engine also records them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.emulator.accesses import Kind
+from mlaprobe.emulator.arrivals import RegisterArrival
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.disassembly import site_of
-from mlaprobe.emulator.memory import Kind
 from mlaprobe.emulator.program import Compiled, Context, Effect, Rule
 from mlaprobe.emulator.semantics.vectors import refuse
 from mlaprobe.emulator.wave import ACCUMULATION, LANES, LDS_UNITS, Mask, Row, Wave
@@ -102,25 +101,12 @@ def _read(words: int) -> Rule:
             else:
                 taken = wave.lds_units(words, skipped).take(at)
                 found = taken.view(np.uint32).reshape(LANES, words).T
-            arriving = _arrival(wave, first, found, on)
+            arriving = RegisterArrival(wave, instruction, first, found, on)
             wave.traffic.issue_lds(wave, words, arriving)
 
         return Compiled(step=step, effect=Effect.SHARED)
 
     return rule
-
-
-def _arrival(wave: Wave, first: int, found: Row, on: Mask | None) -> Callable[[], None]:
-    """Writes what was read to registers, where EXEC was set."""
-    out = wave.vgpr[first : first + len(found)]
-
-    def arrive() -> None:
-        if on is None:
-            out[:] = found
-        else:
-            np.copyto(out, found, where=on)
-
-    return arrive
 
 
 def _write(words: int) -> Rule:
@@ -137,7 +123,8 @@ def _write(words: int) -> Rule:
             if at is None:
                 _careful_write(instruction, wave, rows, values)
             else:
-                wave.lds_units(words, skipped)[at] = values.T.copy().view(LDS_UNITS[words])[:, 0]
+                whole = values.T.copy().view(LDS_UNITS[words])[:, 0] if words > 1 else values[0]
+                wave.lds_units(words, skipped)[at] = whole
             wave.traffic.issue_lds(wave, words, None)
 
         return Compiled(step=step, effect=Effect.SHARED)
@@ -185,7 +172,7 @@ def _read_transposed(bits: int) -> Rule:
                 raise instruction.unmodelled("an unaligned transposed read has no rule")
             raw = wave.lds_units(2, skipped).take(at).view(dtype)
             found = raw.take(flat).view(np.uint32).T
-            wave.traffic.issue_lds(wave, 2, _arrival(wave, first, found, None))
+            wave.traffic.issue_lds(wave, 2, RegisterArrival(wave, instruction, first, found, None))
 
         return Compiled(step=step, effect=Effect.SHARED)
 
@@ -205,7 +192,8 @@ def _permute_backward(instruction: Instruction, context: Context) -> Compiled:
         if not wave.full:
             on = wave.exec_mask
             found = np.where(on.take(lane), found, np.uint32(0))
-        wave.traffic.issue_lds(wave, 1, _arrival(wave, register, found[np.newaxis], on))
+        arriving = RegisterArrival(wave, instruction, register, found[np.newaxis], on)
+        wave.traffic.issue_lds(wave, 1, arriving)
 
     return Compiled(step=step, effect=Effect.SHARED)
 

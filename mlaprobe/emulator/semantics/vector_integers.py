@@ -8,7 +8,6 @@ destination may be one of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -98,26 +97,13 @@ _SELECTED = np.array([*range(8), 8, 9, 10, 11, 12, *([13] * 243)], np.intp)
 """What each selector picks: eight bytes, four signs, 0, 0xff for the rest."""
 
 
-@cache
-def _halves(selector: int) -> tuple[int, int] | None:
-    """Which of the four halves of both sources the two halves of a selector pick, if they do."""
-    picked = selector.to_bytes(4, "little")
-    for low, high in (picked[:2], picked[2:]):
-        if low & 1 or high != low + 1 or high > 7:
-            return None
-    return picked[0] // 2, picked[2] // 2
-
-
 def _permute(a: Row, b: Row, c: Row, out: Row) -> None:
     """Each byte of the selector picks one of the eight bytes of both sources, or a constant."""
-    halves = _halves(int(c[0])) if len(c) == 1 else None
-    if halves is not None:
-        both = np.empty((LANES, 2), np.uint32)
-        both[:, 0], both[:, 1] = b, a
-        found, sources = out.view(np.uint16), both.view(np.uint16)
-        found[0::2] = sources[:, halves[0]]
-        found[1::2] = sources[:, halves[1]]
-        return
+    if len(c) == 1:
+        picked = int(c[0]).to_bytes(4, "little")
+        if all(byte < 8 or byte > 11 for byte in picked):
+            _permute_alike(a, b, picked, out)
+            return
     table = np.empty((LANES, 14), np.uint8)
     table[:, 12], table[:, 13] = 0, 0xFF
     low, high = _bytes(b), _bytes(a)
@@ -126,6 +112,21 @@ def _permute(a: Row, b: Row, c: Row, out: Row) -> None:
     for column, source, byte in ((8, low, 1), (9, low, 3), (10, high, 1), (11, high, 3)):
         table[:, column] = (source[:, byte] >> 7) * np.uint8(0xFF)
     out.view(np.uint8).reshape(LANES, 4)[:] = table[_LANE_COLUMN, _SELECTED[_bytes(c)]]
+
+
+def _permute_alike(a: Row, b: Row, picked: bytes, out: Row) -> None:
+    """The same where all lanes pick the same, and no sign."""
+    both = np.empty((LANES, 2), np.uint32)
+    both[:, 0], both[:, 1] = b, a
+    low, high = picked[0], picked[2]
+    if low % 2 == high % 2 == 0 and max(picked) < 8 and picked[1::2] == bytes((low + 1, high + 1)):
+        halves, found = both.view(np.uint16), out.view(np.uint16)
+        found[0::2], found[1::2] = halves[:, low // 2], halves[:, high // 2]
+        return
+    sources, places = both.view(np.uint8), out.view(np.uint8)
+    for place, byte in enumerate(picked):
+        constant = 0 if byte == 12 else 0xFF
+        places[place::4] = sources[:, byte] if byte < 8 else constant
 
 
 def _add_3(a: Row, b: Row, c: Row, out: Row) -> None:
