@@ -51,15 +51,14 @@ def plan(aiter_git: Path) -> Plan:
         uniform: int | None = None,
         split: int = -1,
     ) -> Works | NoWorks:
-        q_dtype, kv_dtype = (Dtype(d) for d in dtypes.split("/"))
         env = () if parallel is None else (("AITER_MLA_META_USE_PARALLEL", str(parallel)),)
         call: dict[str, Any] = {"max_split_per_batch": split, **(told or {})}
         if uniform is not None:
             call["uniform_qlen"] = uniform
         shape = DecodeShape(
             arch=arch,
-            q_dtype=q_dtype,
-            kv_dtype=kv_dtype,
+            q_dtype=Dtype(dtypes.split("/")[0]),
+            kv_dtype=Dtype(dtypes.split("/")[1]),
             num_heads=heads,
             qlen=qlen,
             causal=bool(causal),
