@@ -183,11 +183,13 @@ class BatchPlanner:
         device = question.device
         assert device is not None
         with self._session.exclusive:
+            unit, how = self._unit(path, ""), dict(dispatch.kwargs)
             launches = run_host(
-                dispatch.name,
+                dispatch.name.partition("<")[0],
                 arguments=given,
-                template=dict(dispatch.kwargs)["<>"],
-                unit=self._unit(path, ""),
+                template=how["<>"],
+                config=how.get("<<<>>>"),
+                unit=unit,
                 environment=dict(question.env),
             )
             if len(launches) != 1:
@@ -251,7 +253,8 @@ def _status(stop: NotFollowed) -> str:
 
 
 def _dispatch(outcomes: tuple[Outcome, ...]) -> Event | NoWorks:
-    """The call that launches the device kernel: the one that is handed its parameters."""
+    """The launch of the device kernel, or the call of a template that launches it: what is handed
+    its parameters."""
     if len(outcomes) != 1 or outcomes[0].kind == "unknown":
         reason, span = why_unknown(outcomes)
         return NoWorks(status="unknown", reason=reason, span=span)
@@ -260,7 +263,8 @@ def _dispatch(outcomes: tuple[Outcome, ...]) -> Event | NoWorks:
         text = str(outcome.failure.message or outcome.failure.how)
         return NoWorks(status="rejected", reason=text, span=outcome.span)
     for event in reversed(outcome.events):
-        if event.kind == "template" and any(isinstance(a, Record) for a in event.args):
+        launches = event.kind in ("template", "launch")
+        if launches and any(isinstance(a, Record) for a in event.args):
             return event
     return NoWorks(status="unknown", reason="what the planner launches was not found")
 
