@@ -81,8 +81,9 @@ class Works:
     """Where the works of each workgroup begin; [workgroups + 1]."""
     work_info_set: Integers
     """[n, 8]: request, first row of partial results (-1: none, the result is final), first query
-    token, the one behind the last, first page, the one behind the last, the distance of that from
-    the end of the request, 0."""
+    token, the one behind the last, first page, the one behind the last, tokens of the request that
+    are behind those, 0. The order is that of AITER's ``MlaWorkInfo``. Of a folded plan a request is
+    one of the more batches that it is folded into."""
     reduce_indptr: Integers
     """Where the partial results of each merged tile begin; [tiles + 1]."""
     reduce_final_map: Integers
@@ -183,11 +184,13 @@ class BatchPlanner:
         device = question.device
         assert device is not None
         with self._session.exclusive:
+            unit, how = self._unit(path, ""), dict(dispatch.kwargs)
             launches = run_host(
-                dispatch.name,
+                dispatch.name.partition("<")[0],
                 arguments=given,
-                template=dict(dispatch.kwargs)["<>"],
-                unit=self._unit(path, ""),
+                template=how["<>"],
+                config=how.get("<<<>>>"),
+                unit=unit,
                 environment=dict(question.env),
             )
             if len(launches) != 1:
@@ -251,7 +254,8 @@ def _status(stop: NotFollowed) -> str:
 
 
 def _dispatch(outcomes: tuple[Outcome, ...]) -> Event | NoWorks:
-    """The call that launches the device kernel: the one that is handed its parameters."""
+    """The launch of the device kernel, or the call of a template that launches it: what is handed
+    its parameters."""
     if len(outcomes) != 1 or outcomes[0].kind == "unknown":
         reason, span = why_unknown(outcomes)
         return NoWorks(status="unknown", reason=reason, span=span)
@@ -260,7 +264,8 @@ def _dispatch(outcomes: tuple[Outcome, ...]) -> Event | NoWorks:
         text = str(outcome.failure.message or outcome.failure.how)
         return NoWorks(status="rejected", reason=text, span=outcome.span)
     for event in reversed(outcome.events):
-        if event.kind == "template" and any(isinstance(a, Record) for a in event.args):
+        launches = event.kind in ("template", "launch")
+        if launches and any(isinstance(a, Record) for a in event.args):
             return event
     return NoWorks(status="unknown", reason="what the planner launches was not found")
 

@@ -153,6 +153,13 @@ def _shuffle(pick: Callable[[Array, Array, int], Array]) -> Call:
     return call
 
 
+def _across(lane: Array, by: Array, width: int) -> Array:
+    """The lane that differs in some bits, within the group."""
+    if ((by < 0) | (by >= width)).any():
+        raise NotFollowed("a lane of another group")
+    return lane ^ by
+
+
 def _first_lane(m: Machine, given: tuple[Any, ...], template: tuple[Any, ...]) -> Value:
     """The value of the first lane of the wave that takes part."""
     kind, data = scalar(m.value(given[0]))
@@ -280,7 +287,7 @@ def _builtins() -> dict[str, Builtin]:
         "__shfl": _shuffle(lambda lane, by, width: by % width),
         "__shfl_up": _shuffle(lambda lane, by, width: lane - by),
         "__shfl_down": _shuffle(lambda lane, by, width: lane + by),
-        "__shfl_xor": _shuffle(lambda lane, by, width: lane ^ by),
+        "__shfl_xor": _shuffle(_across),
         "std::make_tuple": _tuple,
         "std::make_pair": _tuple,
         "std::move": _itself,
@@ -292,12 +299,11 @@ def _builtins() -> dict[str, Builtin]:
         # of ROCm's Composable Kernel, which AITER builds with (include/ck_tile/core)
         "ck_tile::get_lane_id": _lane,
         "ck_tile::get_warp_size": _wave,
-        "ck_tile::warp_shuffle_up": _shuffle(lambda lane, by, width: lane - by),
+        "ck_tile::warp_shuffle_up": _shuffle(lambda lane, by, width: (lane - by) % width),
     }
-    for name, variable in (("workitem", "threadIdx"), ("workgroup", "blockIdx")):
-        for axis in "xyz":
-            calls[f"__builtin_amdgcn_{name}_id_{axis}"] = _axis(variable, axis)
     for axis in "xyz":
+        calls[f"__builtin_amdgcn_workitem_id_{axis}"] = _axis("threadIdx", axis)
+        calls[f"__builtin_amdgcn_workgroup_id_{axis}"] = _axis("blockIdx", axis)
         calls[f"__builtin_amdgcn_workgroup_size_{axis}"] = _axis("blockDim", axis)
     found = {name: Builtin(name, call) for name, call in calls.items()}
     for prefix in ("", "std::", "ck_tile::"):

@@ -181,8 +181,11 @@ def _call(tr: Translator, node: Syntax) -> Node:
     if any(c.type == "ERROR" or c.is_missing for c in arguments.children):
         return opaque(tr, node, "the arguments could not be parsed")
     args = expressions_in(tr, arguments)
-    if any(c.type == "kernel_call_syntax" for c in node.children):
-        return ir.Launch(span, tr.source(function), args)
+    launch = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
+    if launch is not None:
+        template = tuple(_template_argument(tr, c) for c in _template_arguments(function))
+        config = expressions_in(tr, launch)
+        return ir.Launch(span, tr.source(function), args, template, config)
     name = tr.source(function)
     if function.type == "primitive_type":
         return ir.Construct(span, tr.type_of(name), args)

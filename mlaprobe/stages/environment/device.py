@@ -84,6 +84,18 @@ class Properties(Model):
         return Unknown(f"{name} of the device", span, foreign=True) if value is None else value
 
 
+def sizes(otherwise: Model) -> Builtin:
+    """``dim3``, the sizes of a launch, for questions that name a device; ``otherwise`` answers for
+    others."""
+
+    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if not is_named(run) or not all(type(a) is int for a in args):
+            return otherwise.call(run, args, kwargs, span)
+        return (*args, *(1,) * (3 - len(args)))
+
+    return Builtin("dim3", call, symbolic=True)
+
+
 def get_properties(success: Any, otherwise: Builtin | Model) -> Builtin:
     """``hipGetDeviceProperties``, for questions that name a device; ``otherwise`` answers for
     others."""
