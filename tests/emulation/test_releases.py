@@ -112,6 +112,17 @@ def test_a_log_sum_exp_that_nobody_writes(newest: Capability) -> None:
     assert (found.error.unwritten, found.error.lse_unwritten) == (0, 32)
 
 
+def test_a_mask_for_sixteen_rows_at_once(newest: Capability) -> None:
+    """With two query tokens of 24 heads, rows 16 to 31 are the last 8 heads of the first token and
+    8 heads of the second: the kernel shows all of them what the second token sees."""
+    found = run(newest, "gfx950", Dtype.BF16, 24, qlen=2, lens=(30,))
+    assert found.padding.heads == 24
+    assert found.standing is Standing.WRONG
+    assert found.metadata is not None
+    assert found.metadata.startswith("AITER's planner")
+    assert run(newest, "gfx950", Dtype.BF16, 48, qlen=2, lens=(30,)).passed
+
+
 @pytest.mark.parametrize("tag", ["v0.1.12", "v0.1.16.post2", "v0.1.19", "v0.1.20.post1"])
 def test_other_releases(aiter_git: Path, tag: str) -> None:
     found = run(probe(f"{aiter_git}@{tag}"), "gfx942", Dtype.FP8, 16)
