@@ -76,6 +76,7 @@ def decode(
     force: bool = typer.Option(
         False, "--force", help="Launch also what AITER's source does not call safe."
     ),
+    kv_cache_bytes: o.CacheBytes = None,
     schedules: str = typer.Option(
         "garbage",
         "--schedules",

@@ -4,6 +4,7 @@ and without PyTorch. numpy is needed, and imported when something here is called
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ def emulated(
     seed: int = 0,
     schedules: str = "garbage",
     own_metadata: bool = False,
+    kv_cache_bytes: int = 0,
     force: bool = False,
 ) -> Emulated:
     """Runs a plan.
@@ -69,6 +71,7 @@ def emulated(
         schedules: how it is run again, one of ``emulation.planned.SCHEDULES``.
         own_metadata: whether work metadata is to be of our own, and not what AITER's planner
             writes.
+        kv_cache_bytes: the size of a cache that the pages lie scattered over; 0: a small one.
         force: whether it may take as long as it takes.
 
     Raises:
@@ -88,7 +91,8 @@ def emulated(
     capability = capability_of(answers)
     assert capability is not None
     how = options(problem, seed=seed, schedules=schedules, own_metadata=own_metadata, force=force)
-    found = emulate_plan(capability, plan, batch_of(problem), how)
+    batch = replace(batch_of(problem), kv_cache_bytes=kv_cache_bytes)
+    found = emulate_plan(capability, plan, batch, how)
     if found.standing is Standing.REFUSED:
         file, line = found.place or (None, None)
         raise DecodeError(f"AITER refuses this launch: {found.message}", file=file, line=line)

@@ -33,6 +33,7 @@ def run(
     page_size: int = 1,
     persistent: bool = True,
     scale: float = 1.0,
+    cache: int = 0,
 ) -> Emulated:
     """A plan for a batch, carried out."""
     asked = Batch(
@@ -46,6 +47,7 @@ def run(
         page_size=page_size,
         q_scale=scale,
         kv_scale=scale,
+        kv_cache_bytes=cache,
     )
     found = plan(
         heads,
@@ -110,6 +112,16 @@ def test_a_log_sum_exp_that_nobody_writes(newest: Capability) -> None:
     assert found.standing is Standing.UNWRITTEN
     assert found.error is not None
     assert (found.error.unwritten, found.error.lse_unwritten) == (0, 32)
+
+
+@pytest.mark.parametrize(("gib", "right"), [(3, True), (5, False)])
+def test_pages_beyond_four_gibibytes(newest: Capability, gib: int, right: bool) -> None:
+    """As ROCm/aiter issue 5765 reports: offsets wrap at 4 GiB."""
+    found = run(newest, "gfx950", Dtype.BF16, 16, persistent=False, lens=(30,), cache=gib << 30)
+    assert found.passed is right
+    wrapped = [access for access in found.outside if access.kind == "read"]
+    assert bool(wrapped) is not right
+    assert all(0 <= access.lowest <= access.highest < 1 << 32 for access in wrapped)
 
 
 def test_a_mask_for_sixteen_rows_at_once(newest: Capability) -> None:

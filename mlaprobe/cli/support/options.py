@@ -170,6 +170,14 @@ KvLenOne = Annotated[
 BackendOption = Annotated[
     str, typer.Option("--backend", metavar="NAME", help="auto, aiter, triton or torch.")
 ]
+CacheBytes = Annotated[
+    Text,
+    typer.Option(
+        "--kv-cache-bytes",
+        metavar="N",
+        help="Emulated: spread the pages over a cache of so many bytes: 5GiB.",
+    ),
+]
 DecodeBackendOption = Annotated[
     str, typer.Option("--backend", metavar="NAME", help="auto, aiter, emulate, triton or torch.")
 ]
