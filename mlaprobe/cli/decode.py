@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.options import SCHEDULES
 
 if TYPE_CHECKING:
     from mlaprobe.core.protocols import LiveAnswers
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from mlaprobe.padding.plan import PadPlan
 
 FORMATS = ("text", "json")
-SCHEDULES = ("one", "garbage", "plausible", "all")
 FAILED = 10
 """The exit code where the result is not what attention gives."""
 OF_THE_SELFTEST = (

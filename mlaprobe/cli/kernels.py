@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.options import SCHEDULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from mlaprobe.emulation.matrix import CaseResult, Scope
 
 FORMATS = ("text", "json", "junit")
-SCHEDULES = ("one", "garbage", "plausible", "all")
 FAILED, UNKNOWN = 10, 11
 EPILOG = """\b
 Examples:

@@ -170,6 +170,8 @@ KvLenOne = Annotated[
 BackendOption = Annotated[
     str, typer.Option("--backend", metavar="NAME", help="auto, aiter, triton or torch.")
 ]
+SCHEDULES = ("one", "garbage", "plausible", "all")
+"""How an emulated launch is run again."""
 CacheBytes = Annotated[
     Text,
     typer.Option(
