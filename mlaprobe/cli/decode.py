@@ -21,7 +21,7 @@ FAILED = 10
 """The exit code where the result is not what attention gives."""
 OF_THE_SELFTEST = (
     *("selftest", "json", "backend", "arch", "aiter", "device", "force"),
-    *("format", "output", "quiet"),
+    *("schedules", "format", "output", "quiet"),
 )
 """The options that go with --selftest."""
 EPILOG = """\b
@@ -263,11 +263,14 @@ def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: s
 
 
 def _selftest(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import machine
+    from mlaprobe.cli import emulated, machine
     from mlaprobe.cli.support import emit
     from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.decode.emulated import EMULATE
     from mlaprobe.decode.selftest import Report, selftest
 
+    if given["backend"] == EMULATE:
+        return emulated.selftest(given)
     device, arch = machine.device(given["device"]), machine.arch(given)
     answers = machine.answers(given)
     with Progress("shapes run", quiet=given["quiet"]) as progress:

@@ -104,3 +104,32 @@ def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, 
     if found.standing is Standing.UNKNOWN:
         return UNKNOWN
     return 0 if found.passed else FAILED
+
+
+def selftest(given: dict[str, Any]) -> int:
+    """Emulates the shapes of the self-test, with fewer and shorter requests."""
+    from mlaprobe.cli import machine
+    from mlaprobe.cli.support import emit
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.decode.rules import rules
+    from mlaprobe.decode.selftest_emulated import emulate_test
+    from mlaprobe.output.emulated_data import selftest_json
+    from mlaprobe.output.emulated_text import selftest as lines_of
+
+    answers, arch = machine.answers(given), machine.arch(given)
+    results = []
+    with Progress("shapes run", len(rules().selftest), quiet=given["quiet"]) as progress:
+        for test in rules().selftest:
+            results.append(emulate_test(answers, test, arch, given["schedules"]))
+            progress.step()
+            if given["json"] is not None:
+                emit.write([selftest_json(answers.source, arch, results)], given["json"])
+    if given["format"] == "json":
+        emit.write([selftest_json(answers.source, arch, results)], given["output"])
+    else:
+        wide = emit.width(given["output"])
+        emit.write_lines(lines_of(answers.source, arch, results, width=wide), given["output"])
+    runs = [result.run for result in results if result.run is not None]
+    if any(not run.passed and run.standing.value != "UNKNOWN" for run in runs):
+        return FAILED
+    return 0 if all(run.passed for run in runs) else UNKNOWN
