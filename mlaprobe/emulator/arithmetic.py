@@ -55,33 +55,37 @@ def maximum(a: Values, b: Values, *, ieee: bool = False) -> Values:
         ieee: MODE.IEEE: a signaling NaN, the first of two, wins and becomes quiet.
     """
     result: Values = np.maximum(a, b)
-    nans = np.isnan(result)
-    if np.count_nonzero(nans):
+    if np.count_nonzero(np.isnan(result)):
         # Not fmax, which may take a signaling NaN for the result.
         result = np.where(np.isnan(a), b, np.where(np.isnan(b), a, result))
-    if np.count_nonzero(result) != result.size:
-        both = (a.view(np.uint32) & b.view(np.uint32)).view(np.float32)
-        result = np.where((a == 0) & (b == 0), both, result)
-    if ieee:
-        for values in (b, a):
+        for values in (b, a) if ieee else ():
             bits = values.view(np.uint32)
             signaling = ((bits & _MAGNITUDE) > _EXPONENT) & ((bits & _QUIET) == 0)
             result = np.where(signaling, (bits | _QUIET).view(np.float32), result)
+    if np.count_nonzero(result) != result.size:
+        both = (a.view(np.uint32) & b.view(np.uint32)).view(np.float32)
+        result = np.where((a == 0) & (b == 0), both, result)
     return result
 
 
 def exp2(values: Values) -> Values:
-    """Powers of two (``v_exp_f32``), within the one unit in the last place that AMD documents.
+    """Powers of two (``v_exp_f32``).
+
+    By way of float64: rounded right but for a near tie in a hundred million, the same on every
+    machine, and well within the one unit in the last place that AMD documents for the instruction.
+    Which of the numbers within that unit a GPU gives is not known.
 
     The instruction takes subnormal operands for zero and makes zeros of subnormal results whatever
-    MODE says, as ``log2`` and ``reciprocal`` do.
+    MODE says, as ``log2`` and ``reciprocal`` do; that is for the caller.
     """
-    return np.exp2(values)
+    result: Values = np.exp2(values, dtype=np.float64).astype(np.float32)
+    return result
 
 
 def log2(values: Values) -> Values:
-    """Logarithms to base 2 (``v_log_f32``), within one unit in the last place."""
-    return np.log2(values)
+    """Logarithms to base 2 (``v_log_f32``), as accurate as ``exp2``."""
+    result: Values = np.log2(values, dtype=np.float64).astype(np.float32)
+    return result
 
 
 def reciprocal(values: Values) -> Values:

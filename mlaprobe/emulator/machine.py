@@ -13,6 +13,7 @@ from mlaprobe.emulator.errors import BudgetExhausted, UnknownInstruction, Unmode
 from mlaprobe.emulator.memory import Memory, OutsideAccess
 from mlaprobe.emulator.modes import FloatMode
 from mlaprobe.emulator.program import Context, Effect, Program, compiled_rule
+from mlaprobe.emulator.races import Watch
 from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.emulator.semantics import RULES
 from mlaprobe.emulator.workgroup import Workgroup
@@ -59,6 +60,7 @@ def run(
     seed: int = 1,
     budget: int = BUDGET,
     workgroups: Iterable[Ids] | None = None,
+    watch: Watch | None = None,
 ) -> RunResult:
     """Runs workgroups of a kernel, one after another.
 
@@ -67,42 +69,59 @@ def run(
     :param seed: what garbage registers and LDS hold at first.
     :param budget: how many instructions may be executed, of all waves together.
     :param workgroups: which of the grid to run; all if ``None``.
+    :param watch: what counts uses of registers that loads are on their way to.
     :raises CodeObjectError: there is no such kernel, or it wants to be launched in a way that is
         not known.
     :raises UsageError: a workgroup is not in the grid.
     """
     kernel = code.kernel(symbol)
     check_launch(kernel)
-    chosen = _every(grid) if workgroups is None else tuple(workgroups)
-    for ids in chosen:
-        if not all(0 <= i < extent for i, extent in zip(ids, grid, strict=True)):
-            raise UsageError(f"the workgroup {ids} is not in the grid {grid}")
-    program = _program(code, kernel)
+    chosen = _chosen(grid, workgroups)
+    program = _program(code, kernel) if watch is None else _made(code, kernel)
+    if watch is not None:
+        program.watch = watch.over
     rng = np.random.default_rng(seed)
     executed = finished = 0
-    unmodelled: UnknownInstruction | None = None
-    exhausted = False
-    with np.errstate(all="ignore"):
-        for ids in chosen:
-            workgroup = Workgroup(program, kernel, schedule, memory, rng)
-            workgroup.start(kernel, arguments, ids)
-            try:
-                workgroup.run(budget - executed)
-                finished += 1
-            except UnmodelledError as e:
-                unmodelled = e.instruction
-            except BudgetExhausted:
-                exhausted = True
-            executed += workgroup.executed
-            if unmodelled is not None or exhausted:
-                break
+    ended: UnknownInstruction | BudgetExhausted | None = None
+    for ids in chosen:
+        workgroup = Workgroup(program, kernel, schedule, memory, rng)
+        workgroup.start(kernel, arguments, ids)
+        ended = _ended(workgroup, budget - executed)
+        executed += workgroup.executed
+        if ended is not None:
+            break
+        finished += 1
     return RunResult(
         instructions=executed,
         workgroups=finished,
         outside=memory.outside,
-        unmodelled=unmodelled,
-        budget_exhausted=exhausted,
+        unmodelled=ended if isinstance(ended, UnknownInstruction) else None,
+        budget_exhausted=isinstance(ended, BudgetExhausted),
     )
+
+
+def _ended(workgroup: Workgroup, budget: int) -> UnknownInstruction | BudgetExhausted | None:
+    """Runs a workgroup; why it did not get to its end, if so."""
+    try:
+        with np.errstate(all="ignore"):
+            workgroup.run(budget)
+    except UnmodelledError as e:
+        return e.instruction
+    except BudgetExhausted as e:
+        return e
+    return None
+
+
+def _chosen(grid: Ids, workgroups: Iterable[Ids] | None) -> tuple[Ids, ...]:
+    """The workgroups to run, x fastest."""
+    if workgroups is None:
+        x, y, z = grid
+        return tuple((i, j, k) for k in range(z) for j in range(y) for i in range(x))
+    chosen = tuple(workgroups)
+    for ids in chosen:
+        if not all(0 <= i < extent for i, extent in zip(ids, grid, strict=True)):
+            raise UsageError(f"the workgroup {ids} is not in the grid {grid}")
+    return chosen
 
 
 def unmodelled(code: CodeObject) -> frozenset[str]:
@@ -152,13 +171,12 @@ def check_launch(kernel: KernelDescriptor) -> None:
             raise CodeObjectError(f"the kernel {kernel.symbol} wants {what}, which is not known")
 
 
-def _every(grid: Ids) -> tuple[Ids, ...]:
-    x, y, z = grid
-    return tuple((i, j, k) for k in range(z) for j in range(y) for i in range(x))
-
-
 _local = threading.local()
 """Programs reuse buffers: each thread has its own."""
+
+
+def _made(code: CodeObject, kernel: KernelDescriptor) -> Program:
+    return Program(code=code, rules=RULES, context=Context(arch=code.arch, mode=_mode(kernel)))
 
 
 def _program(code: CodeObject, kernel: KernelDescriptor) -> Program:
@@ -167,8 +185,7 @@ def _program(code: CodeObject, kernel: KernelDescriptor) -> Program:
     key = (code.image, kernel.symbol)
     program = kept.pop(key, None)
     if program is None:
-        mode = _mode(kernel)
-        program = Program(code=code, rules=RULES, context=Context(arch=code.arch, mode=mode))
+        program = _made(code, kernel)
     kept[key] = program
     while len(kept) > _KEPT_PROGRAMS:
         del kept[next(iter(kept))]

@@ -4,24 +4,26 @@ Sources: AMD Instinct MI300 (CDNA3) and MI350 (CDNA4) instruction set architectu
 arithmetic instructions", and AMD's matrix instruction calculator, which prints the same layouts as
 formulas. All operations here have one block and 32-bit float results.
 
-What is ours to choose, because no document fixes it: the products of a result are summed in
-float32 in the order of a matrix product of numpy's, and C is added to the sum at the end. Hardware
-sums in another order and may keep more bits in between, so a result may differ from a GPU's in its
-last bits. Which numbers are multiplied is not ours to choose, and two results of one instruction
-that come from equal numbers in equal places are equal. Nothing is flushed: matrix operations of
-these GPUs keep subnormal numbers whatever MODE says, and they take no notice of EXEC.
+What is ours to choose, because no document fixes it: C and all products of a result are summed in
+float64, and the sum is rounded to float32 once. Products are exact there, and so are sums whose
+terms are less than some 2**37 apart; so a result hardly ever depends on an order, and neither on
+where in the matrix it is nor on the machine that computes it. Hardware sums in some order of its
+own and may round in between: a GPU's result may differ in its last bits. Which numbers are
+multiplied is not ours to choose. Nothing is flushed: matrix operations of these GPUs keep subnormal
+numbers whatever MODE says, and they take no notice of EXEC.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.emulator import floats
-from mlaprobe.emulator.floats import LANES, Bits, NarrowFormat, Values
+from mlaprobe.emulator.floats import LANES, Bits, NarrowFormat
 
 _WORD = 32
 _CHUNK = 16
@@ -76,6 +78,9 @@ SELECTED: dict[int, dict[str, NarrowFormat]] = {
 }
 """The input formats of ``f8f6f4`` by the number in CBSZ (for A) and BLGP (for B), and by arch."""
 
+ROWS = (16, 32)
+"""The numbers of rows that there are rules for."""
+
 
 def place(width: int, depth: int, rows: int) -> npt.NDArray[np.intp]:
     """The column of A (row of B) of each number that a lane holds: ``[element, group]``.
@@ -101,84 +106,144 @@ def result_row(rows: int) -> npt.NDArray[np.intp]:
     return (register // 4 * groups + lane // rows) * 4 + register % 4
 
 
-Decoder = Callable[[Bits], Values]
-"""Registers ``[n, 64]`` to a matrix ``[depth, rows]``, whose rows are as ``place`` has them: by
+Number = TypeVar("Number", np.uint8, np.uint16, np.float16)
+
+
+def _parts(numbers: npt.NDArray[Number], rows: int) -> npt.NDArray[Number]:
+    """Numbers ``[register, lane, number in the register]`` as ``RegisterFile`` has them."""
+    parts: npt.NDArray[Number] = numbers.transpose(0, 2, 1)
+    if rows:
+        groups, (registers, _, each) = LANES // rows, numbers.shape
+        split = numbers.reshape(registers, groups, rows // groups // 4, groups, 4, each)
+        parts = split.transpose(0, 5, 1, 2, 4, 3)
+    return parts
+
+
+class RegisterFile:
+    """The vector registers of a wave, as what they may hold.
+
+    Smaller numbers are ``[register, number in the register, lane]``, by 0, and by the number of
+    rows of a matrix A: then lanes have four dimensions, the group, and three for the row. Who runs
+    through them in order meets the rows in the order in which results lie in registers and lanes,
+    see ``result_row``.
+
+    Attributes:
+        words: the registers, ``[register, lane]``, contiguous.
+        floats: the same as float32.
+        halves: numbers of 16 bits.
+        f16: the same in half precision.
+        codes: numbers of eight bits.
+    """
+
+    __slots__ = ("codes", "f16", "floats", "halves", "words")
+
+    def __init__(self, words: Bits) -> None:
+        self.words = words
+        self.floats = words.view(np.float32)
+        halves = words.view(np.uint16).reshape(len(words), LANES, 2)
+        codes = words.view(np.uint8).reshape(len(words), LANES, 4)
+        self.halves = {rows: _parts(halves, rows) for rows in (0, *ROWS)}
+        self.f16 = {rows: _parts(halves.view(np.float16), rows) for rows in (0, *ROWS)}
+        self.codes = {rows: _parts(codes, rows) for rows in (0, *ROWS)}
+
+
+Matrix: TypeAlias = npt.NDArray[np.float64]
+Decoder = Callable[[RegisterFile, int], Matrix]
+"""Registers from one on to a matrix ``[depth, rows]``, whose rows are as ``place`` has them: by
 element, then by group. The matrix is valid until the next call."""
-
-
-def _halves(registers: int, rows: int, depth: int) -> Decoder:
-    """A decoder of bfloat16: each is the upper half of a float32."""
-    words = np.zeros((registers, 2, LANES, 2), np.uint16)
-    upper = words[..., 1]
-    matrix = words.view(np.float32).reshape(depth, rows)
-
-    def decode(bits: Bits) -> Values:
-        upper[...] = bits.view(np.uint16).reshape(registers, LANES, 2).transpose(0, 2, 1)
-        return matrix
-
-    return decode
-
-
-def _half_precision(registers: int, rows: int, depth: int) -> Decoder:
-    matrix = np.empty((registers, 2, LANES), np.float32)
-
-    def decode(bits: Bits) -> Values:
-        halves = bits.view(np.float16).reshape(registers, LANES, 2)
-        matrix[...] = halves.transpose(0, 2, 1)
-        return matrix.reshape(depth, rows)
-
-    return decode
-
-
-def _bytes(form: NarrowFormat, registers: int, rows: int, depth: int) -> Decoder:
-    table = floats.decode_table(form)
-    matrix = np.empty((registers, 4, LANES), np.float32)
-    flat = matrix.reshape(depth, rows)
-
-    def decode(bits: Bits) -> Values:
-        codes = bits.view(np.uint8).reshape(registers, LANES, 4).transpose(0, 2, 1)
-        # Every code is in the table: wrapping only spares the check.
-        table.take(codes, out=matrix, mode="wrap")
-        return flat
-
-    return decode
-
-
-def _fields(form: NarrowFormat, registers: int, rows: int, depth: int) -> Decoder:
-    """A decoder of numbers that may lie across two registers."""
-    table = floats.decode_table(form)
-    start = np.arange(registers * _WORD // form.width) * form.width
-    word, shift = start // _WORD, (start % _WORD).astype(np.uint64)[:, None]
-    mask = np.uint64((1 << form.width) - 1)
-
-    def decode(bits: Bits) -> Values:
-        following = np.vstack([bits[1:], np.zeros((1, LANES), np.uint32)])
-        joined = bits.astype(np.uint64) | (following.astype(np.uint64) << np.uint64(_WORD))
-        matrix: Values = table[(joined[word] >> shift) & mask]
-        return matrix.reshape(depth, rows)
-
-    return decode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """How A or B lies in the registers."""
+    """How A or B lies in registers."""
 
-    registers: int
-    """Registers that it takes."""
-    decode: Decoder
-    """The registers to a matrix."""
+    kind: str | NarrowFormat
+    """The format of its numbers."""
+    shape: Shape
+    """The instruction."""
+    by_result: bool
+    """Whether its rows are taken in the order of the results, as those of A are."""
 
+    @property
+    def width(self) -> int:
+        """Bits of a number."""
+        return self.kind.width if isinstance(self.kind, NarrowFormat) else 16
 
-def _operand(shape: Shape, kind: str | NarrowFormat) -> Operand:
-    each = shape.depth * shape.rows // LANES
-    if isinstance(kind, NarrowFormat):
-        registers = each * kind.width // _WORD
-        make = _bytes if kind.width == 8 else _fields
-        return Operand(registers=registers, decode=make(kind, registers, shape.rows, shape.depth))
-    registers = each * 16 // _WORD
-    halves = _halves if kind == BF16 else _half_precision
-    return Operand(registers=registers, decode=halves(registers, shape.rows, shape.depth))
+    @property
+    def registers(self) -> int:
+        """Registers that it takes."""
+        return self.shape.depth * self.shape.rows // LANES * self.width // _WORD
+
+    def decoder(self) -> Decoder:
+        """The function that reads it."""
+        if not isinstance(self.kind, NarrowFormat):
+            return self._bf16() if self.kind == BF16 else self._f16()
+        return self._bytes(self.kind) if self.width == 8 else self._fields(self.kind)
+
+    @property
+    def _ordered(self) -> int:
+        return self.shape.rows if self.by_result else 0
+
+    def _room(self) -> tuple[Matrix, Matrix]:
+        """An array with the dimensions of what ``RegisterFile`` has, and the same as a matrix."""
+        like = RegisterFile(np.zeros((self.registers, LANES), np.uint32))
+        parts = like.codes if self.width == 8 else like.halves
+        room = np.zeros(parts[self._ordered].shape, np.float64)
+        return room, room.reshape(self.shape.depth, self.shape.rows)
+
+    def _bf16(self) -> Decoder:
+        """Each number is the upper half of a float32, whose lower half stays 0."""
+        room, matrix = self._room()
+        rows, registers = self._ordered, self.registers
+        values = np.zeros(room.shape, np.float32)
+        upper = values.view(np.uint16)[..., 1::2]
+
+        def decode(file: RegisterFile, first: int) -> Matrix:
+            upper[...] = file.halves[rows][first : first + registers]
+            room[...] = values
+            return matrix
+
+        return decode
+
+    def _f16(self) -> Decoder:
+        room, matrix = self._room()
+        rows, registers = self._ordered, self.registers
+
+        def decode(file: RegisterFile, first: int) -> Matrix:
+            room[...] = file.f16[rows][first : first + registers]
+            return matrix
+
+        return decode
+
+    def _bytes(self, form: NarrowFormat) -> Decoder:
+        room, matrix = self._room()
+        table = floats.decode_table(form).astype(np.float64)
+        rows, registers = self._ordered, self.registers
+
+        def decode(file: RegisterFile, first: int) -> Matrix:
+            codes = file.codes[rows][first : first + registers]
+            # Every code is in the table: wrapping only spares the check.
+            table.take(codes, out=room, mode="wrap")
+            return matrix
+
+        return decode
+
+    def _fields(self, form: NarrowFormat) -> Decoder:
+        """Numbers that may lie across two registers."""
+        table = floats.decode_table(form).astype(np.float64)
+        registers, rows = self.registers, self.shape.rows
+        start = np.arange(registers * _WORD // form.width) * form.width
+        word, shift = start // _WORD, (start % _WORD).astype(np.uint64)[:, None]
+        mask = np.uint64((1 << form.width) - 1)
+        order = result_row(rows)[:, ::rows].ravel() if self.by_result else None
+
+        def decode(file: RegisterFile, first: int) -> Matrix:
+            bits = file.words[first : first + registers].astype(np.uint64)
+            bits[:-1] |= bits[1:] << np.uint64(_WORD)
+            matrix: Matrix = table[(bits[word] >> shift) & mask].reshape(-1, rows)
+            return matrix if order is None else matrix[:, order]
+
+        return decode
 
 
 class Operation:
@@ -194,7 +259,6 @@ class Operation:
         "_a",
         "_b",
         "_order",
-        "_parts",
         "_product",
         "_sums",
         "a_registers",
@@ -203,48 +267,41 @@ class Operation:
     )
 
     def __init__(self, shape: Shape, a: str | NarrowFormat, b: str | NarrowFormat) -> None:
-        left, right = _operand(shape, a), _operand(shape, b)
+        left = Operand(kind=a, shape=shape, by_result=True)
+        right = Operand(kind=b, shape=shape, by_result=False)
         self.a_registers, self.b_registers = left.registers, right.registers
         self.registers = shape.rows * shape.rows // LANES
-        self._a, self._b = left.decode, right.decode
-        self._order = _order(shape, a, b)
-        groups = LANES // shape.rows
-        # Rows of D by register // 4, group, register % 4: as ``result_row`` has them.
-        self._parts = (self.registers // 4, 4, groups, shape.rows)
-        self._product = np.empty((shape.rows, shape.rows), np.float32)
-        grouped = self._product.reshape(self.registers // 4, groups, 4, shape.rows)
-        self._sums = grouped.transpose(0, 2, 1, 3)
+        self._a, self._b = left.decoder(), right.decoder()
+        self._order = _order(shape, left.width, right.width)
+        self._product = np.empty((shape.rows, shape.rows), np.float64)
+        # The rows of the product are in the order in which registers and lanes have them.
+        self._sums = self._product.reshape(self.registers, LANES)
 
-    def __call__(self, a: Bits, b: Bits, c: Bits | np.uint32, d: Bits) -> None:
+    def __call__(self, file: RegisterFile, a: int, b: int, c: int | np.float32, d: int) -> None:
         """Compute D, and store it.
 
         What numpy warns of (overflow, infinity minus infinity) is for the caller to silence.
 
         Args:
-            a: ``[a_registers, 64]``, contiguous like all of these.
-            b: ``[b_registers, 64]``.
-            c: ``[registers, 64]``, or one number (by its bits) for all of C.
-            d: ``[registers, 64]``, where the result goes; may be the same memory as the others.
+            file: the registers.
+            a: the first register of A.
+            b: the first register of B.
+            c: the first register of C, or a number that all of C is.
+            d: the first register of D; D may be where the others are.
         """
-        left, right = self._a(a), self._b(b)
+        left, right = self._a(file, a), self._b(file, b)
         if self._order is not None:
             right = right[self._order]
         np.dot(left.T, right, out=self._product)
-        addend = c.view(np.float32)
-        if addend.ndim:
-            addend = addend.reshape(self._parts)
-        np.add(self._sums, addend, out=d.view(np.float32).reshape(self._parts))
+        values, registers = file.floats, self.registers
+        addend = values[c : c + registers] if isinstance(c, int) else c
+        # In float64, then rounded to float32.
+        np.add(self._sums, addend, out=values[d : d + registers], casting="same_kind")
 
 
-def _width(kind: str | NarrowFormat) -> int:
-    return kind.width if isinstance(kind, NarrowFormat) else 16
-
-
-def _order(
-    shape: Shape, a: str | NarrowFormat, b: str | NarrowFormat
-) -> npt.NDArray[np.intp] | None:
+def _order(shape: Shape, a: int, b: int) -> npt.NDArray[np.intp] | None:
     """The rows of B's matrix in the order of A's, where formats of two widths order differently."""
-    columns, rows = (place(_width(kind), shape.depth, shape.rows).ravel() for kind in (a, b))
+    columns, rows = (place(width, shape.depth, shape.rows).ravel() for width in (a, b))
     return None if (columns == rows).all() else np.argsort(rows)[columns]
 
 

@@ -98,6 +98,8 @@ class Program:
     """The rule of each mnemonic."""
     context: Context
     """The kernel's modes."""
+    watch: Callable[[Instruction, Compiled, Context], Compiled] | None = None
+    """What each instruction is wrapped in."""
     _segments: dict[tuple[int, int], Segment] = field(default_factory=dict)
 
     def segment(self, offset: int, index_mode: int) -> Segment:
@@ -116,6 +118,8 @@ class Program:
             try:
                 instruction = decode(self.code.image, at, self.code.arch)
                 compiled = compiled_rule(self.rules, instruction, self.context)
+                if self.watch is not None:
+                    compiled = self.watch(instruction, compiled, self.context)
             except UnmodelledError as e:
                 # It counts only when a wave gets there.
                 last = Compiled(step=_raiser(e), effect=Effect.SHARED)

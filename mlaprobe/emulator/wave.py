@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from mlaprobe.emulator.matrix import RegisterFile
 
 LANES = 64
 """Lanes of a wave."""
@@ -16,6 +18,13 @@ VCC, M0, EXEC = 106, 124, 126
 """The numbers of special scalar registers; VCC and EXEC are pairs."""
 ACCUMULATION = 256
 """The row of the first accumulation register; before it are the 256 vector registers."""
+
+LDS_UNITS: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.uint32),
+    2: np.dtype(np.uint64),
+    4: np.dtype(np.complex128),
+}
+"""Something that numpy moves as a whole, by its size in words."""
 
 if TYPE_CHECKING:
     from mlaprobe.emulator.memory import Memory
@@ -35,11 +44,13 @@ class Wave:
     """One wave of 64 lanes."""
 
     __slots__ = (
+        "_lds_views",
         "clock",
         "done",
         "due",
         "exec_mask",
         "executed",
+        "file",
         "floats",
         "full",
         "index",
@@ -74,6 +85,8 @@ class Wave:
         self.pc = entry
         self.vgpr = rng.integers(0, 1 << 32, (512, LANES), dtype=np.uint32)
         """Vector registers, then accumulation registers; what is in them at first is garbage."""
+        self.file = RegisterFile(self.vgpr)
+        """The same as matrix instructions read them."""
         self.rows: list[Row] = list(self.vgpr)
         self.floats: list[Reals] = list(self.vgpr.view(np.float32))
         self.sgpr: list[int] = [int(word) for word in rng.integers(0, 1 << 32, 128)]
@@ -88,6 +101,7 @@ class Wave:
         """Which operands ``s_set_gpr_idx_on`` makes relative to M0."""
         self.lds = lds
         """The LDS of the workgroup, as words."""
+        self._lds_views: dict[tuple[int, int], npt.NDArray[Any]] = {}
         self.traffic = traffic
         """What is on its way in the workgroup."""
         self.memory = memory
@@ -106,6 +120,15 @@ class Wave:
         self.done = False
         self.executed = 0
         """Instructions so far."""
+
+    def lds_units(self, words: int, skipped: int) -> npt.NDArray[Any]:
+        """LDS in units of 1, 2 or 4 words that numpy moves as a whole, behind ``skipped`` of
+        them."""
+        view = self._lds_views.get((words, skipped))
+        if view is None:
+            view = self.lds.view(LDS_UNITS[words])[skipped:]
+            self._lds_views[words, skipped] = view
+        return view
 
     def set_pair(self, register: int, mask: Mask) -> None:
         """Writes a mask to a pair of scalar registers."""

@@ -89,3 +89,14 @@ def larger(a: int, b: int, *, ieee: bool = False) -> int:
     if {a, b} == {0, SIGN}:
         return 0
     return a if value_of(a) > value_of(b) else b
+
+
+def smaller(a: int, b: int) -> int:
+    """``v_min_f32`` as AMD's pseudocode has it without MODE.IEEE."""
+    if is_nan(a):
+        return b
+    if is_nan(b):
+        return a
+    if {a, b} == {0, SIGN}:
+        return SIGN
+    return a if value_of(a) < value_of(b) else b

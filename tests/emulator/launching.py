@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mlaprobe.emulator import floats
 from mlaprobe.emulator.machine import RunResult, run
 from mlaprobe.emulator.memory import Memory
+from mlaprobe.emulator.races import Watch
 from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.kernels.codeobject import CodeObject
 
@@ -54,6 +55,7 @@ class Decode:
     padding: float | None = None
     """What heads from 12 on are multiplied by: heads that nobody asked for."""
     budget: int = 10_000_000
+    watch: Watch | None = None
     changes: dict[str, int | float] = field(default_factory=dict)
     """Arguments that are passed wrongly, by what is added to each."""
     memory: Memory = field(default_factory=Memory)
@@ -89,6 +91,7 @@ class Decode:
             schedule=schedule,
             seed=garbage,
             budget=self.budget,
+            watch=self.watch,
         )
         return self.memory.read("out")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from mlaprobe.emulator.modes import FloatMode
+from mlaprobe.emulator.wave import EXEC
 from tests.emulator import exact
 from tests.emulator.exact import QUIET_NAN, SIGN, bits_of, value_of
 from tests.emulator.single import EXACT, FLUSHING, LANES, SATURATING, Lone
@@ -27,6 +29,15 @@ S5 = 0x3FB8AA3B
 
 Registers = dict[str, int]
 
+
+def whole(bits: int, function: Callable[[float], int]) -> int:
+    """A number rounded to a whole one, which keeps its sign where it is zero."""
+    value = value_of(bits)
+    if not math.isfinite(value):
+        return bits
+    return bits_of(math.copysign(abs(float(function(value))), value))
+
+
 CASES: dict[str, Callable[[Registers], int]] = {
     "v_add_f32_e32 v1, v2, v3": lambda r: exact.add(r["v2"], r["v3"]),
     "v_add_f32_e64 v1, 0, -v3": lambda r: exact.add(0, r["v3"] ^ SIGN),
@@ -38,6 +49,15 @@ CASES: dict[str, Callable[[Registers], int]] = {
     "v_max3_f32 v1, v2, v3, v4": lambda r: exact.larger(exact.larger(r["v2"], r["v3"]), r["v4"]),
     "v_fma_f32 v1, v2, s5, -v4": lambda r: exact.multiply_add(r["v2"], S5, r["v4"] ^ SIGN),
     "v_fma_f32 v1, v2, s5, v4": lambda r: exact.multiply_add(r["v2"], S5, r["v4"]),
+    "v_subrev_f32_e32 v1, v2, v3": lambda r: exact.add(r["v3"], r["v2"] ^ SIGN),
+    "v_fmac_f32_e32 v1, v2, v3": lambda r: exact.multiply_add(r["v2"], r["v3"], r["v1"]),
+    "v_min_f32_e32 v1, v2, v3": lambda r: exact.smaller(r["v2"], r["v3"]),
+    "v_min3_f32 v1, v2, v3, v4": lambda r: exact.smaller(exact.smaller(r["v2"], r["v3"]), r["v4"]),
+    "v_max_f32_e64 v1, |v2|, -|v3|": lambda r: exact.larger(r["v2"] & ~SIGN, r["v3"] | SIGN),
+    "v_floor_f32_e32 v1, v2": lambda r: whole(r["v2"], math.floor),
+    "v_ceil_f32_e32 v1, v2": lambda r: whole(r["v2"], math.ceil),
+    "v_trunc_f32_e32 v1, v2": lambda r: whole(r["v2"], math.trunc),
+    "v_rndne_f32_e32 v1, v2": lambda r: whole(r["v2"], round),
 }
 
 
@@ -78,8 +98,28 @@ def test_results(text: str, lanes: int, mode: FloatMode, seed: int) -> None:
     assert same(lone.get(1), expected)
 
 
+@pytest.mark.parametrize("name", ["v_max_f32", "v_min_f32"])
+def test_signaling_nans_with_ieee(name: str) -> None:
+    """MODE.IEEE: a signaling NaN wins over a number and becomes quiet; a quiet one loses."""
+    lone = Lone(mode=replace(EXACT, ieee=True))
+    lone.set(2, [0x7F800001, 0x3F800000, 0x7FC00001, 0xFF800001] * 16)
+    lone.set(3, [0x3F800000, 0x7F800002, 0x3F800000, 0x7F800002] * 16)
+    lone.run(f"{name}_e32 v1, v2, v3")
+    found = lone.get(1)[:4]
+    assert [exact.is_nan(bits) for bits in found] == [True, True, False, True]
+    assert all(bits & 0x00400000 for n, bits in enumerate(found) if n != 2)
+    assert found[2] == 0x3F800000
+
+
 def packed(text: str, r: Registers) -> tuple[int, int]:
     """The two results of a packed instruction."""
+    if text.startswith("v_pk_add"):
+        if "op_sel:" in text:
+            return exact.add(r["v3"], r["v4"]), exact.add(r["v2"], r["v5"])
+        return exact.add(r["v2"], r["v4"]), exact.add(r["v3"], r["v5"])
+    if "neg_lo" in text:
+        low = exact.multiply(r["v2"], r["v4"] ^ SIGN)
+        return low, exact.multiply(r["v3"] ^ SIGN, r["v5"])
     if text.startswith("v_pk_fma"):
         return (
             exact.multiply_add(r["v2"], r["s4"], r["v4"]),
@@ -97,6 +137,9 @@ def packed(text: str, r: Registers) -> tuple[int, int]:
         "v_pk_mul_f32 v[6:7], v[2:3], v[4:5]",
         "v_pk_mul_f32 v[6:7], v[2:3], v[4:5] op_sel_hi:[1,0]",
         "v_pk_fma_f32 v[6:7], v[2:3], s[4:5], v[4:5]",
+        "v_pk_add_f32 v[6:7], v[2:3], v[4:5]",
+        "v_pk_add_f32 v[6:7], v[2:3], v[4:5] op_sel:[1,0] op_sel_hi:[0,1]",
+        "v_pk_mul_f32 v[6:7], v[2:3], v[4:5] neg_lo:[0,1] neg_hi:[1,0]",
     ],
 )
 def test_packed(text: str, lanes: int, mode: FloatMode) -> None:
@@ -189,6 +232,42 @@ def test_edges_of_the_transcendental_functions(name: str, bits: int, result: int
     assert same(lone.get(1), [result] * 64)
 
 
+def test_roots() -> None:
+    lone = Lone(mode=FLUSHING)
+    inputs = [bits_of(float(np.float32(1.37**lane))) for lane in range(-32, 32)]
+    lone.set(2, inputs)
+    lone.run("v_sqrt_f32_e32 v1, v2")
+    roots = lone.get(1)
+    lone.run("v_rsq_f32_e32 v1, v2")
+    with localcontext() as context:
+        context.prec = 50
+        for bits, root, inverse in zip(inputs, roots, lone.get(1), strict=True):
+            exactly = Decimal(value_of(bits)).sqrt()
+            assert units(root, exactly) <= 1
+            assert units(inverse, 1 / exactly) <= 1
+    special = [0, SIGN, exact.INFINITY, bits_of(-1.0)] * 16
+    lone.set(2, special)
+    lone.run("v_sqrt_f32_e32 v1, v2")
+    assert same(lone.get(1), [0, SIGN, exact.INFINITY, QUIET_NAN] * 16)
+    lone.run("v_rsq_f32_e32 v1, v2")
+    infinities = [exact.INFINITY, exact.INFINITY | SIGN]
+    assert same(lone.get(1), [*infinities, 0, QUIET_NAN] * 16)
+
+
+def test_signed_whole_numbers() -> None:
+    lone = Lone()
+    inputs = [0, 1, 0xFFFFFFFF, 0x01000001, 0x80000000, 0xFEFFFFFF, 0x7FFFFFFF, 0xFFFFFF85] * 8
+    lone.set(2, inputs)
+    lone.run("v_cvt_f32_i32_e32 v1, v2")
+    signed = [value - (value >> 31 << 32) for value in inputs]
+    assert lone.get(1) == [bits_of(exact.nearest(Fraction(value))) for value in signed]
+    floats = [2.9, -2.9, 2.0**31, -(2.0**31), -(2.0**40), math.inf, math.nan, -0.0] * 8
+    lone.set(2, [bits_of(value) for value in floats])
+    lone.run("v_cvt_i32_f32_e32 v1, v2")
+    most, least = 0x7FFFFFFF, 0x80000000
+    assert lone.get(1) == [2, 0xFFFFFFFE, most, least, least, most, 0, 0] * 8
+
+
 def test_whole_numbers_to_floats() -> None:
     lone = Lone()
     inputs = [0, 1, 0x00FFFFFF, 0x01000001, 0x01000003, 0x7FFFFFFF, 0xFFFFFF7F, 0xFFFFFFFF] * 8
@@ -226,6 +305,17 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "gt": lambda a, b: a > b,
     "lt": lambda a, b: a < b,
     "u": lambda a, b: math.isnan(a) or math.isnan(b),
+    "o": lambda a, b: not (math.isnan(a) or math.isnan(b)),
+    "eq": lambda a, b: a == b,
+    "le": lambda a, b: a <= b,
+    "ge": lambda a, b: a >= b,
+    "lg": lambda a, b: a < b or a > b,
+    "neq": lambda a, b: a != b,
+    "nlt": lambda a, b: not a < b,
+    "nle": lambda a, b: not a <= b,
+    "ngt": lambda a, b: not a > b,
+    "nge": lambda a, b: not a >= b,
+    "nlg": lambda a, b: not (a < b or a > b),
 }
 
 
@@ -244,7 +334,10 @@ def test_comparisons(name: str, lanes: int, mode: FloatMode) -> None:
     ]
     lone.run(f"v_cmp_{name}_f32_e64 s[10:11], v2, v3")
     outcomes = enumerate(COMPARISONS[name](*pair) for pair in pairs)
-    assert lone.pair(10) == sum(1 << n for n, true in outcomes if true and lanes >> n & 1)
+    expected = sum(1 << n for n, true in outcomes if true and lanes >> n & 1)
+    assert lone.pair(10) == expected
+    lone.run(f"v_cmpx_{name}_f32_e64 s[10:11], v2, v3")
+    assert lone.pair(10) == lone.pair(EXEC) == expected
 
 
 # Bits of v_cmp_class_f32's second operand, by a number of that class.
@@ -262,7 +355,10 @@ def test_classes(mode: FloatMode) -> None:
     for bit in range(10):
         lone.set(3, 1 << bit)
         lone.run("v_cmp_class_f32_e64 s[10:11], v2, v3")
-        assert lone.pair(10) & (1 << 60) - 1 == sum(1 << n for n in range(bit, 60, 10))
+        expected = sum(1 << n for n in range(bit, 60, 10))
+        assert lone.pair(10) & (1 << 60) - 1 == expected
+    lone.run("v_cmpx_class_f32_e64 s[10:11], v2, v3")
+    assert lone.pair(EXEC) & (1 << 60) - 1 == expected
 
 
 HALF = bits_of(0.5)
@@ -330,3 +426,18 @@ def test_floats_to_bf16(lanes: int) -> None:
     lone.run("v_cvt_pk_bf16_f32 v1, v2, v3")
     results = [0xBF813F80, 0x80003F82, 0x7FC03F81, 0xFF807F80] * 16
     assert lone.get(1) == [results[n] if lanes >> n & 1 else 7 for n in LANES]
+
+
+@pytest.mark.parametrize(
+    ("arch", "one", "overflow"), [("gfx950", 0x3C, 0x7C), ("gfx942", 0x40, 0x80)]
+)
+def test_bf8(arch: str, one: int, overflow: int) -> None:
+    lone = Lone(arch=arch)
+    lone.set(1, 0xAABBCCDD)
+    lone.set(2, bits_of(1.0))
+    lone.set(3, bits_of(65536.0))
+    lone.run("v_cvt_pk_bf8_f32 v1, v2, v3")
+    assert lone.get(1) == [0xAABB0000 | overflow << 8 | one] * 64
+    lone.set(2, (one | one + 2 << 8) << 16)
+    lone.run("v_cvt_pk_f32_bf8_sdwa v[4:5], v2 src0_sel:WORD_1")
+    assert (lone.get(4), lone.get(5)) == ([bits_of(1.0)] * 64, [bits_of(1.5)] * 64)

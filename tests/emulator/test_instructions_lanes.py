@@ -95,6 +95,18 @@ def test_the_first_lane_that_is_on(lanes: int, lane: int) -> None:
     assert lone.wave.sgpr[4] == 2000 + lane
 
 
+def test_single_lanes() -> None:
+    """Whether a lane is on does not count."""
+    lone = Lone()
+    numbered(lone)
+    lone.switch(0)
+    lone.wave.sgpr[5], lone.wave.sgpr[6] = 55, 64 + 9
+    lone.run("v_readlane_b32 s4, v2, s6")
+    assert lone.wave.sgpr[4] == 2009
+    lone.run("v_writelane_b32 v1, s5, 37")
+    assert lone.get(1) == [55 if n == 37 else 1000 + n for n in LANES]
+
+
 @pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
 def test_accumulation_registers(lanes: int) -> None:
     lone = Lone()
@@ -106,6 +118,8 @@ def test_accumulation_registers(lanes: int) -> None:
     assert lone.get(ACCUMULATION + 1) == [(2000 if lanes >> n & 1 else 257000) + n for n in LANES]
     lone.run("v_accvgpr_write_b32 a1, 0")
     assert lone.get(ACCUMULATION + 1) == [0 if lanes >> n & 1 else 257000 + n for n in LANES]
+    lone.run("v_accvgpr_mov_b32 a1, a2")
+    assert lone.get(ACCUMULATION + 1) == [(258000 if lanes >> n & 1 else 257000) + n for n in LANES]
 
 
 @pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])

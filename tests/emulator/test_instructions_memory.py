@@ -31,6 +31,7 @@ def buffer(lone: Lone, address: int, size: int) -> None:
     [
         ("ds_read_b32 v1, v2 offset:64", 1, 1),
         ("ds_read_b64 v[4:5], v2 offset:64", 2, 4),
+        ("ds_read_b96 v[4:6], v2 offset:64", 3, 4),
         ("ds_read_b128 a[4:7], v2 offset:64", 4, 260),
     ],
 )
@@ -55,6 +56,7 @@ def test_reading_lds(text: str, count: int, first: int, lanes: int) -> None:
     [
         ("ds_write_b32 v2, v3 offset:64", 1, 3, 64),
         ("ds_write_b64 v2, v[4:5]", 2, 4, 0),
+        ("ds_write_b96 v2, v[4:6] offset:64", 3, 4, 64),
         ("ds_write_b128 v2, v[4:7] offset:256", 4, 4, 256),
     ],
 )
@@ -125,6 +127,7 @@ def test_reading_lds_transposed(text: str, first: int, bits: int) -> None:
     [
         ("buffer_load_dword v1, v2, s[8:11], 0 offen offset:16", 1, 1, 16),
         ("buffer_load_dwordx2 v[4:5], v2, s[8:11], 0 offen", 2, 4, 0),
+        ("buffer_load_dwordx3 v[4:6], v2, s[8:11], 0 offen", 3, 4, 0),
         ("buffer_load_dwordx4 v[4:7], v2, s[8:11], 0 offen", 4, 4, 0),
     ],
 )
@@ -157,6 +160,7 @@ def test_buffer_loads(text: str, count: int, first: int, offset: int, lanes: int
     [
         ("buffer_store_dword v1, v2, s[8:11], 0 offen", 1, 1, 0),
         ("buffer_store_dwordx2 v[4:5], v2, s[8:11], 0 offen", 2, 4, 0),
+        ("buffer_store_dwordx3 v[4:6], v2, s[8:11], 0 offen", 3, 4, 0),
         ("buffer_store_dwordx4 v[4:7], v2, s[8:11], 0 offen offset:16", 4, 4, 16),
     ],
 )
@@ -189,6 +193,8 @@ def test_buffer_stores(text: str, count: int, first: int, offset: int, lanes: in
     [
         ("buffer_load_dword v2, s[8:11], 0 offen offset:16 lds", 1, 16),
         ("buffer_load_dwordx4 v2, s[8:11], 0 offen lds", 4, 0),
+        ("global_load_lds_dword v[2:3], off offset:64", 1, 64),
+        ("global_load_lds_dwordx3 v[2:3], off", 3, 0),
         ("global_load_lds_dwordx4 v[2:3], off", 4, 0),
         ("global_load_lds_dwordx4 v[2:3], off offset:64", 4, 64),
     ],
@@ -217,11 +223,106 @@ def test_loads_into_lds(text: str, count: int, offset: int, lanes: int) -> None:
     assert (lone.wave.lds == expected).all()
 
 
+GLOBAL = [
+    # The scalar address or none, how many words, the first register, the offset.
+    ("global_{}_dword", "v1", False, 1, 1, 16),
+    ("global_{}_dwordx2", "v[4:5]", False, 2, 4, 0),
+    ("global_{}_dwordx3", "v[4:6]", False, 3, 4, -16),
+    ("global_{}_dwordx4", "v[4:7]", True, 4, 4, 16),
+]
+
+
+def addressed(lone: Lone, address: int, places: list[int], scalar: bool) -> None:
+    """The places as 64-bit addresses in v[2:3], or in v2 from s[6:7] on."""
+    base = 0 if scalar else address
+    lone.set(2, [(base + place) & WORD for place in places])
+    lone.set(3, [(base + place) >> 32 for place in places])
+    lone.wave.sgpr[6], lone.wave.sgpr[7] = address & WORD, address >> 32
+
+
+def end_of(offset: int) -> str:
+    return f" offset:{offset}" if offset else ""
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize(("name", "data", "scalar", "count", "first", "offset"), GLOBAL)
+def test_global_loads(
+    name: str, data: str, scalar: bool, count: int, first: int, offset: int, lanes: int
+) -> None:
+    lone = Lone()
+    memory = words(300)
+    address = lone.memory.place("data", memory)
+    places = [16 + n * 44 % 64 * 16 for n in LANES]
+    addressed(lone, address, places, scalar)
+    before = [lone.get(first + k) for k in range(count)]
+    lone.switch(lanes)
+    where = "v2, s[6:7]" if scalar else "v[2:3], off"
+    lone.run(f"{name.format('load')} {data}, {where}{end_of(offset)}")
+    for k in range(count):
+        assert lone.get(first + k) == [
+            int(memory[(places[n] + offset) // 4 + k]) if lanes >> n & 1 else before[k][n]
+            for n in LANES
+        ]
+    assert lone.memory.outside == ()
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize(("name", "data", "scalar", "count", "first", "offset"), GLOBAL)
+def test_global_stores(
+    name: str, data: str, scalar: bool, count: int, first: int, offset: int, lanes: int
+) -> None:
+    lone = Lone()
+    expected = words(300)
+    address = lone.memory.place("data", expected, writable=True)
+    places = [16 + n * 44 % 64 * 16 for n in LANES]
+    addressed(lone, address, places, scalar)
+    for k in range(count):
+        for n, value in enumerate(lone.get(first + k)):
+            if lanes >> n & 1:
+                expected[(places[n] + offset) // 4 + k] = value
+    lone.switch(lanes)
+    where = f"v2, {data}, s[6:7]" if scalar else f"v[2:3], {data}, off"
+    lone.run(f"{name.format('store')} {where}{end_of(offset)}")
+    assert (lone.memory.read("data") == expected).all()
+    assert lone.memory.outside == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "scalar", "from_register"),
+    [
+        ("buffer_load_dword v1, off, s[8:11], s6 offset:16", 64, False),
+        ("buffer_load_dword v1, v2, s[8:11], s6 offen offset:16", 64, True),
+        # The scalar offset counts when the size of the buffer is checked, and does not wrap.
+        ("buffer_load_dword v1, v2, s[8:11], s6 offen offset:16", 900, True),
+        ("buffer_load_dword v1, v2, s[8:11], s6 offen offset:16", WORD - 63, True),
+    ],
+)
+def test_buffers_with_a_scalar_offset(text: str, scalar: int, from_register: bool) -> None:
+    lone = Lone()
+    data = words(600)
+    buffer(lone, lone.memory.place("data", data), size=1000)
+    places = [n * 4 for n in LANES]
+    lone.set(2, places)
+    lone.wave.sgpr[6] = scalar
+    lone.run(text)
+    ends = [16 + scalar + (places[n] if from_register else 0) for n in LANES]
+    assert lone.get(1) == [int(data[end // 4]) if end + 4 <= 1000 else 0 for end in ends]
+
+
 def test_scalar_loads() -> None:
     lone = Lone()
-    data = words(16)
+    data = words(20)
     address = lone.memory.place("data", data)
     lone.wave.sgpr[0], lone.wave.sgpr[1] = address & WORD, address >> 32
+    lone.wave.sgpr[6] = 24
+    lone.run("s_load_dword s4, s[0:1], s6")
+    assert lone.wave.sgpr[4] == data[6]
+    lone.run("s_load_dwordx4 s[4:7], s[0:1], 0x8")
+    assert lone.wave.sgpr[4:8] == data[2:6].tolist()
+    lone.run("s_load_dwordx8 s[8:15], s[0:1], 0x4")
+    assert lone.wave.sgpr[8:16] == data[1:9].tolist()
+    lone.run("s_load_dwordx16 s[16:31], s[0:1], 0x0")
+    assert lone.wave.sgpr[16:32] == data[:16].tolist()
     lone.run("s_load_dword s4, s[0:1], 0x10")
     assert lone.wave.sgpr[4] == data[4]
     lone.run("s_load_dwordx2 s[4:5], s[0:1], 0x20")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from mlaprobe.emulator.wave import EXEC
 from tests.emulator.single import LANES, Lone
 
 WORD = 0xFFFFFFFF
@@ -39,6 +41,11 @@ def permuted(high: int, low: int, selector: int) -> int:
     return int.from_bytes(bytes(byte(s) for s in selector.to_bytes(4, "little")), "little")
 
 
+def signed_field(value: int, start: int, width: int) -> int:
+    """``width`` bits of a two's complement number, the highest of them its sign."""
+    return signed(signed(value) >> start, width) if width else 0
+
+
 CASES: dict[str, Callable[[Registers], int]] = {
     "v_mov_b32_e32 v1, v2": lambda r: r["v2"],
     "v_mov_b32_e32 v1, s5": lambda r: r["s5"],
@@ -68,6 +75,34 @@ CASES: dict[str, Callable[[Registers], int]] = {
     "v_mul_i32_i24_e64 v1, v2, s5": lambda r: signed(r["v2"], 24) * signed(r["s5"], 24),
     "v_mul_lo_u32 v1, v2, s5": lambda r: r["v2"] * r["s5"],
     "v_mul_hi_u32 v1, v2, v3": lambda r: r["v2"] * r["v3"] // 2**32,
+    "v_not_b32_e32 v1, v2": lambda r: ~r["v2"],
+    "v_sub_i32 v1, v2, v3": lambda r: r["v2"] - r["v3"],
+    "v_xnor_b32_e32 v1, v2, v3": lambda r: ~(r["v2"] ^ r["v3"]),
+    "v_lshrrev_b32_e32 v1, v2, v3": lambda r: r["v3"] >> r["v2"] % 32,
+    "v_ashrrev_i32_e32 v1, v2, v3": lambda r: signed(r["v3"]) >> r["v2"] % 32,
+    "v_max_u32_e32 v1, v2, v3": lambda r: max(r["v2"], r["v3"]),
+    "v_min_i32_e32 v1, v2, v3": lambda r: min(signed(r["v2"]), signed(r["v3"])),
+    "v_max_i32_e32 v1, v2, v3": lambda r: max(signed(r["v2"]), signed(r["v3"])),
+    "v_bfe_u32 v1, v2, v3, v4": lambda r: r["v2"] >> r["v3"] % 32 & 2 ** (r["v4"] % 32) - 1,
+    "v_bfe_i32 v1, v2, v3, v4": lambda r: signed_field(r["v2"], r["v3"] % 32, r["v4"] % 32),
+    "v_bfi_b32 v1, v2, v3, v4": lambda r: r["v2"] & r["v3"] | ~r["v2"] & r["v4"],
+    "v_bfm_b32 v1, v2, v3": lambda r: (2 ** (r["v2"] % 32) - 1) << r["v3"] % 32,
+    "v_perm_b32 v1, v2, v3, v4": lambda r: permuted(r["v2"], r["v3"], r["v4"]),
+    "v_alignbit_b32 v1, v2, v3, v4": lambda r: (r["v2"] << 32 | r["v3"]) >> r["v4"] % 32,
+    "v_lshl_add_u32 v1, v2, v3, v4": lambda r: (r["v2"] << r["v3"] % 32) + r["v4"],
+    "v_add_lshl_u32 v1, v2, v3, v4": lambda r: (r["v2"] + r["v3"]) << r["v4"] % 32,
+    "v_lshl_or_b32 v1, v2, v3, v4": lambda r: (r["v2"] << r["v3"] % 32) | r["v4"],
+    "v_and_or_b32 v1, v2, v3, v4": lambda r: (r["v2"] & r["v3"]) | r["v4"],
+    "v_or3_b32 v1, v2, v3, v4": lambda r: r["v2"] | r["v3"] | r["v4"],
+    "v_xad_u32 v1, v2, v3, v4": lambda r: (r["v2"] ^ r["v3"]) + r["v4"],
+    "v_mad_u32_u24 v1, v2, v3, v4": lambda r: (r["v2"] % 2**24) * (r["v3"] % 2**24) + r["v4"],
+    "v_mad_i32_i24 v1, v2, v3, v4": lambda r: signed(r["v2"], 24) * signed(r["v3"], 24) + r["v4"],
+    "v_mbcnt_lo_u32_b32 v1, v2, v3": lambda r: (
+        (r["v2"] & (1 << min(r["lane"], 32)) - 1).bit_count() + r["v3"]
+    ),
+    "v_mbcnt_hi_u32_b32 v1, v2, v3": lambda r: (
+        (r["v2"] & (1 << max(r["lane"] - 32, 0)) - 1).bit_count() + r["v3"]
+    ),
 }
 
 
@@ -76,29 +111,36 @@ def filled(lone: Lone, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for register in range(1, 5):
         lone.set(register, rng.integers(0, 1 << 32, 64, dtype=np.uint32))
+    # Bytes from 0 to 15 in some lanes: what permutations select by.
+    lone.wave.rows[4][20:] &= np.uint32(0x0F0F0F0F)
     pairs = [(a, b) for a in EDGES for b in EDGES]
     for lane, (a, b) in enumerate(rng.permutation(np.array(pairs))[:40].tolist()):
         lone.wave.rows[2][lane], lone.wave.rows[3][lane] = a, b
 
 
-@pytest.mark.parametrize("s5", [0, 5, 33, 0x80000003, 0x0C0D0201, 0x08090A0B, WORD])
+SHARED = [0, 5, 33, 0x07060302, 0x05040100, 0x80000003, 0x0C0D0201, 0x08090A0B, WORD]
+"""Values of s5."""
+
+
 @pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
-@pytest.mark.parametrize("text", CASES)
+@pytest.mark.parametrize(
+    ("text", "s5"), [(text, s5) for text in CASES for s5 in SHARED if "s5" in text or s5 < 33]
+)
 def test_results(text: str, lanes: int, s5: int) -> None:
     lone = Lone()
     filled(lone, seed=len(text) + s5 % 7)
     lone.wave.sgpr[5] = s5
     lone.switch(lanes)
-    v1, v2, v3 = lone.get(1), lone.get(2), lone.get(3)
+    before = {f"v{n}": lone.get(n) for n in range(1, 5)}
     lone.run(text)
     expected = [
-        CASES[text]({"v2": v2[lane], "v3": v3[lane], "s5": s5}) & WORD
+        CASES[text]({**{n: row[lane] for n, row in before.items()}, "s5": s5, "lane": lane}) & WORD
         if lanes >> lane & 1
-        else v1[lane]
+        else before["v1"][lane]
         for lane in LANES
     ]
     assert lone.get(1) == expected
-    assert (lone.get(2), lone.get(3)) == (v2, v3)
+    assert [lone.get(n) for n in (2, 3, 4)] == [before[f"v{n}"] for n in (2, 3, 4)]
 
 
 @pytest.mark.parametrize("text", [text for text in CASES if "v2, v3" in text])
@@ -108,11 +150,13 @@ def test_the_destination_may_be_a_source(text: str) -> None:
     lone = Lone()
     filled(lone, seed=3)
     lone.wave.sgpr[5] = 9
-    v2, v3 = lone.get(2), lone.get(3)
+    before = {f"v{n}": lone.get(n) for n in range(1, 5)}
     lone.wave.rows[1] = lone.wave.rows[2]
     lone.run(text)
-    sources = zip(v2, v3, strict=True)
-    expected = [CASES[text]({"v2": a, "v3": b, "s5": 9}) & WORD for a, b in sources]
+    expected = [
+        CASES[text]({**{n: row[lane] for n, row in before.items()}, "s5": 9, "lane": lane}) & WORD
+        for lane in LANES
+    ]
     assert lone.get(1) == expected
 
 
@@ -181,6 +225,26 @@ COMPARISONS: dict[str, tuple[int, Callable[[int, int, int], bool]]] = {
     "v_cmp_le_u32_e32 vcc, s5, v3": (VCC, lambda a, b, s: s <= b),
     "v_cmp_lt_u32_e64 s[10:11], v2, v3": (10, lambda a, b, s: a < b),
     "v_cmp_le_i32_e64 s[10:11], v2, v3": (10, lambda a, b, s: signed(a) <= signed(b)),
+    "v_cmp_gt_u32_e64 s[10:11], v2, v3": (10, lambda a, b, s: a > b),
+    "v_cmp_ne_u32_e64 s[10:11], v2, v3": (10, lambda a, b, s: a != b),
+    "v_cmp_eq_i32_e64 s[10:11], v2, v3": (10, lambda a, b, s: a == b),
+    "v_cmp_ne_i32_e64 s[10:11], v2, v3": (10, lambda a, b, s: a != b),
+    "v_cmp_lt_i32_e64 s[10:11], v2, v3": (10, lambda a, b, s: signed(a) < signed(b)),
+    "v_cmp_gt_i32_e64 s[10:11], v2, v3": (10, lambda a, b, s: signed(a) > signed(b)),
+    "v_cmp_ge_i32_e64 s[10:11], v2, v3": (10, lambda a, b, s: signed(a) >= signed(b)),
+}
+TO_EXEC = [
+    f"v_cmpx_{name}_{kind}32_e64 s[10:11], v2, v3"
+    for name in ("eq", "ne", "lt", "le", "gt", "ge")
+    for kind in "iu"
+]
+PLAIN: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
 }
 
 
@@ -198,6 +262,47 @@ def test_comparisons(text: str, lanes: int) -> None:
     expected = sum(1 << n for n in LANES if lanes >> n & 1 and compare(v2[n], v3[n], 0x80000000))
     # A lane that is off gets 0.
     assert lone.pair(register) == expected
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize("text", TO_EXEC)
+def test_comparisons_that_set_exec_too(text: str, lanes: int) -> None:
+    lone = Lone()
+    filled(lone, seed=8)
+    lone.wave.rows[3][50:] = lone.wave.rows[2][50:]
+    lone.switch(lanes)
+    name, kind = text.split("_")[2:4]
+    take = signed if kind == "i32" else int
+    pairs = list(zip(map(take, lone.get(2)), map(take, lone.get(3)), strict=True))
+    lone.run(text)
+    expected = sum(1 << n for n in LANES if lanes >> n & 1 and PLAIN[name](*pairs[n]))
+    assert lone.pair(10) == lone.pair(EXEC) == expected
+    assert lone.wave.exec_mask.tolist() == [bool(expected >> n & 1) for n in LANES]
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+def test_moves_of_pairs(lanes: int) -> None:
+    lone = Lone()
+    filled(lone, seed=2)
+    lone.wave.sgpr[6], lone.wave.sgpr[7] = 66, 77
+    for text, low, high in (
+        ("v_mov_b64_e32 v[6:7], v[2:3]", lone.get(2), lone.get(3)),
+        ("v_mov_b64_e32 v[6:7], -3", [WORD - 2] * 64, [WORD] * 64),
+        ("v_mov_b64_e32 v[6:7], s[6:7]", [66] * 64, [77] * 64),
+    ):
+        lone.set(6, 1)
+        lone.set(7, 2)
+        lone.switch(lanes)
+        lone.run(text)
+        assert lone.get(6) == [low[n] if lanes >> n & 1 else 1 for n in LANES]
+        assert lone.get(7) == [high[n] if lanes >> n & 1 else 2 for n in LANES]
+
+
+def test_nothing() -> None:
+    lone = Lone()
+    before = lone.wave.vgpr.copy()
+    lone.run("v_nop")
+    assert (lone.wave.vgpr == before).all()
 
 
 def test_relative_registers() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from mlaprobe.emulator import matrix
 from mlaprobe.emulator.floats import Bits
+from tests.emulator import exact
 
 Place = Callable[[int, int], tuple[int, int, int]]
 """Row of A (column of B) and column of A (row of B) to lane, register and lowest bit there."""
@@ -132,6 +134,16 @@ def numbers(seed: int, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
     return np.asarray(chosen * signs + 0.0)
 
 
+def executed(found: matrix.Operation, a: Bits, b: Bits, c: Bits | np.float32) -> Bits:
+    """The registers of D, which begin at 64, as those of A, B and C do at 0, 16 and 32."""
+    file = matrix.RegisterFile(np.zeros((96, 64), np.uint32))
+    file.words[: len(a)], file.words[16 : 16 + len(b)] = a, b
+    if not isinstance(c, np.float32):
+        file.words[32 : 32 + len(c)] = c
+    found(file, 0, 16, c if isinstance(c, np.float32) else 32, 64)
+    return file.words[64 : 64 + found.registers]
+
+
 def check(name: str, arch: str, forms: tuple[str, str], fields: tuple[int, int], seed: int) -> None:
     layout = LAYOUTS[name]
     rows, depth = layout.rows, layout.depth
@@ -152,8 +164,7 @@ def check(name: str, arch: str, forms: tuple[str, str], fields: tuple[int, int],
     assert found is not None
     first, second = store(a, layout, forms[0]), store(b, layout, forms[1])
     assert (found.a_registers, found.b_registers) == (len(first), len(second))
-    result = np.empty((registers, 64), np.uint32)
-    found(first, second, before.view(np.uint32), result)
+    result = executed(found, first, second, before.view(np.uint32))
     np.testing.assert_array_equal(result.view(np.float32), expected)
 
 
@@ -196,25 +207,24 @@ def test_one_number_can_stand_for_all_of_c() -> None:
     found = matrix.operation("v_mfma_f32_16x16x16_bf16", arch="gfx950")
     assert found is not None
     ones = np.full((2, 64), 0x3F803F80, np.uint32)
-    result = np.empty((4, 64), np.uint32)
-    found(ones, ones, np.uint32(0x3F000000), result)
+    result = executed(found, ones, ones, np.float32(0.5))
     assert (result.view(np.float32) == 16.5).all()
 
 
 def test_the_result_may_lie_where_the_operands_lie() -> None:
     found = matrix.operation("v_mfma_f32_32x32x8_bf16", arch="gfx950")
     assert found is not None
-    registers = np.random.default_rng(3).integers(0, 2**32, (20, 64), dtype=np.uint32)
+    registers = np.random.default_rng(3).integers(0, 2**32, (40, 64), dtype=np.uint32)
     registers &= np.uint32(0xBFFFBFFF)
-    expected = np.empty((16, 64), np.uint32)
-    found(registers[:2], registers[2:4], registers[4:], expected)
-    # C and D are the same; then D covers A and B.
-    same = registers.copy()
-    found(same[:2], same[2:4], same[4:], same[4:])
-    np.testing.assert_array_equal(same[4:], expected)
-    covered = registers.copy()
-    found(covered[:2], covered[2:4], registers[4:], covered[:16])
-    np.testing.assert_array_equal(covered[:16], expected)
+    apart = matrix.RegisterFile(registers.copy())
+    found(apart, 0, 2, 4, 20)
+    # C and D are the same; then D covers A, B and a part of C.
+    same = matrix.RegisterFile(registers.copy())
+    found(same, 0, 2, 4, 4)
+    np.testing.assert_array_equal(same.words[4:20], apart.words[20:36])
+    covered = matrix.RegisterFile(registers.copy())
+    found(covered, 0, 2, 4, 0)
+    np.testing.assert_array_equal(covered.words[:16], apart.words[20:36])
 
 
 @settings(max_examples=30, deadline=None)
@@ -226,14 +236,64 @@ def test_a_row_depends_on_no_other(seed: int, row: int, filler: int) -> None:
     a, b, c = np.random.default_rng(seed).integers(0, 2**32, (3, 4, 64), dtype=np.uint32)
     for operand in (a, b, c):
         operand &= np.uint32(0xBFFFBFFF)
-    plain, padded = np.empty((4, 64), np.uint32), np.empty((4, 64), np.uint32)
     with np.errstate(all="ignore"):
-        found(a, b, c, plain)
+        plain = executed(found, a, b, c)
         others = np.arange(64) % 16 != row
         a[:, others] = filler * 0x10001
-        found(a, b, c, padded)
+        padded = executed(found, a, b, c)
     kept = matrix.result_row(16) == row
     np.testing.assert_array_equal(padded[kept], plain[kept])
+
+
+def bf16(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint32]:
+    """Encodings of bfloat16 near some numbers."""
+    codes: npt.NDArray[np.uint32] = numbers.astype(np.float32).view(np.uint32) >> np.uint32(16)
+    return codes
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_sum_is_rounded_once(seed: int) -> None:
+    """Sums of which float32 would lose bits on the way."""
+    found = matrix.operation("v_mfma_f32_16x16x16_bf16", arch="gfx950")
+    assert found is not None
+    rng = np.random.default_rng(seed)
+    a, b = (bf16(rng.standard_normal((16, 16)) * 2.0 ** rng.integers(-9, 9, 16)) for _ in "ab")
+    c = rng.standard_normal((4, 64)).astype(np.float32)
+    packed = []
+    for codes in (a, b):
+        registers = np.zeros((2, 64), np.uint32)
+        for i, k in np.ndindex(16, 16):
+            lane, register, bit = sixteen(16, 4)(i, k)
+            registers[register, lane] |= codes[i, k] << np.uint32(bit)
+        packed.append(registers)
+    result = executed(found, packed[0], packed[1], c.view(np.uint32)).view(np.float32)
+    rows, columns = ([[Fraction(v) for v in row] for row in values_of(m)] for m in (a, b))
+    for i, j in np.ndindex(16, 16):
+        lane, register = RESULT[16](i, j)
+        terms = [x * y for x, y in zip(rows[i], columns[j], strict=True)]
+        wanted = exact.nearest(sum(terms, Fraction(float(c[register, lane]))))
+        assert result[register, lane] == wanted
+
+
+def values_of(codes: npt.NDArray[np.uint32]) -> list[list[float]]:
+    return [[exact.value_of(int(code) << 16) for code in row] for row in codes]
+
+
+@pytest.mark.parametrize("name", sorted(LAYOUTS))
+def test_equal_rows_give_equal_results(name: str) -> None:
+    """Bit by bit, wherever the rows of A and the columns of B are."""
+    found = matrix.operation(f"v_mfma_f32_{name}", arch="gfx950")
+    assert found is not None
+    rows = LAYOUTS[name].rows
+    rng = np.random.default_rng(len(name))
+    a, b = rng.integers(0, 2**32, (2, 8, 64), dtype=np.uint32) & np.uint32(0xBFBFBFBF)
+    a, b = a[: found.a_registers], b[: found.b_registers]
+    first = np.arange(64) // rows * rows
+    of_equal_rows = executed(found, a[:, first], b, np.float32(1)).reshape(-1, 64 // rows, rows)
+    assert (of_equal_rows == of_equal_rows[0, 0]).all()
+    of_equal_columns = executed(found, a, b[:, first], np.float32(1))
+    assert (of_equal_columns == of_equal_columns[:, first]).all()
 
 
 def test_subnormal_numbers_count() -> None:
@@ -241,6 +301,5 @@ def test_subnormal_numbers_count() -> None:
     assert found is not None
     tiny = np.full((2, 64), 0x00010001, np.uint32)
     ones = np.full((2, 64), 0x3F803F80, np.uint32)
-    result = np.empty((4, 64), np.uint32)
-    found(tiny, ones, np.uint32(0), result)
+    result = executed(found, tiny, ones, np.float32(0))
     assert (result == 16 << 16).all()

@@ -22,6 +22,10 @@ from mlaprobe.emulator.wave import EXEC, LANES, VCC, Mask, Reals, Row, Wave
 Compare: TypeAlias = "Callable[[Row, Row], Mask]"
 RealCompare: TypeAlias = "Callable[[Reals, Reals], Mask]"
 
+_EXPONENT = np.uint32(0x7F80_0000)
+_SIGN_BIT, _ONE = np.uint32(31), np.uint32(1)
+_NEGATIVE, _POSITIVE = np.uint32(3), np.uint32(8)
+
 _ORDERED: dict[str, RealCompare] = {
     "eq": np.equal,
     "lt": np.less,
@@ -101,13 +105,25 @@ def _real(compare: RealCompare, *, to_exec: bool) -> Rule:
     return rule
 
 
+def _is_class(bits: Row, tested: Row) -> Mask:
+    """Whether each number is of a class that is tested for."""
+    exponents = bits & _EXPONENT
+    if np.count_nonzero(exponents) == len(bits) == np.count_nonzero(exponents != _EXPONENT):
+        # All are normal: of class 3 or 8.
+        shift = np.where(bits >> _SIGN_BIT, _NEGATIVE, _POSITIVE)
+        found: Row = tested >> shift & _ONE
+    else:
+        found = classes(bits) & tested
+    return np.not_equal(found, 0)
+
+
 def _class(*, to_exec: bool) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         check_modifiers(instruction, real=True)
         a = first_real(instruction, context)
         b = vector(instruction, SECOND[instruction.format], context.index_mode)
         step = _writing(
-            lambda wave: (classes(a(wave).view(np.uint32)) & b(wave)) != 0,
+            lambda wave: _is_class(a(wave).view(np.uint32), b(wave)),
             _result(instruction),
             to_exec=to_exec,
         )

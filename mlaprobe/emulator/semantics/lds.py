@@ -7,30 +7,22 @@ does nothing, as on the hardware; the engine also records them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.emulator.arrivals import RegisterArrival
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.disassembly import site_of
 from mlaprobe.emulator.memory import Kind
 from mlaprobe.emulator.program import Compiled, Context, Effect, Rule
 from mlaprobe.emulator.semantics.vectors import refuse
-from mlaprobe.emulator.wave import ACCUMULATION, LANES, Mask, Row, Wave
+from mlaprobe.emulator.wave import ACCUMULATION, LANES, LDS_UNITS, Mask, Row, Wave
 
 Indices = npt.NDArray[np.int64]
 
 _LANE = np.arange(LANES)
-_UNITS: dict[int, np.dtype[Any]] = {
-    1: np.dtype(np.uint32),
-    2: np.dtype(np.uint64),
-    4: np.dtype(np.complex128),
-}
-"""Something that numpy moves as a whole, by its size in words."""
 _SHIFTS = {1: np.uint32(2), 2: np.uint32(3), 4: np.uint32(4)}
-"""From bytes to such units."""
+"""From bytes to units of so many words."""
 _WORDS = {"b32": 1, "b64": 2, "b96": 3, "b128": 4}
 
 
@@ -94,15 +86,12 @@ def _careful_read(
 
 
 def _read(words: int) -> Rule:
-    # Three words have no unit, and are never taken the quick way.
-    unit = _UNITS.get(words, _UNITS[1])
-
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, gds="GDS")
         address, first = instruction.fields["addr"], _file(instruction, "vdst")
         offset = _offset(instruction)
         skipped = offset // (4 * words)
-        quick = words in _UNITS and offset % (4 * words) == 0
+        quick = words in LDS_UNITS and offset % (4 * words) == 0
 
         def step(wave: Wave) -> None:
             rows, on = wave.rows[address], None
@@ -110,9 +99,9 @@ def _read(words: int) -> Rule:
             if at is None:
                 found, on = _careful_read(instruction, wave, rows, words)
             else:
-                taken = wave.lds.view(unit)[skipped:].take(at)
+                taken = wave.lds_units(words, skipped).take(at)
                 found = taken.view(np.uint32).reshape(LANES, words).T
-            arriving = _arrival(wave, first, found, on)
+            arriving = RegisterArrival(wave, instruction, first, found, on)
             wave.traffic.issue_lds(wave, words, arriving)
 
         return Compiled(step=step, effect=Effect.SHARED)
@@ -120,29 +109,13 @@ def _read(words: int) -> Rule:
     return rule
 
 
-def _arrival(wave: Wave, first: int, found: Row, on: Mask | None) -> Callable[[], None]:
-    """Writes what was read to registers, where EXEC was set."""
-    out = wave.vgpr[first : first + len(found)]
-
-    def arrive() -> None:
-        if on is None:
-            out[:] = found
-        else:
-            np.copyto(out, found, where=on)
-
-    return arrive
-
-
 def _write(words: int) -> Rule:
-    # Three words have no unit, and are never taken the quick way.
-    unit = _UNITS.get(words, _UNITS[1])
-
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, gds="GDS")
         address, first = instruction.fields["addr"], _file(instruction, "data0")
         offset = _offset(instruction)
         skipped, end = offset // (4 * words), first + words
-        quick = words in _UNITS and offset % (4 * words) == 0
+        quick = words in LDS_UNITS and offset % (4 * words) == 0
 
         def step(wave: Wave) -> None:
             rows, values = wave.rows[address], wave.vgpr[first:end]
@@ -150,7 +123,7 @@ def _write(words: int) -> Rule:
             if at is None:
                 _careful_write(instruction, wave, rows, values)
             else:
-                wave.lds.view(unit)[skipped:][at] = values.T.copy().view(unit)[:, 0]
+                wave.lds_units(words, skipped)[at] = values.T.copy().view(LDS_UNITS[words])[:, 0]
             wave.traffic.issue_lds(wave, words, None)
 
         return Compiled(step=step, effect=Effect.SHARED)
@@ -196,9 +169,9 @@ def _read_transposed(bits: int) -> Rule:
             at = _quick_index(wave, wave.rows[address], offset, 2)
             if at is None:
                 raise instruction.unmodelled("an unaligned transposed read has no rule")
-            raw = wave.lds.view(np.uint64)[skipped:].take(at).view(dtype)
+            raw = wave.lds_units(2, skipped).take(at).view(dtype)
             found = raw.take(flat).view(np.uint32).T
-            wave.traffic.issue_lds(wave, 2, _arrival(wave, first, found, None))
+            wave.traffic.issue_lds(wave, 2, RegisterArrival(wave, instruction, first, found, None))
 
         return Compiled(step=step, effect=Effect.SHARED)
 
@@ -218,7 +191,8 @@ def _permute_backward(instruction: Instruction, context: Context) -> Compiled:
         if not wave.full:
             on = wave.exec_mask
             found = np.where(on.take(lane), found, np.uint32(0))
-        wave.traffic.issue_lds(wave, 1, _arrival(wave, register, found[np.newaxis], on))
+        arriving = RegisterArrival(wave, instruction, register, found[np.newaxis], on)
+        wave.traffic.issue_lds(wave, 1, arriving)
 
     return Compiled(step=step, effect=Effect.SHARED)
 

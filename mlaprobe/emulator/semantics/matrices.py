@@ -39,11 +39,14 @@ def _operation(instruction: Instruction, context: Context) -> matrix.Operation |
     return context.operations[key]
 
 
-def _rows(instruction: Instruction, name: str, accumulation: int) -> int:
-    code = instruction.fields[name]
-    if code < FIRST_VGPR:
+def _rows(instruction: Instruction, name: str, accumulation: int, registers: int) -> int:
+    """The row of a matrix's first register."""
+    number = instruction.fields[name] - (0 if name == "vdst" else FIRST_VGPR)
+    if number < 0:
         raise instruction.unmodelled("a matrix that is a constant has no rule")
-    return code - FIRST_VGPR + (ACCUMULATION if accumulation else 0)
+    if number + registers > ACCUMULATION:
+        raise instruction.unmodelled("a matrix reaches beyond the last register")
+    return number + (ACCUMULATION if accumulation else 0)
 
 
 def _rule(instruction: Instruction, context: Context) -> Compiled:
@@ -51,32 +54,24 @@ def _rule(instruction: Instruction, context: Context) -> Compiled:
     fields = instruction.fields
     if fields["abid"]:
         raise instruction.unmodelled("broadcasting a block has no rule")
-    operation = _operation(instruction, context)
-    if operation is None:
+    apply = _operation(instruction, context)
+    if apply is None:
         raise instruction.unmodelled("these formats or this broadcast have no rule")
-    apply = operation
-    a = _rows(instruction, "src0", fields["acc"] & 1)
-    b = _rows(instruction, "src1", fields["acc"] & 2)
-    d = fields["vdst"] + (ACCUMULATION if fields["acc_cd"] else 0)
-    a_end, b_end, d_end = a + apply.a_registers, b + apply.b_registers, d + apply.registers
-    busy = cycles(instruction.mnemonic, context.arch)
+    operation = apply
+    a = _rows(instruction, "src0", fields["acc"] & 1, operation.a_registers)
+    b = _rows(instruction, "src1", fields["acc"] & 2, operation.b_registers)
+    d = _rows(instruction, "vdst", fields["acc_cd"], operation.registers)
     constant = inline_constant(fields["src2"])
-    if constant is not None:
-        same = np.uint32(constant)
-
-        def with_constant(wave: Wave) -> None:
-            vgpr = wave.vgpr
-            apply(vgpr[a:a_end], vgpr[b:b_end], same, vgpr[d:d_end])
-
-        return Compiled(step=with_constant, matrix_cycles=busy)
-    c = _rows(instruction, "src2", fields["acc_cd"])
-    c_end = c + apply.registers
+    c: int | np.float32
+    if constant is None:
+        c = _rows(instruction, "src2", fields["acc_cd"], operation.registers)
+    else:
+        c = np.uint32(constant).view(np.float32)
 
     def step(wave: Wave) -> None:
-        vgpr = wave.vgpr
-        apply(vgpr[a:a_end], vgpr[b:b_end], vgpr[c:c_end], vgpr[d:d_end])
+        operation(wave.file, a, b, c, d)
 
-    return Compiled(step=step, matrix_cycles=busy)
+    return Compiled(step=step, matrix_cycles=cycles(instruction.mnemonic, context.arch))
 
 
 RULES: dict[str, Rule] = dict.fromkeys(matrix.SHAPES, _rule)

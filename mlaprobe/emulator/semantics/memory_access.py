@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.emulator.arrivals import RegisterArrival
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.disassembly import site_of
 from mlaprobe.emulator.memory import Addresses, Memory, Site
@@ -70,18 +71,12 @@ class _Registers:
     def __init__(self, instruction: Instruction, name: str, words: int) -> None:
         self.first = instruction.fields[name] + (ACCUMULATION if instruction.fields["acc"] else 0)
         self.end = self.first + words
+        self._instruction = instruction
 
-    def arrival(self, wave: Wave, found: Row) -> Callable[[], None]:
+    def arrival(self, wave: Wave, found: Row) -> RegisterArrival:
         """Writes what was loaded, where EXEC is set now."""
         on = None if wave.full else wave.exec_mask
-
-        def arrive() -> None:
-            if on is None:
-                wave.vgpr[self.first : self.end] = found
-            else:
-                np.copyto(wave.vgpr[self.first : self.end], found, where=on)
-
-        return arrive
+        return RegisterArrival(wave, self._instruction, self.first, found, on)
 
     def values(self, wave: Wave) -> Row:
         return wave.vgpr[self.first : self.end]
@@ -151,10 +146,9 @@ def _global_load(words: int, *, into_lds: bool = False) -> Rule:
         def step(wave: Wave) -> None:
             may = None if wave.full else wave.exec_mask
             found = _load(wave.memory, address(wave), may, words, site)
+            arriving: Callable[[], None] = registers.arrival(wave, found)
             if into_lds:
                 arriving = _into_lds(instruction, wave, found)
-            else:
-                arriving = registers.arrival(wave, found)
             wave.traffic.issue_memory(wave, arriving, into_lds=into_lds)
 
         return Compiled(step=step, effect=Effect.SHARED)
@@ -237,10 +231,9 @@ def _buffer_load(words: int) -> Rule:
                 found = np.empty((words, LANES), np.uint32)
                 for k, mask in enumerate(masks):
                     found[k] = _load(wave.memory, address + 4 * k, mask, 1, site)[0]
+            arriving: Callable[[], None] = registers.arrival(wave, found)
             if into_lds:
                 arriving = _into_lds(instruction, wave, found)
-            else:
-                arriving = registers.arrival(wave, found)
             wave.traffic.issue_memory(wave, arriving, into_lds=into_lds)
 
         return Compiled(step=step, effect=Effect.SHARED)

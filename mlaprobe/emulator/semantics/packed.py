@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlaprobe.emulator.arithmetic import fma
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.modes import FloatMode, Subnormals, flushed
 from mlaprobe.emulator.operands import SIGN, RealSource, fixed_row, vector
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
 from mlaprobe.emulator.semantics.real_steps import RealFunction
-from mlaprobe.emulator.semantics.vector_floats import check_rounding
+from mlaprobe.emulator.semantics.vector_floats import check_rounding, fused
 from mlaprobe.emulator.semantics.vectors import check_absolute, put, refuse
-from mlaprobe.emulator.wave import LANES, Reals, Wave
+from mlaprobe.emulator.wave import LANES, Wave
 
 _SLOW = 8
 """Cycles of a packed instruction."""
@@ -101,10 +100,6 @@ def _quick_step(
     return step
 
 
-def _fma(a: Reals, b: Reals, c: Reals, out: Reals) -> None:
-    out[:] = fma(a, b, c)
-
-
 def _rule(function: RealFunction, count: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, clamp="clamp")
@@ -124,8 +119,12 @@ def _rule(function: RealFunction, count: int) -> Rule:
     return rule
 
 
+def _fused(instruction: Instruction, context: Context) -> Compiled:
+    return _rule(fused(context.mode), 3)(instruction, context)
+
+
 RULES: dict[str, Rule] = {
     "v_pk_add_f32": _rule(np.add, 2),
     "v_pk_mul_f32": _rule(np.multiply, 2),
-    "v_pk_fma_f32": _rule(_fma, 3),
+    "v_pk_fma_f32": _fused,
 }

@@ -2,7 +2,7 @@
 
 Source: AMD, "CDNA3" and "CDNA4 Instruction Set Architecture", chapter "Instructions", sections on
 these formats. Transcendental instructions of the hardware are accurate to about one unit in the
-last place; here they are numpy's.
+last place, see ``arithmetic.py``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ def _into(function: Callable[..., Reals]) -> RealFunction:
     return store
 
 
-_ONE = np.float32(1)
+_BELOW = np.uint64((1 << 29) - 1)
+"""The bits of a double below those of a float32."""
+_HALF = np.uint64(1 << 28)
+"""The same bits of a number half way between two float32."""
 
 _TRANSCENDENTAL: dict[str, RealFunction] = {
     "v_exp_f32": _into(arithmetic.exp2),
@@ -66,7 +69,8 @@ _TRANSCENDENTAL: dict[str, RealFunction] = {
     "v_rcp_f32": _into(arithmetic.reciprocal),
     "v_rcp_iflag_f32": _into(arithmetic.reciprocal),
     "v_sqrt_f32": lambda a, out: np.sqrt(a, out=out),
-    "v_rsq_f32": lambda a, out: np.divide(_ONE, np.sqrt(a), out=out),
+    # By way of doubles: two roundings of float32 can be more than one unit off.
+    "v_rsq_f32": _into(lambda a: np.divide(1.0, np.sqrt(a, dtype=np.float64))),
 }
 """A quarter of the rate; subnormals count as zero whatever the mode says."""
 
@@ -83,8 +87,6 @@ _BINARY: dict[str, RealFunction] = {
     "v_subrev_f32": lambda a, b, out: np.subtract(b, a, out=out),
     "v_mul_f32": np.multiply,
 }
-
-_TERNARY: dict[str, RealFunction] = {"v_fma_f32": _into(arithmetic.fma)}
 
 _EXTREMES: dict[str, tuple[Extreme, int]] = {
     "v_max_f32": (arithmetic.maximum, 2),
@@ -123,6 +125,28 @@ def _rule(function: RealFunction, count: int) -> Rule:
     return rule
 
 
+def fused(mode: FloatMode) -> RealFunction:
+    """``a * b + c`` with one rounding."""
+    if not mode.flush_results:
+        return _into(arithmetic.fma)
+
+    def multiply_add(a: Reals, b: Reals, c: Reals, out: Reals) -> None:
+        product = np.multiply(a, b, dtype=np.float64)
+        total = np.add(product, c)
+        # The product is exact. Rounding the sum twice differs from rounding it once only where
+        # the first makes it half way between two float32; subnormals become zero either way.
+        if np.count_nonzero(total.view(np.uint64) & _BELOW == _HALF):
+            out[:] = arithmetic.fma(a, b, c)
+        else:
+            out[:] = total
+
+    return multiply_add
+
+
+def _fused(instruction: Instruction, context: Context) -> Compiled:
+    return _rule(fused(context.mode), 3)(instruction, context)
+
+
 def _transcendental(function: RealFunction) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         check_modifiers(instruction, real=True)
@@ -136,12 +160,17 @@ def _transcendental(function: RealFunction) -> Rule:
 def _extreme(function: Extreme, count: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         ieee = context.mode.ieee
+        quick = np.maximum if function is arithmetic.maximum else np.minimum
 
         def two(a: Reals, b: Reals, out: Reals) -> None:
             out[:] = function(a, b, ieee=ieee)
 
         def three(a: Reals, b: Reals, c: Reals, out: Reals) -> None:
-            out[:] = function(function(a, b, ieee=ieee), c, ieee=ieee)
+            result = quick(quick(a, b), c)
+            # A NaN or a zero may be there: then it matters which one.
+            if not np.count_nonzero(result) == np.count_nonzero(result == result) == LANES:
+                result = function(function(a, b, ieee=ieee), c, ieee=ieee)
+            out[:] = result
 
         return _rule(two if count == 2 else three, count)(instruction, context)
 
@@ -157,8 +186,7 @@ def _fused_into(instruction: Instruction, context: Context) -> Compiled:
     a = first_real(instruction, context)
     b = real(instruction, SECOND[instruction.format])
     sources: tuple[RealSource, ...] = (a, b, lambda wave: wave.floats[register])
-    function = _into(arithmetic.fma)
-    step = real_step(function, sources, (None, None, register), register, context.mode)
+    step = real_step(fused(context.mode), sources, (None, None, register), register, context.mode)
     return Compiled(step=step)
 
 
@@ -289,10 +317,10 @@ def _selected_word(instruction: Instruction) -> int:
 RULES: dict[str, Rule] = {
     **{name: _rule(function, 1) for name, function in _UNARY.items()},
     **{name: _rule(function, 2) for name, function in _BINARY.items()},
-    **{name: _rule(function, 3) for name, function in _TERNARY.items()},
     **{name: _transcendental(function) for name, function in _TRANSCENDENTAL.items()},
     **{name: _extreme(*entry) for name, entry in _EXTREMES.items()},
     **{name: _conversion(function) for name, function in _CONVERSIONS.items()},
+    "v_fma_f32": _fused,
     "v_fmac_f32": _fused_into,
     "v_cvt_pk_bf16_f32": _pack_bf16,
     "v_cvt_pk_fp8_f32": _pack_fp8(floats.FP8),

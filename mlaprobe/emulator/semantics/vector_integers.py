@@ -68,9 +68,8 @@ def _mask_field(width: Row) -> Row:
 
 def _bit_field_signed(a: Row, b: Row, c: Row, out: Row) -> None:
     width = c & _LOW_5
-    up = (np.uint32(32) - width - (b & _LOW_5)) & _LOW_5
-    down = (np.uint32(32) - width) & _LOW_5
-    field = _signed(a << up) >> _signed(down)
+    beyond = _signed((np.uint32(32) - width) & _LOW_5)
+    field = (_signed(a) >> _signed(b & _LOW_5)) << beyond >> beyond
     out[:] = np.where(width == 0, np.uint32(0), field.view(np.uint32))
 
 
@@ -87,36 +86,33 @@ def _move(a: Row, out: Row) -> None:
     out[:] = a
 
 
-_PERMUTED = np.zeros((LANES, 14), np.uint8)
-_PERMUTED[:, 13] = 0xFF
 _LANE_COLUMN = np.arange(LANES)[:, np.newaxis]
 _SELECTED = np.array([*range(8), 8, 9, 10, 11, 12, *([13] * 243)], np.intp)
-"""The column of ``_PERMUTED`` for each selector: eight bytes, four signs, 0, 0xff for the rest."""
-
-
-_EIGHT_BYTES = np.empty((LANES, 2), np.uint32)
+"""What each selector picks: eight bytes, four signs, 0, 0xff for the rest."""
 
 
 @cache
-def _columns(selector: int) -> npt.NDArray[np.intp] | None:
-    """Which of the eight bytes of both sources a selector picks, if it picks nothing else."""
-    picked = np.array(list(selector.to_bytes(4, "little")), np.intp)
-    return picked if (picked < 8).all() else None
-
-
-def _bytes_of(row: Row) -> npt.NDArray[np.uint8]:
-    return row.view(np.uint8).reshape(LANES, 4)
+def _halves(selector: int) -> tuple[int, int] | None:
+    """Which of the four halves of both sources the two halves of a selector pick, if they do."""
+    picked = selector.to_bytes(4, "little")
+    for low, high in (picked[:2], picked[2:]):
+        if low & 1 or high != low + 1 or high > 7:
+            return None
+    return picked[0] // 2, picked[2] // 2
 
 
 def _permute(a: Row, b: Row, c: Row, out: Row) -> None:
     """Each byte of the selector picks one of the eight bytes of both sources, or a constant."""
-    if len(c) == 1:
-        columns = _columns(int(c[0]))
-        if columns is not None:
-            _EIGHT_BYTES[:, 0], _EIGHT_BYTES[:, 1] = b, a
-            np.take(_EIGHT_BYTES.view(np.uint8), columns, axis=1, out=_bytes_of(out), mode="wrap")
-            return
-    table = _PERMUTED
+    halves = _halves(int(c[0])) if len(c) == 1 else None
+    if halves is not None:
+        both = np.empty((LANES, 2), np.uint32)
+        both[:, 0], both[:, 1] = b, a
+        found, sources = out.view(np.uint16), both.view(np.uint16)
+        found[0::2] = sources[:, halves[0]]
+        found[1::2] = sources[:, halves[1]]
+        return
+    table = np.empty((LANES, 14), np.uint8)
+    table[:, 12], table[:, 13] = 0, 0xFF
     low, high = _bytes(b), _bytes(a)
     table[:, 0:4] = low
     table[:, 4:8] = high
