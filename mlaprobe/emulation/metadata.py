@@ -6,6 +6,7 @@ the kernel are then run on the batch's own index vectors (:mod:`mlaprobe.emulati
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +28,7 @@ from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from mlaprobe.stages.planner import PlannerQuestion
 
+logger = logging.getLogger("mlaprobe")
 Integers = NDArray[np.int32]
 OUTPUTS = {
     "work_metadata_ptrs": (8, ()),
@@ -150,6 +152,10 @@ class BatchPlanner:
             kernel = self._run(dispatch, blocks, question)
         except NotFollowed as stop:
             return NoWorks(status=_status(stop), reason=stop.reason, span=stop.span)
+        except Exception as error:  # of mlaprobe's own: no answer
+            logger.debug("the device code could not be run", exc_info=error)
+            reason = f"running the device code failed: {type(error).__name__}: {error}"
+            return NoWorks(status="unknown", reason=reason)
         return _works(blocks, kernel, dispatch.span)
 
     def _sizes(
@@ -177,11 +183,13 @@ class BatchPlanner:
         device = question.device
         assert device is not None
         with self._session.exclusive:
+            unit, how = self._unit(path, ""), dict(dispatch.kwargs)
             launches = run_host(
-                dispatch.name,
+                dispatch.name.partition("<")[0],
                 arguments=given,
-                template=dict(dispatch.kwargs)["<>"],
-                unit=self._unit(path, ""),
+                template=how["<>"],
+                config=how.get("<<<>>>"),
+                unit=unit,
                 environment=dict(question.env),
             )
             if len(launches) != 1:
@@ -199,13 +207,19 @@ class BatchPlanner:
         return known
 
 
+_LIBRARY_MACROS = ("CK_TILE_HOST", "CK_TILE_DEVICE", "CK_TILE_HOST_DEVICE")
+"""Of Composable Kernel (``ck_tile/core/config.hpp``), which AITER's repository does not hold: where
+a function runs, and ``inline``."""
+
+
 def device_macros(arch: str) -> tuple[str, ...]:
-    """What the compiler defines where it compiles for a device, none for the host (LLVM's AMDGPU
-    target macros)."""
+    """What the compiler defines where it compiles for a device, nothing of it for the host (LLVM's
+    AMDGPU target macros), and what libraries define."""
     if not arch:
-        return ()
-    family = ("__GFX9__ 1",) if arch.startswith("gfx9") else ("__GFX12__ 1",)
-    return ("__HIP_DEVICE_COMPILE__ 1", "__AMDGCN__ 1", f"__{arch}__ 1", *family)
+        return _LIBRARY_MACROS
+    family = "__GFX9__ 1" if arch.startswith("gfx9") else "__GFX12__ 1"
+    here = ("__HIP_DEVICE_COMPILE__ 1", "__AMDGCN__ 1", f"__{arch}__ 1", family)
+    return (*_LIBRARY_MACROS, *here)
 
 
 def _blocks(batch: Batch, sizes: Mapping[str, int]) -> dict[str, Block]:
@@ -239,7 +253,8 @@ def _status(stop: NotFollowed) -> str:
 
 
 def _dispatch(outcomes: tuple[Outcome, ...]) -> Event | NoWorks:
-    """The call that launches the device kernel: the one that is handed its parameters."""
+    """The launch of the device kernel, or the call of a template that launches it: what is handed
+    its parameters."""
     if len(outcomes) != 1 or outcomes[0].kind == "unknown":
         reason, span = why_unknown(outcomes)
         return NoWorks(status="unknown", reason=reason, span=span)
@@ -248,7 +263,8 @@ def _dispatch(outcomes: tuple[Outcome, ...]) -> Event | NoWorks:
         text = str(outcome.failure.message or outcome.failure.how)
         return NoWorks(status="rejected", reason=text, span=outcome.span)
     for event in reversed(outcome.events):
-        if event.kind == "template" and any(isinstance(a, Record) for a in event.args):
+        launches = event.kind in ("template", "launch")
+        if launches and any(isinstance(a, Record) for a in event.args):
             return event
     return NoWorks(status="unknown", reason="what the planner launches was not found")
 

@@ -113,8 +113,9 @@ class Planner(CppStage[PlannerQuestion]):
     def launches(
         self, question: PlannerQuestion, tensors: Mapping[str, Tensor]
     ) -> tuple[Outcome, ...]:
-        """Every path of the planner for a question's own numbers, up to where it dispatches its
-        device kernel. ``tensors`` are arguments by the name of their parameter."""
+        """Every path of the planner for a question's own numbers, up to where it launches its
+        device kernel, or calls a template that does. ``tensors`` are arguments by the name of
+        their parameter."""
         given = {
             "heads": question.num_heads,
             "qlen": question.qlen,
@@ -129,7 +130,7 @@ class Planner(CppStage[PlannerQuestion]):
         return self.session.explore(
             lambda run: run.machine.call(run, self._function, args, {}, ir.NOWHERE),
             context,
-            facts={"templates_return": True, **facts},
+            facts={"templates_return": True, "launches": True, **facts},
         )
 
     def _arguments(self, values: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -28,6 +28,7 @@ def one(text: str, declarations: str = "") -> int:
         ("(0u - 1u) >> 28", 15),
         ("-16 >> 2", -4),
         ("7 / 2 * 2.0f == 6.0f", 1),
+        ("int(7.0f / 2.0f * 10)", 35),
         ("(unsigned long long)(1) << 40 >> 38", 4),
         ("~5 & 0xff", 250),
         ("sizeof(int) * 2 + sizeof(unsigned long long)", 16),
@@ -114,6 +115,28 @@ def test_a_class_has_a_constructor_methods_and_layout() -> None:
     assert list(run(text)) == [20 * i + 7 + 1600000 for i in LANES]
 
 
+@pytest.mark.parametrize(
+    "member",
+    [
+        "~S() { n = 0; }",
+        "S& operator=(const S& other) { n = 1; return *this; }",
+        "S(const S& other) { n = 1; }",
+    ],
+)
+def test_a_class_that_is_not_copied_by_its_members_is_not_followed(member: str) -> None:
+    text = "struct S { int n; %s }; __global__ void k(int* out) { S s; s.n = 2; out[0] = s.n; }"
+    with pytest.raises(NotFollowed, match="S has"):
+        run(text.replace("%s", member))
+
+
+def test_an_address_is_no_number() -> None:
+    text = """__global__ void k(int* out) {
+        __shared__ unsigned long long t[2]; t[0] = reinterpret_cast<uintptr_t>(out); %s }"""
+    with pytest.raises(NotFollowed, match="as a number"):
+        run(text.replace("%s", "out[0] = int(t[0]);"))
+    assert run(text.replace("%s", "t[0] = 7; out[0] = int(t[0]);"))[0] == 7
+
+
 def test_lambdas_see_and_write_what_is_around_them() -> None:
     text = """int n = 0; auto add = [&](const int x) { n += x; return n; };
     add(i); const int m = [&]() { if(i % 2) { return n; } return -n; }();
@@ -161,6 +184,8 @@ def test_names_of_namespaces() -> None:
         ("out[i] = unheard_of(i);", "unheard_of has no meaning"),
         ("goto end; end: out[i] = 1;", "not followed"),
         ("static int n = 0; out[i] = n;", "keeps its value"),
+        ("out[i] = int(1.0f / 3.0f);", "rounded"),
+        ("float f = i; out[i] = int(f + 0.1f);", "rounded"),
         ("float f = sqrtf(2.0f); out[i] = (int)f;", "sqrtf has no meaning"),
     ],
 )

@@ -76,6 +76,8 @@ def test_shared_memory_is_shared() -> None:
 def test_lanes_read_each_other() -> None:
     assert body("out[i] = __shfl(i * 2, 5);") == [10] * 64
     assert body("out[i] = __shfl_xor(i, 7);") == [i ^ 7 for i in LANES]
+    text = "out[i] = ck_tile::warp_shuffle_up(i, 3);"
+    assert body(text) == [(i - 3) % 64 for i in LANES]
     assert body("out[i] = __shfl_up(i, 3, 16);") == [i if i % 16 < 3 else i - 3 for i in LANES]
     text = "int s = (i + 9) % 64; out[i] = __builtin_amdgcn_ds_bpermute(s << 2, i);"
     assert body(text) == [(i + 9) % 64 for i in LANES]
@@ -93,6 +95,7 @@ def test_the_second_wave_has_lanes_of_its_own() -> None:
     ("text", "reason"),
     [
         ("if(i < 8) { out[i] = __shfl(i, 40); }", "does not take part"),
+        ("if(i < 8) { out[i] = __shfl(5, 40); }", "does not take part"),
         ("if(i < 8) { __syncthreads(); } out[i] = 1;", "not all threads come to"),
         ("out[0] = i;", "different values"),
         ("int v; out[i] = v;", "nothing was stored"),

@@ -51,15 +51,14 @@ def plan(aiter_git: Path) -> Plan:
         uniform: int | None = None,
         split: int = -1,
     ) -> Works | NoWorks:
-        q_dtype, kv_dtype = (Dtype(d) for d in dtypes.split("/"))
         env = () if parallel is None else (("AITER_MLA_META_USE_PARALLEL", str(parallel)),)
         call: dict[str, Any] = {"max_split_per_batch": split, **(told or {})}
         if uniform is not None:
             call["uniform_qlen"] = uniform
         shape = DecodeShape(
             arch=arch,
-            q_dtype=q_dtype,
-            kv_dtype=kv_dtype,
+            q_dtype=Dtype(dtypes.split("/")[0]),
+            kv_dtype=Dtype(dtypes.split("/")[1]),
             num_heads=heads,
             qlen=qlen,
             causal=bool(causal),
@@ -168,6 +167,26 @@ def test_a_folded_plan_has_a_batch_for_each_fold(plan: Plan) -> None:
     told = plan(heads=64, qlen=2, told={"num_heads": 16}, **case)
     assert isinstance(told, Works)
     assert told.work_info_set.tolist() == native.work_info_set.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arch", "works"),
+    [
+        # 16 parts where there are blocks for them: 13 blocks, and 57 in parts of 4; the last 4 of
+        # 900 tokens go to the part before
+        ("gfx942", [16] * 12 + [8] + [64] * 13 + [68]),
+        # a part for each 196 tokens: 1, and 4 of 15 blocks of 16 tokens
+        ("gfx950", [200, 240, 240, 240, 180]),
+    ],
+)
+def test_every_request_is_split_alike(plan: Plan, arch: str, works: list[int]) -> None:
+    told = {"fast_mode": False, "intra_batch_mode": True}
+    found = plan(arch=arch, kv=[200, 900], cu=20, told=told, split=16)
+    assert isinstance(found, Works), found
+    assert found.kernel == "kn_get_mla_metadata_v1_0"
+    info = found.work_info_set[: found.num_works]
+    assert (info[:, 5] - info[:, 4]).tolist() == works
+    assert found.work_indptr[-1] == len(works)
 
 
 def test_a_refusal_is_no_plan(plan: Plan) -> None:

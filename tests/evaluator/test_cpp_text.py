@@ -71,6 +71,15 @@ def test_the_pieces_of_a_file() -> None:
     ]
 
 
+def test_the_default_of_a_parameter_is_no_body() -> None:
+    code = "int f(S s = {}, int n = 2) { return n; } int g() { return 1; } S s = {};"
+    assert [code[c.start : c.end] for c in split(code)] == [
+        "int f(S s = {}, int n = 2) { return n; }",
+        "int g() { return 1; }",
+        "S s = {};",
+    ]
+
+
 def test_what_a_piece_may_define() -> None:
     code = (
         "struct Base;\nstruct Base { enum Kind : int { one }; };\n"

@@ -1,7 +1,8 @@
 """Operators over numbers, as C++ defines them.
 
 Unsigned integers wrap around. Where signed ones overflow, or something is divided by zero in a
-thread that takes part, the language leaves the outcome open, and the run ends.
+thread that takes part, the language leaves the outcome open, and the run ends; also where a float
+is rounded.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlaprobe.emulation.device.kinds import BOOL, Scalar, common, promoted
+from mlaprobe.emulation.device.kinds import BOOL, INT, Scalar, common, promoted
 from mlaprobe.emulation.device.signals import NotFollowed, Undetermined
 from mlaprobe.emulation.device.values import Array, Mask, Number, Value, scalar, storage
 
@@ -74,6 +75,10 @@ def _fit(data: Any, kind: Scalar) -> Number | Array:
 
 def binary(op: str, left: Value, right: Value, mask: Mask) -> Value:
     """An arithmetic operator or a comparison of two numbers."""
+    if left.type is INT and right.type is INT and type(left.data) is type(right.data) is int:
+        quick = _COMPARE.get(op)
+        if quick is not None:  # most of what is computed are a few numbers that threads share
+            return Value(BOOL, quick(left.data, right.data))
     if op in ("<<", ">>"):
         return _shifted(op, left, right, mask)
     kind = common(scalar(left)[0], scalar(right)[0])
@@ -86,9 +91,23 @@ def binary(op: str, left: Value, right: Value, mask: Mask) -> Value:
     if op not in _PLAIN or (kind.kind == "f" and op in "&|^"):
         raise NotFollowed(f"the operator {op} on a {kind.name}")
     if kind.kind == "f":
-        with np.errstate(all="ignore"):
-            return Value(kind, _PLAIN[op](a, b))
+        return Value(kind, _exact(_PLAIN[op], a, b, kind, mask))
     return Value(kind, _checked(op, a, b, kind, mask))
+
+
+def _exact(
+    plain: Callable[[Any, Any], Any], a: Any, b: Any, kind: Scalar, mask: Mask
+) -> Number | Array:
+    """A float that an operator gives without rounding: what is rounded depends on whether the
+    compiler joins it with another operation."""
+    wide = np.float64 if kind.bits == 32 else np.longdouble
+    with np.errstate(all="ignore"):
+        result = np.asarray(plain(np.asarray(a, storage(kind)), np.asarray(b, storage(kind))))
+        whole = np.asarray(plain(np.asarray(a, wide), np.asarray(b, wide)))
+    same = result.astype(wide) == whole
+    if not (same[mask].all() if same.ndim else same):
+        raise NotFollowed("a float that is rounded")
+    return result if result.ndim else storage(kind).type(result)
 
 
 def _checked(op: str, a: Any, b: Any, kind: Scalar, mask: Mask) -> Number | Array:
@@ -127,8 +146,7 @@ def _divided(op: str, a: Any, b: Any, kind: Scalar, mask: Mask) -> Value:
     if kind.kind == "f":
         if op == "%":
             raise NotFollowed("a remainder of floats")
-        with np.errstate(all="ignore"):
-            return Value(kind, np.divide(a, b, dtype=storage(kind)))
+        return Value(kind, _exact(operator.truediv, a, b, kind, mask))
     if not many:
         if b == 0:
             raise Undetermined("a division by zero")

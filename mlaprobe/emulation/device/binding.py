@@ -28,8 +28,13 @@ from mlaprobe.emulation.device.source import (
 _PARAMETERS = ("parameter_declaration", "optional_parameter_declaration")
 
 
-def parameters_of(declarator: Syntax) -> list[Syntax]:
+def parameters_of(piece: Piece, declarator: Syntax) -> list[Syntax]:
     """The parameters in a function's declarator."""
+    found: list[Syntax] = piece.once("parameters", declarator, lambda: _parameters(declarator))
+    return found
+
+
+def _parameters(declarator: Syntax) -> list[Syntax]:
     given = declarator.child_by_field_name("parameters")
     found = [] if given is None else [c for c in given.named_children if c.type != "comment"]
     if any(p.type not in _PARAMETERS for p in found):
@@ -40,9 +45,14 @@ def parameters_of(declarator: Syntax) -> list[Syntax]:
 
 def declarator_of(definition: Definition) -> Syntax:
     """What declares a function: its name and parameters."""
-    found = function_declarator(definition.node.child_by_field_name("declarator"))
-    assert found is not None
-    return found
+    node = definition.node
+
+    def find() -> Syntax:
+        found = function_declarator(node.child_by_field_name("declarator"))
+        assert found is not None
+        return found
+
+    return definition.piece.once("declarator", node, find)
 
 
 def chosen(functions: Functions, count: int) -> Definition:
@@ -51,7 +61,7 @@ def chosen(functions: Functions, count: int) -> Definition:
     for definition in functions.definitions:
         if definition.arguments is not None:
             continue
-        parameters = parameters_of(declarator_of(definition))
+        parameters = parameters_of(definition.piece, declarator_of(definition))
         needed = sum(p.type == _PARAMETERS[0] for p in parameters)
         if needed <= count <= len(parameters):
             fitting.append(definition)
@@ -68,7 +78,7 @@ def template_scope(
     scope = Scope(outer.unit, definition.namespace, outer)
     scope.this = functions.this
     if definition.parameters is not None:
-        deduced = _deduced(definition, kinds)
+        deduced = _deduced(definition, kinds, len(functions.arguments))
         classes.bind(m, definition, functions.arguments, scope, deduced)
         _refuse_specialised(m, functions, definition, scope)
     elif functions.arguments:
@@ -92,12 +102,15 @@ def _refuse_specialised(
             raise NotFollowed(f"a specialisation of {functions.name}")
 
 
-def _deduced(definition: Definition, kinds: list[Any]) -> dict[str, Argument]:
-    """Template arguments from the types of arguments: of parameters ``T``, ``T&`` and ``T*``."""
+def _deduced(definition: Definition, kinds: list[Any], given: int) -> dict[str, Argument]:
+    """Template arguments, behind those that are given, from the types of arguments: of parameters
+    ``T``, ``T&`` and ``T*``."""
     piece = definition.piece
-    names = {classes.parameter_name(piece, p) for p in definition.parameters or ()}
+    names = {classes.parameter_name(piece, p) for p in (definition.parameters or ())[given:]}
     found: dict[str, Argument] = {}
-    for parameter, kind in zip(parameters_of(declarator_of(definition)), kinds, strict=False):
+    for parameter, kind in zip(
+        parameters_of(definition.piece, declarator_of(definition)), kinds, strict=False
+    ):
         text = piece.text(parameter.child_by_field_name("type"))
         if text not in names or kind is None:
             continue
@@ -115,7 +128,7 @@ def _deduced(definition: Definition, kinds: list[Any]) -> dict[str, Argument]:
 def parameter_types(m: Machine, definition: Definition, scope: Scope) -> list[Type]:
     """The types of a function's parameters, references left out."""
     piece, found = definition.piece, []
-    for parameter in parameters_of(declarator_of(definition)):
+    for parameter in parameters_of(definition.piece, declarator_of(definition)):
         kind = naming.type_of(m, piece, parameter.child_by_field_name("type"), scope)
         declarator = parameter.child_by_field_name("declarator")
         found.append(naming.declared_type(m, piece, kind, declarator, scope))
@@ -149,8 +162,7 @@ def receive(
         default = parameter.child_by_field_name("default_value")
         given = piece.code(default)(m, scope)
     declarator = parameter.child_by_field_name("declarator")
-    name = declared_name(declarator)
-    text = piece.text(name) if name is not None else ""
+    text = _name(piece, parameter, declarator)
     node = parameter.child_by_field_name("type")
     if isinstance(given, (Lambda, Functions, Builtin)):
         scope.names[text] = given
@@ -172,6 +184,14 @@ def receive(
         kind = naming.declared_type(m, piece, kind, declarator, scope)
         value = m.converted(given, kind)
     scope.names[text] = variable(value.type, m.mask, value)
+
+
+def _name(piece: Piece, parameter: Syntax, declarator: Syntax | None) -> str:
+    def find() -> str:
+        name = declared_name(declarator)
+        return piece.text(name) if name is not None else ""
+
+    return str(piece.once("name", parameter, find))
 
 
 def _bound(m: Machine, piece: Piece, parameter: Syntax, given: Place, kind: Type) -> Place:

@@ -123,15 +123,13 @@ def _nothing(m: Machine, given: tuple[Any, ...], template: tuple[Any, ...]) -> V
 def gathered(m: Machine, value: Value, source: Array) -> Value:
     """The value that another lane of the wave has, by its number in the wave."""
     kind, data = scalar(value)
-    if not isinstance(data, np.ndarray):
-        return value
     thread = m.ids - m.ids % m.wave_size + source
     if ((source < 0) | (source >= m.wave_size))[m.mask].any():
         raise Undetermined("a lane is read that the wave does not have")
     thread = np.where(m.mask, thread, 0)
     if (~m.mask[thread[m.mask]]).any():
         raise Undetermined("a lane is read that does not take part")
-    return Value(kind, data[thread])
+    return Value(kind, data[thread]) if isinstance(data, np.ndarray) else value
 
 
 def _bpermute(m: Machine, given: tuple[Any, ...], template: tuple[Any, ...]) -> Value:
@@ -153,6 +151,13 @@ def _shuffle(pick: Callable[[Array, Array, int], Array]) -> Call:
         return gathered(m, m.value(given[0]), base + np.where(inside, wanted, lane - base))
 
     return call
+
+
+def _across(lane: Array, by: Array, width: int) -> Array:
+    """The lane that differs in some bits, within the group."""
+    if ((by < 0) | (by >= width)).any():
+        raise NotFollowed("a lane of another group")
+    return lane ^ by
 
 
 def _first_lane(m: Machine, given: tuple[Any, ...], template: tuple[Any, ...]) -> Value:
@@ -197,7 +202,7 @@ def _extreme(name: str, larger: bool) -> Builtin:
             return Value(kind, np.maximum(a, b) if larger else np.minimum(a, b))
         return Value(kind, max(a, b) if larger else min(a, b))
 
-    return Builtin(name, call)
+    return Builtin(name, call, arithmetic=True)
 
 
 def _of_integer(name: str, compute: Callable[[int], int]) -> Builtin:
@@ -282,7 +287,7 @@ def _builtins() -> dict[str, Builtin]:
         "__shfl": _shuffle(lambda lane, by, width: by % width),
         "__shfl_up": _shuffle(lambda lane, by, width: lane - by),
         "__shfl_down": _shuffle(lambda lane, by, width: lane + by),
-        "__shfl_xor": _shuffle(lambda lane, by, width: lane ^ by),
+        "__shfl_xor": _shuffle(_across),
         "std::make_tuple": _tuple,
         "std::make_pair": _tuple,
         "std::move": _itself,
@@ -294,18 +299,18 @@ def _builtins() -> dict[str, Builtin]:
         # of ROCm's Composable Kernel, which AITER builds with (include/ck_tile/core)
         "ck_tile::get_lane_id": _lane,
         "ck_tile::get_warp_size": _wave,
-        "ck_tile::integer_divide_ceil": _divide_ceil,
-        "ck_tile::warp_shuffle_up": _shuffle(lambda lane, by, width: lane - by),
+        "ck_tile::warp_shuffle_up": _shuffle(lambda lane, by, width: (lane - by) % width),
     }
-    for name, variable in (("workitem", "threadIdx"), ("workgroup", "blockIdx")):
-        for axis in "xyz":
-            calls[f"__builtin_amdgcn_{name}_id_{axis}"] = _axis(variable, axis)
     for axis in "xyz":
+        calls[f"__builtin_amdgcn_workitem_id_{axis}"] = _axis("threadIdx", axis)
+        calls[f"__builtin_amdgcn_workgroup_id_{axis}"] = _axis("blockIdx", axis)
         calls[f"__builtin_amdgcn_workgroup_size_{axis}"] = _axis("blockDim", axis)
     found = {name: Builtin(name, call) for name, call in calls.items()}
     for prefix in ("", "std::", "ck_tile::"):
         found[f"{prefix}min"] = _extreme("min", larger=False)
         found[f"{prefix}max"] = _extreme("max", larger=True)
+    name = "ck_tile::integer_divide_ceil"
+    found[name] = Builtin(name, _divide_ceil, arithmetic=True)
     found["__builtin_ctz"] = _of_integer("__builtin_ctz", _ctz)
     found["__builtin_clz"] = _of_integer("__builtin_clz", _clz)
     found["__builtin_popcount"] = _of_integer("__builtin_popcount", int.bit_count)
@@ -318,4 +323,9 @@ TYPES: dict[str, TypeName] = {
     "hipStream_t": TypeName(PointerTo(Void())),
     "ck_tile::index_t": TypeName(INT),
     "bool": TypeName(BOOL),
+    # HIP's types of 16 bits, of which nothing is computed
+    **{
+        name: TypeName(Struct(name, size=2, align=2))
+        for name in ("half", "__half", "hip_bfloat16", "__hip_bfloat16")
+    },
 }

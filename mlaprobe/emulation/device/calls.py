@@ -166,7 +166,7 @@ def _constructed(m: Machine, kind: Struct, given: tuple[Operand, ...]) -> Value:
 
 def _call_lambda(m: Machine, target: Lambda, given: tuple[Operand, ...]) -> Any:
     declarator = target.node.child_by_field_name("declarator")
-    parameters = parameters_of(declarator) if declarator is not None else []
+    parameters = parameters_of(target.piece, declarator) if declarator is not None else []
     scope = target.scope.inner()
     trailing = None
     if declarator is not None:
@@ -193,7 +193,7 @@ def _enter(
     """Run a function of the source."""
     declarator = definition.node.child_by_field_name("declarator")
     frame = Frame(result_type(m, definition, scope), naming.is_reference(_outside(declarator)))
-    parameters = parameters_of(declarator_of(definition))
+    parameters = parameters_of(definition.piece, declarator_of(definition))
     body = definition.node.child_by_field_name("body")
     if body is None or body.type != "compound_statement":
         raise NotFollowed(f"{definition.name} has no body")
@@ -206,9 +206,8 @@ def _enter(
 
 def _outside(declarator: Syntax | None) -> Syntax | None:
     """A declarator, where what it declares to be a reference is the result."""
-    return (
-        declarator if declarator is not None and declarator.type != "function_declarator" else None
-    )
+    inside = declarator is None or declarator.type == "function_declarator"
+    return None if inside else declarator
 
 
 def _initialisers(
@@ -264,9 +263,9 @@ def _run(
 
 
 def _result(m: Machine, frame: Frame) -> Any:
-    if frame.result is None:
+    if frame.result is None or isinstance(frame.result.type, Void):
         return Value(Void(), None)
-    if frame.returned is not None and not isinstance(frame.result_type, Void):
+    if frame.returned is not m.mask and frame.returned is not None:
         missing = m.mask & ~frame.returned
         if missing.any():
             raise Undetermined("some threads return nothing from a function that gives a value")

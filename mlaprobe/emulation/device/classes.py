@@ -129,7 +129,11 @@ def instance(machine: Machine, template: ClassTemplate, given: tuple[Argument, .
         known = template.scope.unit.classes[key] = Struct(
             template.name, template=template, arguments=arguments
         )
-        _fill(machine, known, chosen, scope)
+        try:
+            _fill(machine, known, chosen, scope)
+        except BaseException:
+            del template.scope.unit.classes[key]  # it is not complete
+            raise
     return known
 
 
@@ -170,10 +174,27 @@ def _fill(machine: Machine, struct: Struct, definition: Definition, outer: Scope
         elif child.type == "alias_declaration":
             _alias(machine, definition.piece, child, scope)
     struct.constructors = tuple(methods.pop(struct.name, ()))
+    _refuse_special(struct, methods)
     for name, found in methods.items():
         scope.names[name] = Functions(name, tuple(found), scope)
     union = definition.node.type == "union_specifier"
     _lay_out(machine, struct, definition.piece, body, scope, union)
+
+
+def _refuse_special(struct: Struct, methods: dict[str, list[Definition]]) -> None:
+    """Objects are copied member by member and end without a trace; a class for which that is not
+    so is not followed."""
+    for name in (f"~{struct.name}", "operator="):
+        bodies = [d.node.child_by_field_name("body") for d in methods.get(name, ())]
+        if any(body is not None for body in bodies):
+            raise NotFollowed(f"{struct.name} has {name}")
+    for constructor in struct.constructors:
+        declarator = function_declarator(constructor.node.child_by_field_name("declarator"))
+        given = [] if declarator is None else declarator.child_by_field_name("parameters").children
+        kinds = [p.child_by_field_name("type") for p in given if p.type.endswith("declaration")]
+        copies = len(kinds) == 1 and constructor.piece.text(kinds[0]) == struct.name
+        if copies and constructor.node.child_by_field_name("body") is not None:
+            raise NotFollowed(f"{struct.name} has a copy constructor")
 
 
 def _method(owner: Definition, node: Syntax, parameters: tuple[Syntax, ...] | None) -> Definition:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from mlaprobe.emulation.device.signals import NotFollowed
@@ -171,6 +172,7 @@ for _bits in (8, 16, 32, 64):
     )
 
 
+@lru_cache(maxsize=256)
 def builtin_type(text: str) -> Type | None:
     """The type of the language, or of ``<cstdint>``, that a text names."""
     words = text.replace("std::", "").split()

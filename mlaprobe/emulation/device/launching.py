@@ -9,6 +9,7 @@ import numpy as np
 
 from mlaprobe.emulation.device.arithmetic import converted
 from mlaprobe.emulation.device.binding import chosen, parameter_types, template_scope
+from mlaprobe.emulation.device.builtins import triple
 from mlaprobe.emulation.device.calls import call
 from mlaprobe.emulation.device.expressions import compile_expression
 from mlaprobe.emulation.device.kinds import (
@@ -133,10 +134,12 @@ def run_host(
     *,
     arguments: tuple[Raw, ...],
     template: tuple[int, ...],
+    config: tuple[object, ...] | None = None,
     unit: SourceUnit,
     environment: Mapping[str, str],
 ) -> list[Launch]:
-    """The kernels that a host function launches, in order.
+    """The kernels that a host function launches, in order; or, with ``config``, the launch of the
+    function itself.
 
     Raises:
         NotFollowed: something has no rule.
@@ -152,8 +155,20 @@ def run_host(
     definition = chosen(target, len(arguments))
     kinds = parameter_types(machine, definition, template_scope(machine, target, definition, []))
     values = tuple(map(given, kinds, arguments))
+    if config is not None:
+        sizes = tuple(map(_configured, config[:3]))
+        return [Launch(kernel=target, config=sizes, arguments=values)]
     call(machine, target, values)
     return launches
+
+
+def _configured(size: object) -> Value:
+    """One of the sizes of a launch."""
+    if type(size) is int:
+        return Value(INT, size)
+    if isinstance(size, tuple) and len(size) == 3:
+        return triple(*size)
+    raise NotFollowed("the size of a launch")
 
 
 def given(kind: Type, raw: Raw) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mlaprobe.emulation.device.builtins import BUILTINS, TYPES, VARIABLES
-from mlaprobe.emulation.device.kinds import INT, Struct
+from mlaprobe.emulation.device.kinds import INT, Struct, Type, builtin_type
 from mlaprobe.emulation.device.scopes import (
     AliasTemplate,
     ClassTemplate,
@@ -27,10 +27,11 @@ def meaning(machine: Machine, scope: Scope, name: str) -> Meaning:
     """What an unqualified name means."""
     at: Scope | None = scope
     while at is not None:
-        found = at.names.get(name) if at.struct is None else None
-        if found is None and at.this is not None:
-            found = _of_object(at.this, name)
-        if found is None and at.struct is not None:
+        if at.struct is None:
+            found = at.names.get(name)
+            if found is None and at.this is not None:
+                found = _of_object(at.this, name)
+        else:
             found = of_class(machine, at.struct, name, _this(scope))
         if found is not None:
             return found
@@ -92,12 +93,21 @@ def _defined(
     if kinds <= {"alias", "typedef"} and len(definitions) == 1:
         return AliasTemplate(first, outer)
     if kinds == {"enum"}:
-        return TypeName(INT)
+        return TypeName(_underlying(first))
     if kinds == {"enumerator"} and len(definitions) == 1:
         return _enumerator(machine, first, outer)
     if kinds == {"variable"}:
         return _constant(machine, definitions, outer)
     raise NotFollowed(f"which {name} is meant is not known")
+
+
+def _underlying(definition: Definition) -> Type:
+    """The type that an enumeration is kept in; of one that names none, what holds ``int``."""
+    base = definition.node.child_by_field_name("base")
+    kind = INT if base is None else builtin_type(definition.piece.text(base))
+    if kind != INT:
+        raise NotFollowed(f"the enumeration {definition.name} of another type than int")
+    return INT
 
 
 def _enumerator(machine: Machine, definition: Definition, scope: Scope) -> Value:

@@ -27,6 +27,37 @@ _MANY = -2
 """Who touched a byte: a wave, none, or several."""
 
 
+class Touched:
+    """Which wave has touched which byte since the last barrier."""
+
+    __slots__ = ("_size", "_waves")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._waves: NDArray[np.int32] | None = None
+
+    def clear(self) -> None:
+        """Nobody has touched anything."""
+        self._waves = None
+
+    def by_others(self, places: Array, waves: Array) -> Mask | None:
+        """Which of some places another wave has touched; ``None`` for none of them."""
+        if self._waves is None:
+            return None
+        known = self._waves[places]
+        other: Mask = (known != _NOBODY) & (known != waves)
+        return other if other.any() else None
+
+    def note(self, places: Array, waves: Array) -> None:
+        """Each place is touched by a wave."""
+        if self._waves is None:
+            self._waves = np.full(self._size, _NOBODY, np.int32)
+        before = self._waves[places]
+        self._waves[places] = np.where((before == _NOBODY) | (before == waves), waves, _MANY)
+        several = self._waves[places] != waves  # two waves at once, or one after the other
+        self._waves[places[several]] = _MANY
+
+
 class Block:
     """A buffer. Reading a byte that nothing wrote, or one that another wave writes or has written
     since the last barrier, ends the run: what is read then is not determined."""
@@ -39,12 +70,12 @@ class Block:
         self.written: NDArray[np.bool_] = np.zeros(size, np.bool_)
         self.pointers: dict[int, Address] = {}
         """Addresses that were stored here, by offset."""
-        self._writers: NDArray[np.int32] | None = None
-        self._readers: NDArray[np.int32] | None = None
+        self._writers, self._readers = Touched(size), Touched(size)
 
     def barrier(self) -> None:
         """All threads have come so far: what they did is done."""
-        self._writers = self._readers = None
+        self._writers.clear()
+        self._readers.clear()
 
     def _check(self, kind: str, offsets: Any, size: int) -> None:
         low, high = int(np.min(offsets)), int(np.max(offsets))
@@ -64,6 +95,8 @@ class Block:
         places = (at[:, None] + np.arange(kind.size)).ravel()
         if not self.written[places].all():
             raise Undetermined(f"{self.name} is read where nothing was written")
+        if self.pointers and not self.pointers.keys().isdisjoint((places // 8 * 8).tolist()):
+            raise NotFollowed(f"an address in {self.name} is read as a number")
         if waves is not None:
             self._note_read(places, np.repeat(waves[mask], kind.size if many else 1))
         raw = self.bytes[places].view(_stored(kind))
@@ -75,27 +108,12 @@ class Block:
 
     def _note_read(self, places: Array, waves: Array) -> None:
         if len(waves) != len(places):  # all threads of the mask read one place
-            self._note_read_by_all(places, waves)
+            for wave in np.unique(waves):
+                self._note_read(places, np.full(len(places), wave))
             return
-        if self._writers is not None:
-            writer = self._writers[places]
-            if ((writer != _NOBODY) & (writer != waves)).any():
-                raise Undetermined(f"{self.name} is read while another wave writes it")
-        self._mark("_readers", places, waves)
-
-    def _note_read_by_all(self, places: Array, waves: Array) -> None:
-        for wave in np.unique(waves):
-            self._note_read(places, np.full(len(places), wave))
-
-    def _mark(self, table: str, places: Array, waves: Array) -> None:
-        known = getattr(self, table)
-        if known is None:
-            known = np.full(len(self.bytes), _NOBODY, np.int32)
-            setattr(self, table, known)
-        before = known[places]
-        known[places] = np.where((before == _NOBODY) | (before == waves), waves, _MANY)
-        if (known[places] != waves).any():  # two waves of one access, or one after the other
-            known[places[known[places] != waves]] = _MANY
+        if self._writers.by_others(places, waves) is not None:
+            raise Undetermined(f"{self.name} is read while another wave writes it")
+        self._readers.note(places, waves)
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -123,16 +141,12 @@ class Block:
             del self.pointers[each]
 
     def _note_write(self, places: Array, raw: Array, waves: Array) -> None:
-        if self._readers is not None:
-            reader = self._readers[places]
-            if ((reader != _NOBODY) & (reader != waves)).any():
-                raise Undetermined(f"{self.name} is written while another wave reads it")
-        if self._writers is not None:
-            writer = self._writers[places]
-            other = (writer != _NOBODY) & (writer != waves)
-            if (other & (self.bytes[places] != raw)).any():
-                raise Undetermined(f"two waves write different values to {self.name}")
-        self._mark("_writers", places, waves)
+        if self._readers.by_others(places, waves) is not None:
+            raise Undetermined(f"{self.name} is written while another wave reads it")
+        others = self._writers.by_others(places, waves)
+        if others is not None and (others & (self.bytes[places] != raw)).any():
+            raise Undetermined(f"two waves write different values to {self.name}")
+        self._writers.note(places, waves)
 
 
 def _stored(kind: Scalar) -> np.dtype[Any]:

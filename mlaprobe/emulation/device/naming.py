@@ -151,15 +151,19 @@ def as_type(machine: Machine, found: Meaning) -> Type:
 
 def type_of(machine: Machine, piece: Piece, node: Syntax, scope: Scope) -> Type:
     """The type that a syntax node is."""
+    known: Type | None = piece.codes.get(("type", node.id))
+    if known is not None:
+        return known
+    if node.type in ("primitive_type", "sized_type_specifier"):
+        found = builtin_type(piece.text(node))
+        if found is None:
+            raise NotFollowed(f"the type {piece.text(node)}")
+        piece.codes["type", node.id] = found
+        return found
     if node.type == "type_descriptor":
         kind = type_of(machine, piece, node.child_by_field_name("type"), scope)
         declarator = node.child_by_field_name("declarator")
         return declared_type(machine, piece, kind, declarator, scope)
-    if node.type in ("primitive_type", "sized_type_specifier"):
-        known = builtin_type(piece.text(node))
-        if known is None:
-            raise NotFollowed(f"the type {piece.text(node)}")
-        return known
     if node.type == "decltype":
         found = machine.type_of(piece, node.named_children[0], scope)
         if found is None:

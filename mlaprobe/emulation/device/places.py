@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,23 +26,23 @@ if TYPE_CHECKING:
     from mlaprobe.emulation.device.machine import Machine
 
 
-class Place(ABC):
+class Place:
     """Something with an address."""
 
     __slots__ = ("type",)
     type: Type
 
-    @abstractmethod
     def load(self, machine: Machine) -> Value:
         """The value, in the threads that take part."""
+        raise NotImplementedError
 
-    @abstractmethod
     def store(self, machine: Machine, value: Value) -> None:
         """Assign a value of the place's type, in the threads that take part."""
+        raise NotImplementedError
 
-    @abstractmethod
     def member(self, name: str) -> Place:
         """A data member of an object."""
+        raise NotFollowed(f"{name} of a {self.type.name}")
 
     def element(self, machine: Machine, index: Value) -> Place:
         """An element of an array."""
@@ -85,9 +84,6 @@ class Variable(Place):
             self._value = blend(mask, value, self._value)
             if self._defined is not None:
                 self._defined = self._defined | mask
-
-    def member(self, name: str) -> Place:
-        raise NotFollowed(f"{name} of a {self.type.name}")
 
 
 class Object(Place):
@@ -134,9 +130,6 @@ class Elements(Place):
         for place, element in zip(self.places, value.data, strict=True):
             if not isinstance(element.data, Undefined):
                 place.store(machine, element)
-
-    def member(self, name: str) -> Place:
-        raise NotFollowed(f"{name} of an array")
 
     def element(self, machine: Machine, index: Value) -> Place:
         at = uniform(index, "a subscript of an array of the program")

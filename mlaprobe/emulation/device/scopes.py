@@ -59,6 +59,8 @@ class Builtin:
 
     name: str
     call: Any
+    arithmetic: bool = False
+    """Whether its result has the type that its arguments have in common."""
 
 
 class TypeName:

@@ -54,7 +54,9 @@ class Piece:
     tree: Tree
     unit: SourceUnit
     codes: dict[Any, Any] = field(default_factory=dict)
-    """Compiled code by its node's identity in the tree."""
+    """Compiled code by its node's identity in the tree, and what is known of nodes otherwise."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """What nodes are made of, as far as it was asked for."""
 
     def code(self, node: Syntax) -> Any:
         """The closure of an expression (``machine.Code``)."""
@@ -65,14 +67,22 @@ class Piece:
 
     def block(self, node: Syntax) -> Any:
         """The closure of the statements in a block."""
-        known = self.codes.get(("block", node.id))
+        return self.once("block", node, lambda: self.unit.compile_block(self, node))
+
+    def once(self, what: str, node: Syntax, make: Callable[[], Any]) -> Any:
+        """What is found out about a node once."""
+        key = (what, node.id)
+        known = self.codes.get(key)
         if known is None:
-            known = self.codes["block", node.id] = self.unit.compile_block(self, node)
+            known = self.codes[key] = make()
         return known
 
     def text(self, node: Syntax) -> str:
         """What a node is made of, with single spaces."""
-        return " ".join(self.tree.source(node).split())
+        known = self.texts.get(node.id)
+        if known is None:
+            known = self.texts[node.id] = " ".join(self.tree.source(node).split())
+        return known
 
     def span(self, node: Syntax) -> Span:
         """Where a node stands."""
@@ -197,45 +207,53 @@ def defined(
 ) -> Iterator[Definition]:
     """What one syntax node defines."""
 
-    def made(kind: str, name: Syntax, **more: Any) -> Definition:
+    def made(kind: str, name: Syntax, declarator: Syntax | None = None) -> Definition:
         arguments = None
         if name.type in ("template_type", "template_function"):
             arguments = name.child_by_field_name("arguments")
             name = name.child_by_field_name("name")
-        text = piece.text(name).replace(" ", "").rpartition("::")[2]
         return Definition(
             kind=kind,
-            name=text,
+            name=piece.text(name).replace(" ", "").rpartition("::")[2],
             node=node,
             piece=piece,
             namespace=namespace,
             parameters=parameters,
             arguments=arguments,
-            **more,
+            declarator=declarator,
         )
 
     if kind in ("variable", "typedef"):
         inner = node.child_by_field_name("type")
         if inner is not None and inner.type in _KINDS and inner.child_by_field_name("body"):
             yield from defined(piece, inner, _KINDS[inner.type], namespace, parameters)
-        for at, child in enumerate(node.children):
-            if node.field_name_for_child(at) == "declarator":
-                name = declared_name(child)
-                if name is not None and function_declarator(child) is None:
-                    yield made(kind, name, declarator=child)
+        for declarator, name in _declared(node):
+            yield made(kind, name, declarator)
         return
-    if kind == "function":
-        declarator = function_declarator(node.child_by_field_name("declarator"))
-        name = declarator.child_by_field_name("declarator") if declarator is not None else None
-    else:
-        name = node.child_by_field_name("name")
-    if name is not None and (kind == "alias" or node.child_by_field_name("body") is not None):
+    body = node.child_by_field_name("body")
+    name = _name(node, kind)
+    if name is not None and (kind == "alias" or body is not None):
         yield made(kind, name)
-    if kind == "enum":
-        body = node.child_by_field_name("body")
-        for child in body.named_children if body is not None else ():
+    if kind == "enum" and body is not None:
+        for child in body.named_children:
             if child.type == "enumerator":
-                yield made("enumerator", child.child_by_field_name("name"), declarator=child)
+                yield made("enumerator", child.child_by_field_name("name"), child)
+
+
+def _declared(node: Syntax) -> Iterator[tuple[Syntax, Syntax]]:
+    """The declarators of variables in a declaration, and their names."""
+    for at, child in enumerate(node.children):
+        if node.field_name_for_child(at) == "declarator" and function_declarator(child) is None:
+            name = declared_name(child)
+            if name is not None:
+                yield child, name
+
+
+def _name(node: Syntax, kind: str) -> Syntax | None:
+    if kind != "function":
+        return node.child_by_field_name("name")
+    declarator = function_declarator(node.child_by_field_name("declarator"))
+    return declarator.child_by_field_name("declarator") if declarator is not None else None
 
 
 def function_declarator(node: Syntax) -> Syntax | None:

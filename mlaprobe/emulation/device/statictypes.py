@@ -107,7 +107,7 @@ def _call(m: Machine, piece: Piece, node: Syntax, s: Scope) -> Type | None:
     args = node.child_by_field_name("arguments").named_children
     kinds = [static_type(m, piece, a, s) for a in args if a.type != "comment"]
     found = named(m, piece, function, s)
-    if isinstance(found, Builtin) and found.name in ("min", "max"):
+    if isinstance(found, Builtin) and found.arithmetic:
         scalars = [k for k in kinds if isinstance(k, Scalar)]
         return common(*scalars) if len(scalars) == len(kinds) == 2 else None
     if isinstance(found, Functions):

@@ -242,8 +242,11 @@ def _call(tr: Translator, node: Any) -> Node:
     if any(c.type == "ERROR" or c.is_missing for c in arguments.children):
         return opaque(tr, node, "the arguments could not be parsed")
     args = tuple(expression(tr, a) for a in _named(arguments))
-    if any(c.type == "kernel_call_syntax" for c in node.children):
-        return ir.Launch(span, tr.tree.source(function), args)
+    launch = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
+    if launch is not None:
+        template = tuple(_template_argument(tr, c) for c in _template_arguments(function))
+        config = tuple(expression(tr, c) for c in _named(launch))
+        return ir.Launch(span, tr.tree.source(function), args, template, config)
     name = tr.tree.source(function)
     if function.type == "primitive_type":
         return _functional_cast(tr, node, name, args)

@@ -174,12 +174,17 @@ def _with_places(
 def compile_launch(unit: Unit, node: ir.Launch, scope: Scope) -> Eval:
     """A GPU kernel launch."""
     args = compile_items(unit, node.args, scope)
+    template = tuple(unit.compile(t, scope) for t in node.template)
+    config = tuple(unit.compile(c, scope) for c in node.config)
     name, span = node.name, node.span
 
     def run(e: Frame) -> Any:
         values = args(e)
         known = () if isinstance(values, Unknown) else values
-        e[RUN].emit("launch", name, known, {}, span)
+        how: dict[str, Any] = {}
+        if e[RUN].facts.get("launches"):
+            how = {"<>": tuple(t(e) for t in template), "<<<>>>": tuple(c(e) for c in config)}
+        e[RUN].emit("launch", name, known, how, span)
         return None
 
     return run

@@ -83,6 +83,10 @@ class Launch(Node):
 
     name: str
     args: tuple[Node, ...]
+    template: tuple[Node, ...] = ()
+    """C++ template arguments."""
+    config: tuple[Node, ...] = ()
+    """Grid, workgroup, bytes of LDS, stream."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,6 @@ Nothing of a device is known unless a question names one: its answers hold for e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,10 +33,11 @@ class Device:
         return Device(compute_units=compute_units, lds_bytes=lds)
 
     def value(self, name: str) -> int | None:
-        """What a member of HIP's ``hipDeviceProp_t``, or a function of AITER, tells of the
-        device; ``None`` for what is not known."""
+        """What a member of HIP's ``hipDeviceProp_t`` or of torch's device properties, or a
+        function of AITER, tells of the device; ``None`` for what is not known."""
         return {
             "multiProcessorCount": self.compute_units,
+            "multi_processor_count": self.compute_units,
             "warpSize": self.wave_size,
             "maxSharedMemoryPerMultiProcessor": self.lds_bytes,
             "get_cu_num": self.compute_units,
@@ -45,14 +45,14 @@ class Device:
         }.get(name)
 
     @property
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What a run is given to know the device (``Run.facts``)."""
         return {_FACT: self}
 
 
 def in_context(
     arch: str, env: Environment, device: Device | None
-) -> tuple[tuple[str, Environment], Mapping[str, Any]]:
+) -> tuple[tuple[str, Environment], dict[str, Any]]:
     """The context in which a question is evaluated, and what its runs are told. Values that depend
     on the device are kept apart by a name that no environment variable can have."""
     if device is None:
@@ -64,6 +64,11 @@ def known(run: Run, name: str) -> int | None:
     """A property of the device that the question names, ``None`` where it names none."""
     device = run.facts.get(_FACT)
     return device.value(name) if isinstance(device, Device) else None
+
+
+def is_named(run: Run) -> bool:
+    """Whether the question is about a certain device."""
+    return _FACT in run.facts
 
 
 class Properties(Model):
@@ -79,12 +84,24 @@ class Properties(Model):
         return Unknown(f"{name} of the device", span, foreign=True) if value is None else value
 
 
+def sizes(otherwise: Model) -> Builtin:
+    """``dim3``, the sizes of a launch, for questions that name a device; ``otherwise`` answers for
+    others."""
+
+    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if not is_named(run) or not all(type(a) is int for a in args):
+            return otherwise.call(run, args, kwargs, span)
+        return (*args, *(1,) * (3 - len(args)))
+
+    return Builtin("dim3", call, symbolic=True)
+
+
 def get_properties(success: Any, otherwise: Builtin | Model) -> Builtin:
     """``hipGetDeviceProperties``, for questions that name a device; ``otherwise`` answers for
     others."""
 
     def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        if _FACT not in run.facts or not args or not isinstance(args[0], Pointer):
+        if not is_named(run) or not args or not isinstance(args[0], Pointer):
             return otherwise.call(run, args, kwargs, span)
         args[0].store(Properties(run))
         return success

@@ -85,6 +85,7 @@ def cpp_externals() -> dict[str, Any]:
     values["hipSuccess"] = SUCCESS
     name = "hipGetDeviceProperties"
     values[name] = device.get_properties(SUCCESS, Foreign(name, succeeds=True))
+    values["dim3"] = device.sizes(Foreign("dim3", succeeds=False))
     return values
 
 

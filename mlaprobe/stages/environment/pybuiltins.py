@@ -17,6 +17,7 @@ from mlaprobe.evaluator.values.kinds import Builtin, Model
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import SomeText, Something, Unknown
+from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 
 NEW_TENSOR = "new tensor"
@@ -288,6 +289,8 @@ class Library(Model):
         return Library(f"{self.name}[]")
 
     def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+        if self.name == "torch.cuda.get_device_properties" and device.is_named(run):
+            return device.Properties(run)
         made = Something if self.name.startswith("torch.nn.functional.") else Unknown
         return made(f"{self.name}() is known at run time only", span, foreign=True, free="data")
 

@@ -1,0 +1,61 @@
+"""Questions that name a device, and those that do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.sources import open_source
+from mlaprobe.stages.environment.device import Device, in_context
+from mlaprobe.stages.environment.session import SourceSession
+
+CODE = """
+int f() {
+    hipDeviceProp_t properties;
+    hipGetDeviceProperties(&properties, 0);
+    return properties.multiProcessorCount * 1000 + get_cu_num() + properties.warpSize;
+}
+int g() {
+    hipDeviceProp_t properties;
+    hipGetDeviceProperties(&properties, 0);
+    return properties.clockRate;
+}
+"""
+
+
+def answers(tmp_path: Path, name: str, *devices: Device | None) -> list[Any]:
+    """What a function returns on each device, in one session."""
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc" / "a.cu").write_text(CODE)
+    with open_source(str(tmp_path)) as source:
+        session = SourceSession(source)
+        function = session.cpp_function(name)
+        assert function is not None
+        found = []
+        for device in devices:
+            context, facts = in_context("gfx950", (), device)
+            (outcome,) = session.explore(
+                lambda run: run.machine.call(run, function, (), {}, NOWHERE), context, facts=facts
+            )
+            found.append(outcome.value)
+    return found
+
+
+def test_what_is_known_of_a_device_is_of_that_device(tmp_path: Path) -> None:
+    devices = (Device.of("gfx950", 256), None, Device(compute_units=80, wave_size=32))
+    first, unknown, other = answers(tmp_path, "f", *devices)
+    assert (first, other) == (256 * 1001 + 64, 80 * 1001 + 32)
+    assert isinstance(unknown, Unknown)
+
+
+def test_what_a_device_does_not_tell_is_unknown(tmp_path: Path) -> None:
+    (found,) = answers(tmp_path, "g", Device.of("gfx950", 256))
+    assert isinstance(found, Unknown)
+    assert "clockRate" in found.reason
+
+
+def test_lds_is_that_of_the_architecture() -> None:
+    assert Device.of("gfx942", 304).lds_bytes == 65_536
+    assert Device.of("gfx950", 256).lds_bytes == 163_840
