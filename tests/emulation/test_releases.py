@@ -124,6 +124,21 @@ def test_pages_beyond_four_gibibytes(newest: Capability, gib: int, right: bool) 
     assert all(0 <= access.lowest <= access.highest < 1 << 32 for access in wrapped)
 
 
+@pytest.mark.parametrize(("tokens", "right"), [(100, False), (600, True)])
+def test_splits_that_are_merged_and_never_written(
+    newest: Capability, tokens: int, right: bool
+) -> None:
+    """The kernel of 32 heads cuts KV into blocks of 32 tokens, and the merge counts blocks of 16: of
+    16 splits of 100 tokens it takes 7, and 4 have something in them."""
+    found = run(newest, "gfx950", Dtype.BF16, 32, persistent=False, lens=(tokens,))
+    assert found.grid == (1, 1, 16)
+    assert found.passed is right
+    if not right:
+        assert found.standing is Standing.UNWRITTEN
+        assert found.error is not None
+        assert found.error.unwritten == found.error.values
+
+
 def test_a_mask_for_sixteen_rows_at_once(newest: Capability) -> None:
     """With two query tokens of 24 heads, rows 16 to 31 are the last 8 heads of the first token and
     8 heads of the second: the kernel shows all of them what the second token sees."""
