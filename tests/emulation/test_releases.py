@@ -128,8 +128,8 @@ def test_pages_beyond_four_gibibytes(newest: Capability, gib: int, right: bool) 
 def test_splits_that_are_merged_and_never_written(
     newest: Capability, tokens: int, right: bool
 ) -> None:
-    """The kernel of 32 heads cuts KV into blocks of 32 tokens, and the merge counts blocks of 16: of
-    16 splits of 100 tokens it takes 7, and 4 have something in them."""
+    """The kernel of 32 heads cuts KV into blocks of 32 tokens, and the merge counts blocks of 16:
+    of 16 splits of 100 tokens it takes 7, and 4 have something in them."""
     found = run(newest, "gfx950", Dtype.BF16, 32, persistent=False, lens=(tokens,))
     assert found.grid == (1, 1, 16)
     assert found.passed is right
