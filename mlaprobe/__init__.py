@@ -12,6 +12,9 @@
     )
     plan.padded_num_heads, plan.reason, plan.pad_q, plan.unpad_o
 
+    mlaprobe.emulate(12, kv_lens=(200, 77), capability=capability, arch="gfx950", q_dtype="bf16",
+                     kv_dtype="bf16").standing  # AITER's own kernel, run on the CPU
+
 Everything here is loaded when it is first used: importing mlaprobe costs nothing.
 """
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from mlaprobe.deciding.capability import Capability
+    from mlaprobe.decode.emulated import emulate
     from mlaprobe.errors import (
         MlaprobeError,
         NotAiterError,
@@ -86,6 +90,7 @@ __all__ = [
     "Verdict",
     "Way",
     "__version__",
+    "emulate",
     "padded_num_heads",
     "plan",
     "plan_run",
@@ -94,6 +99,7 @@ __all__ = [
 
 _HOMES = {
     "deciding.capability": ("Capability",),
+    "decode.emulated": ("emulate",),
     "errors": (
         *("MlaprobeError", "NotAiterError", "NotInstalledError", "OutOfRangeError"),
         *("RuleError", "SourceError", "UsageError"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.options import SCHEDULES
 
 if TYPE_CHECKING:
     from mlaprobe.core.protocols import LiveAnswers
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
     from mlaprobe.padding.plan import PadPlan
 
 FORMATS = ("text", "json")
-SCHEDULES = ("one", "garbage", "plausible", "all")
 FAILED = 10
 """The exit code where the result is not what attention gives."""
 OF_THE_SELFTEST = (
     *("selftest", "json", "backend", "arch", "aiter", "device", "force"),
-    *("format", "output", "quiet"),
+    *("schedules", "format", "output", "quiet"),
 )
 """The options that go with --selftest."""
 KV_LENS = "KV tokens of each request: one for all, or a list."
@@ -66,6 +66,7 @@ def decode(
     compare: bool = typer.Option(False, "--compare", help="Run the unpadded launch as well."),
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of the random inputs."),
     force: Annotated[bool, o.switch("--force", FORCE)] = False,
+    kv_cache_bytes: o.CacheBytes = None,
     schedules: Annotated[str, o.option("--schedules", "WHICH", RERUNS)] = "garbage",
     selftest: bool = typer.Option(False, "--selftest", help="Run a list of shapes instead."),
     json: o.RecordFile = None,
@@ -247,11 +248,14 @@ def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: s
 
 
 def _selftest(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import machine
+    from mlaprobe.cli import emulated, machine
     from mlaprobe.cli.support import emit
     from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.decode.emulated import EMULATE
     from mlaprobe.decode.selftest import Report, selftest
 
+    if given["backend"] == EMULATE:
+        return emulated.selftest(given)
     device, arch = machine.device(given["device"]), machine.arch(given)
     answers = machine.answers(given)
     with Progress("shapes run", quiet=given["quiet"]) as progress:

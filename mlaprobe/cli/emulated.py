@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from mlaprobe.decode.problem import Problem
     from mlaprobe.padding.plan import PadPlan
 
+_SIZE = re.compile(r"([0-9]{1,15})\s*(?:([KMGT])i?B?)?", re.I)
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 FAILED, UNKNOWN = 10, 11
 """Exit codes: the result is not right; it is not known whether it is."""
 
@@ -19,7 +22,7 @@ def wanted(given: dict[str, Any]) -> bool:
     from mlaprobe.decode.backends.registry import AUTO
     from mlaprobe.decode.emulated import EMULATE
 
-    if given["backend"] == EMULATE:
+    if given["backend"] == EMULATE or given["kv_cache_bytes"] is not None:
         return True
     plain = given["backend"] == AUTO and given["device"] is None and not given["compare"]
     return plain and not _gpu()
@@ -42,13 +45,30 @@ def _gpu() -> bool:
         return False
 
 
+def cache_bytes(given: dict[str, Any]) -> int:
+    """The size of the KV cache that pages are spread over; 0: nothing was said.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    from mlaprobe.errors import UsageError
+
+    text = given["kv_cache_bytes"]
+    if text is None:
+        return 0
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"--kv-cache-bytes: {text!r} is no size", hint="write 5GiB or 5000000000")
+    return int(found[1]) << _SHIFTS[(found[2] or "").upper()]
+
+
 def passed_over(
     answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, Any]
 ) -> str | None:
     """Why ``auto`` does not take the emulator; ``None``: it does."""
     from mlaprobe.decode.emulated import EMULATE, too_long, unfit
 
-    if given["backend"] == EMULATE:
+    if given["backend"] == EMULATE or given["kv_cache_bytes"] is not None:
         return None
     reason = unfit(answers, plan, problem) or too_long(plan, problem, given["schedules"])
     return None if reason is None else f"{EMULATE}: {reason}"
@@ -68,6 +88,7 @@ def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, 
             problem,
             seed=given["seed"],
             schedules=given["schedules"],
+            kv_cache_bytes=cache_bytes(given),
             force=given["force"],
         )
     if given["format"] == "json":
@@ -83,3 +104,32 @@ def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, 
     if found.standing is Standing.UNKNOWN:
         return UNKNOWN
     return 0 if found.passed else FAILED
+
+
+def selftest(given: dict[str, Any]) -> int:
+    """Emulates the shapes of the self-test, with fewer and shorter requests."""
+    from mlaprobe.cli import machine
+    from mlaprobe.cli.support import emit
+    from mlaprobe.cli.support.progress import Progress
+    from mlaprobe.decode.rules import rules
+    from mlaprobe.decode.selftest_emulated import emulate_test
+    from mlaprobe.output.runs.emulated_data import selftest_json
+    from mlaprobe.output.runs.emulated_text import selftest as lines_of
+
+    answers, arch = machine.answers(given), machine.arch(given)
+    results = []
+    with Progress("shapes run", len(rules().selftest), quiet=given["quiet"]) as progress:
+        for test in rules().selftest:
+            results.append(emulate_test(answers, test, arch, given["schedules"]))
+            progress.step()
+            if given["json"] is not None:
+                emit.write([selftest_json(answers.source, arch, results)], given["json"])
+    if given["format"] == "json":
+        emit.write([selftest_json(answers.source, arch, results)], given["output"])
+    else:
+        wide = emit.width(given["output"])
+        emit.write_lines(lines_of(answers.source, arch, results, width=wide), given["output"])
+    runs = [result.run for result in results if result.run is not None]
+    if any(not run.passed and run.standing.value != "UNKNOWN" for run in runs):
+        return FAILED
+    return 0 if all(run.passed for run in runs) else UNKNOWN

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mlaprobe.cli.support import options as o
+from mlaprobe.cli.support.options import SCHEDULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from mlaprobe.emulation.matrix import CaseResult, Scope
 
 FORMATS = ("text", "json", "junit")
-SCHEDULES = ("one", "garbage", "plausible", "all")
 FAILED, UNKNOWN = 10, 11
 EPILOG = """\b
 Examples:
@@ -25,6 +25,7 @@ Examples:
   mlaprobe kernels --aiter ~/src/aiter@v0.1.20 --arch gfx950 --run    run each at its own shapes
   mlaprobe kernels --run --arch gfx942 --name qh16 --schedules all    some, under every schedule
   mlaprobe kernels --run --arch gfx950 --dtype bf16/bf16 --heads 24 --qlen 3 --kv-len 70
+  mlaprobe kernels --run --arch gfx950 --name qh16 --kv-cache-bytes 5GiB
   mlaprobe kernels --run --arch gfx950 --record runs.jsonl --format junit -o kernels.xml
 
 Needs numpy, and a source with code objects. A run emulates AITER's own instructions on the CPU:
@@ -51,6 +52,7 @@ def kernels(
         "200,163", "--kv-len", metavar="LIST", help="KV tokens of each request of a run."
     ),
     page_size: o.PageSizeOne = "1",
+    kv_cache_bytes: o.CacheBytes = None,
     schedules: str = typer.Option(
         "one",
         "--schedules",
@@ -172,7 +174,7 @@ def _run(given: dict[str, Any]) -> int:
 
 
 def _scope(given: dict[str, Any]) -> Scope:
-    from mlaprobe.cli import machine
+    from mlaprobe.cli import emulated, machine
     from mlaprobe.cli.support import common, shapes
     from mlaprobe.emulation.matrix import DTYPES, Scope
 
@@ -185,6 +187,7 @@ def _scope(given: dict[str, Any]) -> Scope:
         heads=grid.heads if given["heads"] is not None else None,
         qlens=grid.qlens if given["qlen"] is not None else None,
         page_size=common.parse_number("--page-size", given["page_size"]),
+        kv_cache_bytes=emulated.cache_bytes(given),
         names=given["name"],
     )
 

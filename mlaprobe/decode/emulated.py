@@ -4,14 +4,20 @@ and without PyTorch. numpy is needed, and imported when something here is called
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import Answers
+from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.interface import DecodeError
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.rules import rules
+from mlaprobe.errors import UsageError
+from mlaprobe.padding.api import plan as make_plan
 from mlaprobe.padding.plan import PadPlan
+from mlaprobe.padding.request import Mode
 
 if TYPE_CHECKING:
     from mlaprobe.deciding.capability import Capability
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
 
 EMULATE = "emulate"
 """What ``--backend`` calls it."""
+SCHEDULES = ("one", "garbage", "plausible", "all")
+"""How a launch is run again."""
 NO_NUMPY = "it needs numpy, which is not installed here: pip install 'mlaprobe[emulate]'"
 
 
@@ -60,6 +68,7 @@ def emulated(
     seed: int = 0,
     schedules: str = "garbage",
     own_metadata: bool = False,
+    kv_cache_bytes: int = 0,
     force: bool = False,
 ) -> Emulated:
     """Runs a plan.
@@ -69,6 +78,7 @@ def emulated(
         schedules: how it is run again, one of ``emulation.planned.SCHEDULES``.
         own_metadata: whether work metadata is to be of our own, and not what AITER's planner
             writes.
+        kv_cache_bytes: the size of a cache that the pages lie scattered over; 0: a small one.
         force: whether it may take as long as it takes.
 
     Raises:
@@ -88,11 +98,95 @@ def emulated(
     capability = capability_of(answers)
     assert capability is not None
     how = options(problem, seed=seed, schedules=schedules, own_metadata=own_metadata, force=force)
-    found = emulate_plan(capability, plan, batch_of(problem), how)
+    batch = replace(batch_of(problem), kv_cache_bytes=kv_cache_bytes)
+    found = emulate_plan(capability, plan, batch, how)
     if found.standing is Standing.REFUSED:
         file, line = found.place or (None, None)
         raise DecodeError(f"AITER refuses this launch: {found.message}", file=file, line=line)
     return found
+
+
+def emulate(
+    num_heads: int,
+    *,
+    kv_lens: Sequence[int],
+    capability: Capability | None = None,
+    arch: str,
+    q_dtype: object,
+    kv_dtype: object,
+    qlen: int = 1,
+    lse: bool = False,
+    mode: Mode | str = Mode.AUTO,
+    page_size: int = 1,
+    persistent: bool = True,
+    seed: int = 0,
+    schedules: str = "garbage",
+    own_metadata: bool = False,
+    kv_cache_bytes: int = 0,
+    force: bool = False,
+) -> Emulated:
+    """Plans a decode, and runs AITER's own kernel for it on the emulator: no GPU, no PyTorch.
+
+    Args:
+        num_heads: query heads per rank.
+        kv_lens: KV tokens of each request, its query tokens included.
+        capability: a source with code objects; ``None``: the installed AITER.
+        mode: how far heads are padded: ``off``, ``auto`` or ``force``.
+        seed: of the values.
+        schedules: how the launch is run again: ``one`` (not at all), ``garbage`` (with other
+            garbage in registers and memory), ``plausible`` (and other timings), ``all`` (and
+            timings that no hardware has).
+        own_metadata: whether work metadata is to be of our own, and not what AITER's planner
+            writes.
+        kv_cache_bytes: the size of a cache that the pages lie scattered over; 0: a small one.
+        force: whether it may take as long as it takes.
+
+    Raises:
+        UsageError: an argument is none of what it may be, or it would take too long.
+        DecodeError: it cannot be emulated, or AITER refuses the launch.
+        SourceError: the source cannot be read, or the code object cannot be run.
+    """
+    from mlaprobe.opening.probing import probe
+
+    source = capability or probe("installed")
+    if schedules not in SCHEDULES:
+        raise UsageError(
+            f"unknown schedules {schedules!r}", hint=f"use one of {', '.join(SCHEDULES)}"
+        )
+    problem = Problem(
+        arch=arch,
+        num_heads=num_heads,
+        q_dtype=Dtype.of(q_dtype),
+        kv_dtype=Dtype.of_cache(kv_dtype),
+        kv_lens=tuple(kv_lens),
+        qlen=qlen,
+        page_size=page_size,
+        lse=lse,
+        persistent=persistent,
+    )
+    found = make_plan(
+        num_heads,
+        capability=source,
+        arch=arch,
+        q_dtype=problem.q_dtype,
+        kv_dtype=problem.kv_dtype,
+        qlens=qlen,
+        lse=lse,
+        mode=mode,
+        page_size=page_size,
+        persistent=persistent,
+        batch=problem.batch,
+    )
+    return emulated(
+        source,
+        found,
+        problem,
+        seed=seed,
+        schedules=schedules,
+        own_metadata=own_metadata,
+        kv_cache_bytes=kv_cache_bytes,
+        force=force,
+    )
 
 
 def batch_of(problem: Problem) -> Batch:

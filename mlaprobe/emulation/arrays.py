@@ -73,6 +73,8 @@ class Arrays:
         if source is None:
             return self._filled(tensor, how, values)
         before = self.of(source)
+        if before.shape != source.shape:
+            raise NotFollowedError(f"of {source.name} only some pages have memory")
         if how == "reshape":
             return np.reshape(before, values)
         if how == "transpose":

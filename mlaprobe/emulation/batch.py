@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.formats import HEAD_DIM, LATENT_DIM, decoded, encoded
+from mlaprobe.errors import UsageError
 
 Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -46,6 +47,9 @@ class Batch:
     """This rank: it has the tokens ``rank``, ``rank + world``, ..."""
     global_lens: tuple[int, ...] = ()
     """KV tokens of each request on all ranks; of use with ``world`` above 1."""
+    kv_cache_bytes: int = 0
+    """The size of a cache that the pages lie scattered over, first and last place included; 0: one
+    that has a few pages more than are used."""
 
     @property
     def requests(self) -> int:
@@ -61,6 +65,11 @@ class Batch:
     def pages(self) -> tuple[int, ...]:
         """Pages of each request."""
         return tuple(-(-length // self.page_size) for length in self.kv_lens)
+
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a page of the cache."""
+        return self.page_size * HEAD_DIM * (1 if self.kv_dtype is Dtype.FP8 else 2)
 
     def visible(self, request: int, token: int) -> npt.NDArray[np.bool_]:
         """Which KV tokens of a request one of its query tokens sees."""
@@ -81,7 +90,11 @@ class Values:
     q: Array
     """``[tokens, heads, 576]``: bf16 as uint16, fp8 as uint8."""
     kv: Array
-    """``[pages, page_size, 1, 576]``, likewise."""
+    """``[pages, page_size, 1, 576]``, likewise: the pages that have memory."""
+    kv_places: npt.NDArray[np.int32]
+    """``[pages]``, ascending: the number of each of them in the cache."""
+    num_pages: int
+    """Pages of the cache."""
     qo_indptr: npt.NDArray[np.int32]
     """``[requests + 1]``: where each request's query tokens begin and the last's end."""
     kv_indptr: npt.NDArray[np.int32]
@@ -100,8 +113,9 @@ class Values:
         """
         rng = np.random.default_rng(seed)
         used = sum(batch.pages)
-        order = rng.permutation(used + spare_pages).astype(np.int32)
-        kv_shape = (used + spare_pages, batch.page_size, 1, HEAD_DIM)
+        places = _places(batch, used, spare_pages)
+        order = rng.permutation(len(places))
+        kv_shape = (len(places), batch.page_size, 1, HEAD_DIM)
         kv = rng.standard_normal(kv_shape, np.float32) / _scale(batch.kv_dtype, batch.kv_scale)
         q = rng.standard_normal((batch.tokens, batch.num_heads, HEAD_DIM), np.float32)
         last = _last_page(batch)
@@ -110,9 +124,11 @@ class Values:
             batch=batch,
             q=encoded(q / _scale(batch.q_dtype, batch.q_scale), batch.q_dtype, batch.arch),
             kv=encoded(kv, batch.kv_dtype, batch.arch),
+            kv_places=places,
+            num_pages=max(int(places[-1]) + 1, batch.kv_cache_bytes // batch.page_bytes),
             qo_indptr=np.arange(batch.requests + 1, dtype=np.int32) * np.int32(batch.qlen),
             kv_indptr=np.array([0, *np.cumsum(batch.pages)], np.int32),
-            kv_indices=order[:used].copy(),
+            kv_indices=places[order[:used]],
             last_page=np.array(last, np.int32),
         )
 
@@ -120,7 +136,8 @@ class Values:
         """The KV tokens of a request, ``[length, 576]``, as the numbers that they stand for."""
         batch = self.batch
         own = self.kv_indices[self.kv_indptr[request] : self.kv_indptr[request + 1]]
-        stored = self.kv[own].reshape(-1, HEAD_DIM)[: batch.kv_lens[request]]
+        rows = np.searchsorted(self.kv_places, own)
+        stored = self.kv[rows].reshape(-1, HEAD_DIM)[: batch.kv_lens[request]]
         scale = np.float32(_scale(batch.kv_dtype, batch.kv_scale))
         found: Floats = decoded(stored, batch.kv_dtype, batch.arch) * scale
         return found
@@ -167,9 +184,21 @@ def _last_page(batch: Batch) -> list[int]:
     return [length - (pages - 1) * batch.page_size for length, pages in pairs]
 
 
-def _hide(
-    kv: Floats, order: npt.NDArray[np.int32], pages: tuple[int, ...], last: list[int]
-) -> None:
+def _places(batch: Batch, used: int, spare: int) -> npt.NDArray[np.int32]:
+    """The numbers of the pages that have memory."""
+    whole = batch.kv_cache_bytes // batch.page_bytes
+    if not whole:
+        return np.arange(used + spare, dtype=np.int32)
+    if not used <= whole < 1 << 31:
+        raise UsageError(
+            f"a KV cache of {batch.kv_cache_bytes} bytes has {whole} pages, and {used} are used",
+            hint="a page number has 31 bits",
+        )
+    places: npt.NDArray[np.int32] = np.linspace(0, whole - 1, used).astype(np.int32)
+    return places
+
+
+def _hide(kv: Floats, order: npt.NDArray[np.intp], pages: tuple[int, ...], last: list[int]) -> None:
     """Overwrites what no request may look at."""
     used = sum(pages)
     kv[order[used:]] = _HIDDEN

@@ -46,7 +46,7 @@ def inputs_of(values: Values, works: Works | None) -> Inputs:
     output.filled("empty", ())
     return {
         "q": _given("q", values.q, batch.q_dtype.value, batch.arch),
-        "kv": _given("kv", values.kv, batch.kv_dtype.value, batch.arch),
+        "kv": Given(_cache(values), values.kv),
         "output": Given(output, None),
         "qo_indptr": _given("qo_indptr", values.qo_indptr, "i32"),
         "kv_indptr": _given("kv_indptr", values.kv_indptr, "i32"),
@@ -58,6 +58,12 @@ def inputs_of(values: Values, works: Works | None) -> Inputs:
         "metadata": _given("work_metadata_ptrs", pointers, "u64"),
         **_metadata(works),
     }
+
+
+def _cache(values: Values) -> Placed:
+    """The cache, of which only some pages have memory."""
+    shape = (values.num_pages, *values.kv.shape[1:])
+    return Placed("kv", shape, dtype_for(values.batch.kv_dtype.value, values.batch.arch))
 
 
 def _metadata(works: Works | None) -> dict[str, Given | None]:

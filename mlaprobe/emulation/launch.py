@@ -128,7 +128,10 @@ def execute(
             arrays.give(given.tensor, given.array)
             marks.give(given.tensor, np.zeros(given.array.shape, np.bool_))
     launched = ready.launched
-    regions = Regions(memory, arrays, launched)
+    cache, output = ready.inputs["kv"], ready.inputs["output"]
+    assert cache is not None
+    assert output is not None
+    regions = Regions(memory, arrays, launched, cache.tensor, ready.call.values)
     regions.place_metadata(ready.inputs)
     block = bytearray(launched.block.pack(regions.address))
     if change is not None:
@@ -144,8 +147,6 @@ def execute(
         budget=budget,
     )
     regions.take_back(marks)
-    output = ready.inputs["output"]
-    assert output is not None
     return Result(run=result, followed=follow(launched, output.tensor, arrays, marks))
 
 

@@ -41,6 +41,8 @@ class Scope:
     persistent: tuple[bool, ...] = (True, False)
     causal: tuple[bool, ...] = (True, False)
     page_size: int = 1
+    kv_cache_bytes: int = 0
+    """The size of a cache that pages lie scattered over; 0: a small one."""
     names: str = ""
     """Part of the names of code objects."""
 
@@ -56,6 +58,7 @@ class Case:
     kv_lens: tuple[int, ...]
     kv_splits: int | None = None
     """AITER's ``num_kv_splits``; ``None`` leaves it to AITER."""
+    kv_cache_bytes: int = 0
 
     @property
     def id(self) -> str:
@@ -72,6 +75,8 @@ class Case:
         if shape.page_size > 1:
             words.append(f"pages of {shape.page_size}")
         words += [word for word, there in flags if there]
+        if self.kv_cache_bytes:
+            words.append(f"a cache of {self.kv_cache_bytes} bytes")
         return ", ".join([*words, "KV " + ",".join(map(str, self.kv_lens))])
 
 
@@ -125,7 +130,13 @@ def cases(capability: Capability, scope: Scope) -> tuple[tuple[Case, ...], tuple
             continue
         kernel = decision.kernels[0]
         if kernel.co_present and scope.names in kernel.co:
-            case = Case(symbol=kernel.symbol, co=kernel.co, shape=shape, kv_lens=scope.kv_lens)
+            case = Case(
+                symbol=kernel.symbol,
+                co=kernel.co,
+                shape=shape,
+                kv_lens=scope.kv_lens,
+                kv_cache_bytes=scope.kv_cache_bytes,
+            )
             found.setdefault(kernel.co, []).append(case)
     narrow = scope.heads is not None or scope.qlens is not None
     picked = [case for each in found.values() for case in (each if narrow else _few(each))]
@@ -211,6 +222,7 @@ def run_case(capability: Capability, case: Case, how: How) -> CaseResult:
         world=WORLD if shape.cp_round_robin else 1,
         rank=RANK if shape.cp_round_robin else 0,
         global_lens=tuple(n * WORLD for n in case.kv_lens) if shape.cp_round_robin else (),
+        kv_cache_bytes=case.kv_cache_bytes,
     )
     padding = Padding(heads=shape.num_heads, qlen=shape.qlen)
     options = Options(

@@ -16,6 +16,12 @@ def outside_line(access: OutsideAccess) -> str:
         place = f"{access.lowest}"
     else:
         place = f"{access.lowest} to {access.highest}"
+    if access.kind == "read" and access.lowest >= 0 and access.highest < access.size:
+        where = f"a page of {access.region} that no request has,"
+        return (
+            f"{way} {where} at byte {place}, {times}: {access.text.strip()} at "
+            f"{access.instruction:#x}"
+        )
     return (
         f"{way} outside {access.region} ({access.size} bytes) at byte {place}, {times}: "
         f"{access.text.strip()} at {access.instruction:#x}"

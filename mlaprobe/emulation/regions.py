@@ -5,6 +5,7 @@ that one of them points to in turn.
 from __future__ import annotations
 
 from mlaprobe.emulation.arrays import Array, Arrays, Marks, memory_of, offset_in
+from mlaprobe.emulation.batch import Values
 from mlaprobe.emulation.inputs import Inputs
 from mlaprobe.emulator.memory import Memory
 from mlaprobe.stages.environment.placed import Placed
@@ -17,9 +18,14 @@ _OUTPUTS = ("split_data", "split_lse", "output", "lse", "valid_splits")
 class Regions:
     """Arrays in the address space of the device."""
 
-    def __init__(self, memory: Memory, arrays: Arrays, launched: Launched) -> None:
+    def __init__(
+        self, memory: Memory, arrays: Arrays, launched: Launched, cache: Placed, values: Values
+    ) -> None:
+        """``cache`` is the tensor of the KV cache, of which ``values`` has the pages."""
         self._memory = memory
         self._arrays = arrays
+        self._values = values
+        self._cache = id(memory_of(arrays.of(cache)))
         self._names: dict[int, str] = {}
         """By the array that owns the memory."""
         passed = (launched.passed.get(role) for role in _OUTPUTS)
@@ -44,8 +50,18 @@ class Regions:
         known = self._names.get(id(owner))
         if known is None:
             known = self._names[id(owner)] = name
-            self._memory.place(name, owner, writable=id(owner) in self._writable)
+            self._place(name, owner)
         return self._memory.address(known) + offset_in(array, owner)
+
+    def _place(self, name: str, owner: Array) -> None:
+        values = self._values
+        if id(owner) != self._cache or len(values.kv_places) == values.num_pages:
+            self._memory.place(name, owner, writable=id(owner) in self._writable)
+            return
+        size = values.batch.page_bytes
+        pages = zip(values.kv_places.tolist(), owner, strict=True)
+        parts = {place * size: page for place, page in pages}
+        self._memory.spread(name, values.num_pages * size, parts)
 
     def take_back(self, marks: Marks) -> None:
         """Copies what the kernel wrote to the arrays, and marks it."""

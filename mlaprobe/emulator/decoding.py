@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mlaprobe.emulator.errors import UnmodelledError
@@ -76,6 +76,18 @@ def decode(image: bytes, offset: int, arch: str) -> Instruction:
     for name, width in fmt.signed.items():
         fields[name] -= (fields[name] >> width - 1) << width
     return _extended(image, offset, fmt, mnemonic, fields, encoding)
+
+
+def decode_all(image: bytes, start: int, end: int, arch: str) -> Iterator[Instruction]:
+    """Every instruction from ``start`` to ``end``, one after another.
+
+    :raises UnmodelledError: at the first that is not known.
+    """
+    at = start
+    while at < end:
+        instruction = decode(image, at, arch)
+        yield instruction
+        at += instruction.size
 
 
 def _word(image: bytes, offset: int) -> int:

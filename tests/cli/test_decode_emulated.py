@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mlaprobe.cli import emulated
+from mlaprobe.decode.rules import rules as decode_rules
 from mlaprobe.emulation import launch, rules, running
 from mlaprobe.emulation.batch import Values
 from mlaprobe.emulation.padding import Padding, pad
@@ -166,3 +168,20 @@ def test_without_numpy_it_says_what_to_install(run: Run, monkeypatch: pytest.Mon
     assert done.code == 1
     assert "it needs numpy" in done.err
     assert "mlaprobe[emulate]" in done.err
+
+
+def test_selftest(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each shape is cut to what takes seconds."""
+    few = [test for test in decode_rules().selftest if test.id in ("padded-12", "native-16-fp8")]
+    cut = replace(decode_rules(), selftest=tuple(few))
+    monkeypatch.setattr("mlaprobe.decode.rules.rules", lambda: cut)
+    monkeypatch.setattr("mlaprobe.decode.selftest_emulated.MOST_TOKENS", 20)
+    file = tmp_path / "self.json"
+    words = "--selftest --backend emulate --arch gfx942 --schedules one -q --json"
+    done = run("decode", *words.split(), str(file))
+    assert done.code == 0
+    assert "self-test for gfx942: AITER's kernels, emulated" in done.out
+    assert "  padded-12      PASSED    12 heads as 16, max error" in done.out
+    kept = json.loads(file.read_text())
+    assert [row["run"]["standing"] for row in kept["results"]] == ["PASSED", "PASSED"]
+    assert kept["results"][1]["problem"]["kv_lens"] == [20, 20]

@@ -149,6 +149,7 @@ def test_kernels_that_nothing_leads_to_are_named(run: Run, monkeypatch: pytest.M
         ("--record runs", 2, "--record is for --run"),
         ("--run --jobs x", 2, "--jobs: 'x'"),
         ("--run --kv-len 5,x", 2, "--kv-len: 'x'"),
+        ("--run --kv-cache-bytes 5GB5", 2, "--kv-cache-bytes: '5GB5' is no size"),
         ("--aiter release:v0.1.20", 1, "a snapshot has no code objects"),
     ],
 )

@@ -64,6 +64,21 @@ def test_values_are_what_the_scales_make_of_them() -> None:
     assert Values.random(BATCH, seed=1).q.tolist() != values.q.tolist()
 
 
+def test_pages_are_spread_over_a_large_cache() -> None:
+    """The first and the last page of it are used, and attention is the same."""
+    small = Values.random(BATCH, spare_pages=0)
+    size = 5 << 30
+    large = Values.random(replace(BATCH, kv_cache_bytes=size), spare_pages=0)
+    assert large.num_pages == size // (4 * HEAD_DIM * 2)
+    assert (large.kv_places[0], large.kv_places[-1]) == (0, large.num_pages - 1)
+    assert sorted(large.kv_indices.tolist()) == large.kv_places.tolist()
+    assert large.kv.nbytes == small.kv.nbytes
+    assert (large.reference()[0] == small.reference()[0]).all()
+    for wrong in (4 * HEAD_DIM * 2 * 4, 1 << 60):
+        with pytest.raises(UsageError, match="pages"):
+            Values.random(replace(BATCH, kv_cache_bytes=wrong))
+
+
 def test_what_the_emulator_does_not_hold() -> None:
     for dtype, arch in ((Dtype.FP16, "gfx942"), (Dtype.FP8, "gfx1250")):
         for call in (encoded, decoded):

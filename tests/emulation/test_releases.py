@@ -33,6 +33,7 @@ def run(
     page_size: int = 1,
     persistent: bool = True,
     scale: float = 1.0,
+    cache: int = 0,
 ) -> Emulated:
     """A plan for a batch, carried out."""
     asked = Batch(
@@ -46,6 +47,7 @@ def run(
         page_size=page_size,
         q_scale=scale,
         kv_scale=scale,
+        kv_cache_bytes=cache,
     )
     found = plan(
         heads,
@@ -110,6 +112,42 @@ def test_a_log_sum_exp_that_nobody_writes(newest: Capability) -> None:
     assert found.standing is Standing.UNWRITTEN
     assert found.error is not None
     assert (found.error.unwritten, found.error.lse_unwritten) == (0, 32)
+
+
+@pytest.mark.parametrize(("gib", "right"), [(3, True), (5, False)])
+def test_pages_beyond_four_gibibytes(newest: Capability, gib: int, right: bool) -> None:
+    """As ROCm/aiter issue 5765 reports: offsets wrap at 4 GiB."""
+    found = run(newest, "gfx950", Dtype.BF16, 16, persistent=False, lens=(30,), cache=gib << 30)
+    assert found.passed is right
+    wrapped = [access for access in found.outside if access.kind == "read"]
+    assert bool(wrapped) is not right
+    assert all(0 <= access.lowest <= access.highest < 1 << 32 for access in wrapped)
+
+
+@pytest.mark.parametrize(("tokens", "right"), [(100, False), (600, True)])
+def test_splits_that_are_merged_and_never_written(
+    newest: Capability, tokens: int, right: bool
+) -> None:
+    """The kernel of 32 heads cuts KV into blocks of 32 tokens, and the merge counts blocks of 16:
+    of 16 splits of 100 tokens it takes 7, and 4 have something in them."""
+    found = run(newest, "gfx950", Dtype.BF16, 32, persistent=False, lens=(tokens,))
+    assert found.grid == (1, 1, 16)
+    assert found.passed is right
+    if not right:
+        assert found.standing is Standing.UNWRITTEN
+        assert found.error is not None
+        assert found.error.unwritten == found.error.values
+
+
+def test_a_mask_for_sixteen_rows_at_once(newest: Capability) -> None:
+    """With two query tokens of 24 heads, rows 16 to 31 are the last 8 heads of the first token and
+    8 heads of the second: the kernel shows all of them what the second token sees."""
+    found = run(newest, "gfx950", Dtype.BF16, 24, qlen=2, lens=(30,))
+    assert found.padding.heads == 24
+    assert found.standing is Standing.WRONG
+    assert found.metadata is not None
+    assert found.metadata.startswith("AITER's planner")
+    assert run(newest, "gfx950", Dtype.BF16, 48, qlen=2, lens=(30,)).passed
 
 
 @pytest.mark.parametrize("tag", ["v0.1.12", "v0.1.16.post2", "v0.1.19", "v0.1.20.post1"])

@@ -114,6 +114,10 @@ PlanRoute = Annotated[str, option("--route", "ROUTE", "auto, asm or gluon.")]
 StrategyOption = Annotated[str, option("--strategy", "HOW", "tile, repeat or zero.")]
 KvLenOne = Annotated[Text, option("--kv-len", "N", "KV tokens per request, for the cost.")]
 BackendOption = Annotated[str, option("--backend", "NAME", "auto, aiter, triton or torch.")]
+SCHEDULES = ("one", "garbage", "plausible", "all")
+"""How an emulated launch is run again."""
+_SPREAD = "Emulated: spread the pages over a cache of so many bytes: 5GiB."
+CacheBytes = Annotated[Text, option("--kv-cache-bytes", "N", _SPREAD)]
 _BACKENDS = "auto, aiter, emulate, triton or torch."
 DecodeBackendOption = Annotated[str, option("--backend", "NAME", _BACKENDS)]
 DeviceOption = Annotated[Text, option("--device", "DEVICE", "Default: a GPU if there is one.")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from mlaprobe.stages.environment.placed import Placed
 
 if TYPE_CHECKING:
     from mlaprobe.decode.problem import Problem
+    from mlaprobe.decode.selftest_emulated import EmulatedTest
     from mlaprobe.emulation.outcome import Emulated
     from mlaprobe.emulation.verify import Error
     from mlaprobe.padding.plan import PadPlan
@@ -90,3 +93,26 @@ def error_row(error: Error) -> Row:
         "lse_max_abs": error.lse_max_abs,
         "tolerance": {"value": limit.value, "share": limit.share, "rmse": limit.rmse},
     }
+
+
+def selftest_json(source: SourceInfo, arch: str, results: Sequence[EmulatedTest]) -> str:
+    """A self-test as one JSON object, indented: people attach it to reports."""
+    rows = [
+        {
+            "id": each.test.id,
+            "problem": problem_row(each.problem),
+            "plan": plan_row(each.plan),
+            "message": each.message,
+            "run": None if each.run is None else emulated_row(each.run),
+        }
+        for each in results
+    ]
+    row = {
+        "schema": SCHEMA,
+        "source": source_row(source),
+        "backend": "emulate",
+        "arch": arch,
+        "passed": all(each.run is None or each.run.passed for each in results),
+        "results": rows,
+    }
+    return json.dumps(row, indent=1) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import SourceInfo
@@ -14,6 +15,7 @@ from mlaprobe.output.style import Line, Span, line, paragraph
 
 if TYPE_CHECKING:
     from mlaprobe.decode.problem import Problem
+    from mlaprobe.decode.selftest_emulated import EmulatedTest
     from mlaprobe.emulation.outcome import Emulated
     from mlaprobe.padding.plan import PadPlan
 
@@ -108,4 +110,29 @@ def _checks(run: Emulated, width: int) -> list[Line]:
             text = f"{how}, not the same, under the schedule {check.schedule}{kind}"
             style = "fail" if check.plausible and not check.passed else ""
             lines += paragraph(text, width, first=_INDENT + "  ", style=style)
+    return lines
+
+
+def selftest(
+    source: SourceInfo, arch: str, results: Sequence[EmulatedTest], *, width: int
+) -> list[Line]:
+    """A self-test: a line per shape."""
+    width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
+    text = f"self-test for {arch}: AITER's kernels, emulated; nothing was run on a GPU"
+    lines = [line(Span(printable(text), "title"))]
+    lines += [*paragraph(where_found(source), width, first="  ", style="dim"), _EMPTY]
+    wide = max((len(each.test.id) for each in results), default=0)
+    for each in results:
+        run, said = each.run, each.message or ""
+        word = "not run" if run is None else run.standing.value
+        if run is not None:
+            facts = [f"{each.problem.num_heads} heads as {run.padding.heads}"]
+            if run.error is not None:
+                facts += [f"max error {run.error.max_abs:.2g}", *run.error.complaints]
+            said = ", ".join(filter(None, (*facts, run.message)))
+        head = f"  {each.test.id.ljust(wide)}  "
+        first, *rest = paragraph(printable(said), width, first=head + word.ljust(10))
+        style = "" if run is None else STYLES.get(word, "fail")
+        body = first[0].text.removeprefix(head + word)
+        lines += [line(head, Span(word, style), body), *rest]
     return lines

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from mlaprobe.emulation.matrix import CaseResult
 
 _EMPTY: Line = ()
+_MOST = 3
+"""Places of outside accesses of a launch that are shown."""
 STYLES = {"PASSED": "native", "UNKNOWN": "unknown"}
 """By standing; all others are failures."""
 
@@ -97,7 +99,10 @@ def _result(result: CaseResult, width: int) -> list[Line]:
     first, *others = paragraph(printable(result.case + numbers), width, first=head)
     body = first[0].text.removeprefix(head)
     lines = [line(Span(head, STYLES.get(word, "fail")), body), *others]
-    for text in (*result.said, *result.outside):
+    outside = list(result.outside[:_MOST])
+    if len(result.outside) > _MOST:
+        outside.append(f"and so in {len(result.outside) - _MOST} places more")
+    for text in (*result.said, *outside):
         lines += paragraph(printable(text), width, first=" " * 12, style="dim")
     if result.differs:
         text = f"another result under {', '.join(result.differs)}"
