@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from mlaprobe.deciding.capability import Capability
-    from mlaprobe.decode.emulated import emulate
+    from mlaprobe.decode.backends.emulate import emulate
     from mlaprobe.errors import (
         MlaprobeError,
         NotAiterError,
@@ -99,7 +99,7 @@ __all__ = [
 
 _HOMES = {
     "deciding.capability": ("Capability",),
-    "decode.emulated": ("emulate",),
+    "decode.backends.emulate": ("emulate",),
     "errors": (
         *("MlaprobeError", "NotAiterError", "NotInstalledError", "OutOfRangeError"),
         *("RuleError", "SourceError", "UsageError"),

@@ -87,8 +87,8 @@ def decode(
 def _check_words(given: dict[str, Any]) -> None:
     """Checks what may only be one of several words: a slip is told before anything is done."""
     from mlaprobe.cli.support import common
+    from mlaprobe.decode.backends.emulate import EMULATE
     from mlaprobe.decode.backends.registry import AUTO, NAMES
-    from mlaprobe.decode.emulated import EMULATE
 
     common.parse_choice("--format", given["format"], FORMATS)
     common.parse_choice("--backend", given["backend"], (AUTO, EMULATE, *NAMES))
@@ -251,7 +251,7 @@ def _selftest(given: dict[str, Any]) -> int:
     from mlaprobe.cli import emulated, machine
     from mlaprobe.cli.support import emit
     from mlaprobe.cli.support.progress import Progress
-    from mlaprobe.decode.emulated import EMULATE
+    from mlaprobe.decode.backends.emulate import EMULATE
     from mlaprobe.decode.selftest import Report, selftest
 
     if given["backend"] == EMULATE:

@@ -19,8 +19,8 @@ FAILED, UNKNOWN = 10, 11
 
 def wanted(given: dict[str, Any]) -> bool:
     """Whether the emulator is asked for, or may be taken because no GPU is here."""
+    from mlaprobe.decode.backends.emulate import EMULATE
     from mlaprobe.decode.backends.registry import AUTO
-    from mlaprobe.decode.emulated import EMULATE
 
     if given["backend"] == EMULATE or given["kv_cache_bytes"] is not None:
         return True
@@ -66,7 +66,7 @@ def passed_over(
     answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, Any]
 ) -> str | None:
     """Why ``auto`` does not take the emulator; ``None``: it does."""
-    from mlaprobe.decode.emulated import EMULATE, too_long, unfit
+    from mlaprobe.decode.backends.emulate import EMULATE, too_long, unfit
 
     if given["backend"] == EMULATE or given["kv_cache_bytes"] is not None:
         return None
@@ -78,7 +78,7 @@ def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, 
     """Emulates a plan, prints what became of it, and returns the exit code."""
     from mlaprobe.cli.support import emit
     from mlaprobe.cli.support.progress import Progress
-    from mlaprobe.decode.emulated import emulated
+    from mlaprobe.decode.backends.emulate import emulated
     from mlaprobe.emulation.outcome import Standing
 
     with Progress("emulating AITER's kernel", quiet=given["quiet"]):

@@ -80,7 +80,7 @@ def _check(given: dict[str, Any]) -> None:
     from importlib.util import find_spec
 
     from mlaprobe.cli.support import common
-    from mlaprobe.decode.emulated import NO_NUMPY
+    from mlaprobe.decode.backends.emulate import NO_NUMPY
     from mlaprobe.decode.interface import DecodeError
     from mlaprobe.errors import UsageError
 
@@ -95,7 +95,7 @@ def _check(given: dict[str, Any]) -> None:
 
 def _opened(given: dict[str, Any]) -> Capability:
     from mlaprobe.cli.support import common
-    from mlaprobe.decode.emulated import capability_of
+    from mlaprobe.decode.backends.emulate import capability_of
     from mlaprobe.errors import SourceError
 
     answers = common.reading(given["aiter"], quiet=given["quiet"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import LiveAnswers
-from mlaprobe.decode.emulated import emulated
+from mlaprobe.decode.backends.emulate import emulated
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.rules import SelfTest
 from mlaprobe.decode.selftest import plan_of

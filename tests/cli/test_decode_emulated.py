@@ -163,7 +163,7 @@ def test_what_would_take_an_hour_is_refused(run: Run) -> None:
 
 
 def test_without_numpy_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlaprobe.decode.emulated.find_spec", lambda name: None)
+    monkeypatch.setattr("mlaprobe.decode.backends.emulate.find_spec", lambda name: None)
     done = decode(run, f"{FP8} --backend emulate")
     assert done.code == 1
     assert "it needs numpy" in done.err

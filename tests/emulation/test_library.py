@@ -6,7 +6,7 @@ import pytest
 
 import mlaprobe
 from mlaprobe.cli.support import options
-from mlaprobe.decode.emulated import SCHEDULES
+from mlaprobe.decode.backends.emulate import SCHEDULES
 from mlaprobe.emulation import planned
 from mlaprobe.errors import UsageError
 from mlaprobe.sources import Source

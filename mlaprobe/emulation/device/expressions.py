@@ -26,8 +26,7 @@ from mlaprobe.emulation.device.kinds import (
     common,
 )
 from mlaprobe.emulation.device.machine import Code, Machine, Operand, loaded, not_followed
-from mlaprobe.emulation.device.operators import operate
-from mlaprobe.emulation.device.places import Place
+from mlaprobe.emulation.device.places import Place, operate
 from mlaprobe.emulation.device.scopes import Lambda, Scope, TypeName
 from mlaprobe.emulation.device.signals import NotFollowed
 from mlaprobe.emulation.device.source import Piece, Syntax

@@ -1,4 +1,5 @@
-"""What can be assigned to: variables, members, elements, and places in memory."""
+"""What can be assigned to (variables, members, elements, and places in memory), and operators of
+pointers to it."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlaprobe.emulation.device import memory
-from mlaprobe.emulation.device.kinds import ArrayOf, Scalar, Struct, Type
+from mlaprobe.emulation.device import arithmetic, memory
+from mlaprobe.emulation.device.kinds import BOOL, ArrayOf, PointerTo, Scalar, Struct, Type
 from mlaprobe.emulation.device.memory import Block
 from mlaprobe.emulation.device.signals import NotFollowed, Undetermined
 from mlaprobe.emulation.device.values import (
@@ -17,6 +18,7 @@ from mlaprobe.emulation.device.values import (
     Mask,
     Undefined,
     Value,
+    address,
     blend,
     collapsed,
     uniform,
@@ -224,3 +226,32 @@ def _part(kind: Type, mask: Mask, value: Value | None) -> Place:
 def as_place(machine: Machine, operand: Place | Value) -> Place:
     """A place that holds a value: that of a temporary is a new one."""
     return operand if isinstance(operand, Place) else variable(operand.type, machine.mask, operand)
+
+
+def operate(m: Machine, op: str, left: Value, right: Value) -> Value:
+    """An operator of two values: numbers or pointers."""
+    if type(left.type) is Scalar and type(right.type) is Scalar:
+        return arithmetic.binary(op, left, right, m.mask)
+    pointers = [isinstance(v.data, Address) for v in (left, right)]
+    if op in ("==", "!=") and (all(pointers) or isinstance(left.data, (str, type(None)))):
+        return _same(op, left, right)
+    if op == "+" and pointers == [False, True]:
+        left, right, pointers = right, left, [True, False]
+    if op in "+-" and pointers == [True, False] and isinstance(left.type, PointerTo):
+        sign = 1 if op == "+" else -1
+        there = shifted(address(left), left.type.target, right, sign)
+        return Value(left.type, there)
+    raise NotFollowed(f"the operator {op} of a {left.type.name} and a {right.type.name}")
+
+
+def _same(op: str, left: Value, right: Value) -> Value:
+    a, b = left.data, right.data
+    if isinstance(a, Address) and isinstance(b, Address):
+        if isinstance(a.offset, np.ndarray) or isinstance(b.offset, np.ndarray):
+            raise NotFollowed("pointers are compared that differ between threads")
+        same = a.block is b.block and (a.block is None or a.offset == b.offset)
+    elif isinstance(b, Address) and b.block is None:
+        same = a is None  # a text that getenv did not find
+    else:
+        raise NotFollowed(f"a {left.type.name} is compared with a {right.type.name}")
+    return Value(BOOL, same == (op == "=="))
