@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlaprobe.emulator.errors import UnmodelledError
 from mlaprobe.emulator.formats import (
     DPP,
-    FORMATS,
     MAI,
     SDWA,
     SDWA_COMPARE,
@@ -16,6 +15,7 @@ from mlaprobe.emulator.formats import (
     Bits,
     Format,
     field,
+    format_of,
     opcodes,
 )
 
@@ -62,10 +62,8 @@ def decode(image: bytes, offset: int, arch: str) -> Instruction:
     :raises UnmodelledError: no instruction of that encoding is known, or the image ends in it.
     """
     first = _word(image, offset)
-    for fmt in FORMATS:
-        if first & fmt.mask == fmt.value:
-            break
-    else:
+    fmt = format_of(first)
+    if fmt is None:
         raise _unknown(offset, (first,), "no format has this encoding")
     encoding = tuple(_word(image, offset + 4 * k) for k in range(fmt.words))
     whole = sum(word << 32 * k for k, word in enumerate(encoding))
@@ -78,18 +76,6 @@ def decode(image: bytes, offset: int, arch: str) -> Instruction:
     for name, width in fmt.signed.items():
         fields[name] -= (fields[name] >> width - 1) << width
     return _extended(image, offset, fmt, mnemonic, fields, encoding)
-
-
-def decode_all(image: bytes, start: int, end: int, arch: str) -> Iterator[Instruction]:
-    """Every instruction from ``start`` to ``end``, one after another.
-
-    :raises UnmodelledError: at the first that is not known.
-    """
-    at = start
-    while at < end:
-        instruction = decode(image, at, arch)
-        yield instruction
-        at += instruction.size
 
 
 def _word(image: bytes, offset: int) -> int:

@@ -247,24 +247,3 @@ def f32_from_bf16(codes: npt.NDArray[np.unsignedinteger]) -> Values:
     """The values of bfloat16 encodings."""
     bits: Bits = codes.astype(np.uint32) << _SIXTEEN
     return bits.view(np.float32)
-
-
-def f16_from_f32(values: Values, *, saturate: bool = False) -> npt.NDArray[np.uint16]:
-    """IEEE half-precision encodings of float32 numbers, to nearest, ties to even.
-
-    Args:
-        saturate: MODE.FP16_OVFL: a finite number that would become infinite becomes the largest
-            finite one; infinity stays.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        codes = np.asarray(values.astype(np.float16)).view(np.uint16)
-    if saturate:
-        grown = np.isfinite(values) & ((codes & np.uint16(0x7FFF)) == np.uint16(0x7C00))
-        codes = (codes - grown).astype(np.uint16)
-    return codes
-
-
-def f32_from_f16(codes: npt.NDArray[np.uint16]) -> Values:
-    """The values of IEEE half-precision encodings."""
-    with np.errstate(invalid="ignore"):
-        return codes.view(np.float16).astype(np.float32)

@@ -7,7 +7,7 @@ Architecture", chapter "Microcode Formats". ``opcodes.json`` holds the opcode ta
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -39,13 +39,15 @@ class Format:
     signed: Mapping[str, int]
     """Fields that are two's complement numbers, and how many bits they have."""
 
-    @property
-    def reserved(self) -> int:
-        """The bits that belong to nothing and must be 0."""
-        used = self.mask
-        for high, low in (self.opcode, *self.fields.values()):
-            used |= (1 << high + 1) - (1 << low)
-        return (1 << 32 * self.words) - 1 & ~used
+    reserved: int
+    """The bits that belong to nothing and must be 0."""
+
+
+def _reserved(words: int, mask: int, fields: Iterable[Bits]) -> int:
+    used = mask
+    for high, low in fields:
+        used |= (1 << high + 1) - (1 << low)
+    return (1 << 32 * words) - 1 & ~used
 
 
 def _format(
@@ -70,6 +72,7 @@ def _format(
         opcode=opcode,
         fields=MappingProxyType(dict(fields)),
         signed=MappingProxyType(dict(signed or {})),
+        reserved=_reserved(words, mask, (opcode, *fields.values())),
     )
 
 
@@ -282,3 +285,21 @@ def opcodes(arch: str) -> Mapping[str, Mapping[int, str]]:
         name: {int(number): m for number, m in table.items() if m not in foreign}
         for name, table in data["opcodes"].items()
     }
+
+
+def format_of(word: int) -> Format | None:
+    """The format that the first word of an instruction tells; opcodes may refine it."""
+    for candidate in _by_prefix()[word >> 23]:
+        if word & candidate.mask == candidate.value:
+            return candidate
+    return None
+
+
+@cache
+def _by_prefix() -> tuple[tuple[Format, ...], ...]:
+    """The formats that the nine highest bits of a word allow, by those bits."""
+    high = 0x1FF << 23
+    return tuple(
+        tuple(f for f in FORMATS if prefix << 23 & f.mask == f.value & high)
+        for prefix in range(1 << 9)
+    )

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlaprobe.emulator.accesses import OutsideAccess
 from mlaprobe.emulator.decoding import decode
 from mlaprobe.emulator.errors import BudgetExhausted, UnknownInstruction, UnmodelledError
-from mlaprobe.emulator.memory import Memory, OutsideAccess
+from mlaprobe.emulator.memory import Memory
 from mlaprobe.emulator.modes import FloatMode
 from mlaprobe.emulator.program import Context, Effect, Program, compiled_rule
 from mlaprobe.emulator.races import Watch
@@ -81,10 +82,20 @@ def run(
     if watch is not None:
         program.watch = watch.over
     rng = np.random.default_rng(seed)
+    groups = ((Workgroup(program, kernel, schedule, memory, rng), ids) for ids in chosen)
+    return _run(groups, kernel, memory, arguments, budget)
+
+
+def _run(
+    groups: Iterable[tuple[Workgroup, Ids]],
+    kernel: KernelDescriptor,
+    memory: Memory,
+    arguments: int,
+    budget: int,
+) -> RunResult:
     executed = finished = 0
     ended: UnknownInstruction | BudgetExhausted | None = None
-    for ids in chosen:
-        workgroup = Workgroup(program, kernel, schedule, memory, rng)
+    for workgroup, ids in groups:
         workgroup.start(kernel, arguments, ids)
         ended = _ended(workgroup, budget - executed)
         executed += workgroup.executed

@@ -10,17 +10,18 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.emulator.accesses import LDS, NULL, Addresses, Kind, Record, Site
+from mlaprobe.emulator.accesses import OutsideAccess as OutsideAccess
+
 Words: TypeAlias = npt.NDArray[np.uint32]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
-Addresses: TypeAlias = npt.NDArray[np.int64]
 Lanes: TypeAlias = npt.NDArray[np.intp]
 Array: TypeAlias = npt.NDArray[Any]
-Kind: TypeAlias = Literal["read", "write"]
 
 _FIRST = 0x7F40_C020_0000
 """Where the first region is: above 32 bits, and less than 1 GiB below a carry into bit 32."""
@@ -31,47 +32,14 @@ _NULL_BITS = 32
 _BYTES = np.arange(4)
 POISON = 0x7FC0_DEAD
 """What a read outside any region gets: as float32 and, in its upper half, as bf16 a NaN."""
-NULL = "(null)"
-"""The name that an access near address 0 is recorded under."""
-LDS = "(lds)"
-"""The name that an access behind the end of LDS is recorded under."""
 _SPARE = 16
 """Bytes of backing store behind a region, so that a word at its end can be addressed."""
 
 
-class Site(Protocol):
-    """The instruction that accesses memory."""
-
-    @property
-    def offset(self) -> int:
-        """The address of its first byte in the code object."""
-
-    @property
-    def text(self) -> str:
-        """Its disassembly."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutsideAccess:
-    """What one instruction read or wrote outside any region, near one region."""
-
-    kind: Kind
-    """``read`` or ``write``."""
-    region: str
-    """The name of the nearest region; ``(null)`` for the neighbourhood of address 0,
-    ``(lds)`` for what is behind the end of LDS."""
-    size: int
-    """Bytes of that region."""
-    lowest: int
-    """The least byte offset from the region's first byte; negative before the region."""
-    highest: int
-    """The greatest such offset."""
-    instruction: int
-    """The address of the instruction in the code object."""
-    text: str
-    """The instruction, disassembled."""
-    count: int
-    """How many times a lane did so."""
+def signed_address(address: int) -> int:
+    """An address, of which 64 bits count, as the number that ``Addresses`` have for it."""
+    address &= (1 << 64) - 1
+    return address - (address >> 63 << 64)
 
 
 class _Region:
@@ -85,7 +53,7 @@ class _Region:
         self.size = raw.size
         self.end = start + raw.size
         self.writable = writable
-        self.data = np.zeros((raw.size + _SPARE) // 4 * 4 + _SPARE, np.uint8)
+        self.data = np.zeros(raw.size // _SPARE * _SPARE + 2 * _SPARE, np.uint8)
         self.data[: raw.size] = raw
         self.words: Words = self.data.view(np.uint32)
         self.written: npt.NDArray[np.bool_] = np.zeros(self.data.size if writable else 0, np.bool_)
@@ -112,10 +80,9 @@ class Memory:
         self._regions: list[_Region] = []
         self._starts: list[int] = []
         self._next = _FIRST
-        self._outside: dict[tuple[Kind, int, str], list[int]] = {}
-        self._sites: dict[int, Site] = {}
+        self._outside = Record()
         self._last: dict[int, _Region] = {}
-        self._lds_size = 0
+        self._views: dict[int, Words | None] = {}
 
     def place(self, name: str, array: Array, *, writable: bool = False) -> int:
         """The address of a new region that holds a copy of ``array``.
@@ -167,6 +134,7 @@ class Memory:
             name=name, start=start, size=nbytes, dtype=like.dtype, shape=like.shape, fill=fill
         )
         self._regions += regions
+        self._views.clear()
         self._starts += [region.start for region in regions]
         self._next = start + (nbytes + _GUARD - 1) // _GUARD * _GUARD + _GUARD
         return start
@@ -202,19 +170,7 @@ class Memory:
     @property
     def outside(self) -> tuple[OutsideAccess, ...]:
         """The accesses outside any region, by instruction and nearest region."""
-        return tuple(
-            OutsideAccess(
-                kind=kind,
-                region=name,
-                size=self._size(name),
-                lowest=lowest,
-                highest=highest,
-                instruction=offset,
-                text=self._sites[offset].text,
-                count=count,
-            )
-            for (kind, offset, name), (lowest, highest, count) in sorted(self._outside.items())
-        )
+        return self._outside.accesses
 
     # What the engine does.
 
@@ -227,7 +183,7 @@ class Memory:
             offsets = addresses - region.start
             if _inside(offsets, region.size, 4 * count):
                 self._last[site.offset] = region
-                return _gather(region.words, offsets >> 2, count)
+                return gather(region.words, offsets, count)
         return self._load_each(addresses, count, site)
 
     def store(self, addresses: Addresses, values: Words, site: Site) -> None:
@@ -249,9 +205,20 @@ class Memory:
                 return
         self._store_each(addresses, values, site)
 
+    def view(self, address: int) -> Words | None:
+        """The words from an address on to the end of its region, to be read only; ``None`` where
+        it is in no region or not aligned."""
+        if address not in self._views:
+            region = self._region(address)
+            offset = 0 if region is None else address - region.start
+            aligned = region is not None and offset % _SPARE == 0
+            found = region.words[offset // 4 : region.size // 4] if region and aligned else None
+            self._views[address] = found
+        return self._views[address]
+
     def load_words(self, address: int, count: int, site: Site) -> list[int]:
         """``count`` words from one address."""
-        found = self.load(np.array([address], np.int64), count, site)
+        found = self.load(np.array([signed_address(address)], np.int64), count, site)
         return [int(word) for word in found[:, 0]]
 
     def _load_each(self, addresses: Addresses, count: int, site: Site) -> Words:
@@ -308,39 +275,23 @@ class Memory:
             return None
         return self._regions[at]
 
+    def record_lds(self, kind: Kind, offsets: Addresses, size: int, site: Site) -> None:
+        """Records accesses behind the end of an LDS of ``size`` bytes."""
+        self._outside.add(kind, LDS, size, offsets, site)
+
     def _record(self, kind: Kind, addresses: Addresses, site: Site) -> None:
         """Records accesses by the region that is nearest to each."""
-        near_null = addresses >> _NULL_BITS == 0
-        if near_null.any():
-            self._count(kind, NULL, addresses[near_null], site)
-            addresses = addresses[~near_null]
-        if not len(addresses):
-            return
         spans = list(self._spans.values())
+        near_null = (addresses >> _NULL_BITS == 0) | (not spans)
+        if near_null.any():
+            self._outside.add(kind, NULL, 0, addresses[near_null], site)
+            addresses = addresses[~near_null]
         # Regions are placed upward: half way between two is where the next becomes the nearest.
         middles = [(a.start + a.size + b.start) // 2 for a, b in pairwise(spans)]
         nearest = np.searchsorted(np.array(middles, np.int64), addresses, side="right")
         for number in np.unique(nearest).tolist():
-            span = spans[number]
-            self._count(kind, span.name, addresses[nearest == number] - span.start, site)
-
-    def _count(self, kind: Kind, name: str, offsets: Addresses, site: Site) -> None:
-        self._sites[site.offset] = site
-        lowest, highest = int(offsets.min()), int(offsets.max())
-        entry = self._outside.setdefault((kind, site.offset, name), [lowest, highest, 0])
-        entry[0] = min(entry[0], lowest)
-        entry[1] = max(entry[1], highest)
-        entry[2] += len(offsets)
-
-    def _size(self, name: str) -> int:
-        if name == LDS:
-            return self._lds_size
-        return 0 if name == NULL else self._spans[name].size
-
-    def record_lds(self, kind: Kind, offsets: Addresses, size: int, site: Site) -> None:
-        """Records accesses behind the end of an LDS of ``size`` bytes."""
-        self._lds_size = size
-        self._count(kind, LDS, offsets, site)
+            span, near = spans[number], addresses[nearest == number]
+            self._outside.add(kind, span.name, span.size, near - span.start, site)
 
 
 def _inside(offsets: Addresses, size: int, width: int) -> bool:
@@ -352,10 +303,22 @@ def _inside(offsets: Addresses, size: int, width: int) -> bool:
     return union + width <= size or int(offsets.max()) + width <= size
 
 
-def _gather(words: Words, first: Addresses, count: int) -> Words:
+_UNITS: dict[int, np.dtype[Any]] = {2: np.dtype(np.uint64), 4: np.dtype(np.complex128)}
+"""Something that numpy moves as a whole, by its size in words."""
+
+
+def gather(words: Words, offsets: npt.NDArray[Any], count: int) -> Words:
+    """``count`` words from each byte offset, which is a multiple of 4, as ``(count, offsets)``."""
     if count == 1:
-        return words.take(first)[np.newaxis]
-    out = np.empty((count, len(first)), np.uint32)
+        single: Words = words.take(offsets >> 2)[np.newaxis]
+        return single
+    unit = _UNITS.get(count)
+    if unit is not None and not int(np.bitwise_or.reduce(offsets)) & 4 * count - 1:
+        whole = words[: len(words) // count * count].view(unit)
+        taken: Words = whole.take(offsets // (4 * count)).view(np.uint32)
+        found: Words = taken.reshape(len(offsets), count).T
+        return found
+    out = np.empty((count, len(offsets)), np.uint32)
     for k in range(count):
-        words.take(first + k, out=out[k], mode="clip")
+        words.take((offsets >> 2) + k, out=out[k], mode="clip")
     return out

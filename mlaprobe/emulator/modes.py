@@ -46,26 +46,30 @@ class FloatMode:
 
 
 class Subnormals:
-    """Finds and flushes subnormal float32 numbers in rows of some size; reuses a buffer."""
+    """Finds and flushes subnormal float32 numbers in arrays of some shape; reuses a buffer."""
 
-    __slots__ = ("_bits", "_exponents", "_size")
+    __slots__ = ("_bits", "_exponents", "_parts", "_size")
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self._exponents: Row = np.empty(shape, np.uint32)
+    def __init__(self, shape: tuple[int, ...], *, parts: int = 1) -> None:
+        self._exponents: Row = np.empty((parts, *shape), np.uint32)
+        self._parts: list[Row] = list(self._exponents)
         self._bits: Row = np.full(shape, _EXPONENT, np.uint32)
         self._size = self._exponents.size
 
-    def among(self, bits: Row) -> bool:
-        """Whether there is one."""
-        exponents = np.bitwise_and(bits, self._bits, self._exponents)
-        normal = int(np.count_nonzero(exponents))
+    def among(self, *arrays: Row) -> bool:
+        """Whether there is one in any of as many arrays as there are parts."""
+        for bits, exponents in zip(arrays, self._parts, strict=True):
+            np.bitwise_and(bits, self._bits, exponents)
+        normal = int(np.count_nonzero(self._exponents))
+        if normal == self._size:
+            return False
         # A number is zero or its exponent is not zero, unless it is subnormal.
-        return normal != self._size and normal != int(np.count_nonzero(bits << _ONE))
+        return normal != sum(int(np.count_nonzero(bits << _ONE)) for bits in arrays)
 
     def flush(self, bits: Row) -> None:
-        """Replaces each by the zero of its sign."""
+        """Replaces each in an array by the zero of its sign."""
         if self.among(bits):
-            np.bitwise_and(bits, _SIGN, out=bits, where=self._exponents == 0)
+            np.bitwise_and(bits, _SIGN, out=bits, where=self._parts[0] == 0)
 
 
 def flushed(values: Reals) -> Reals:

@@ -21,7 +21,7 @@ RealSource: TypeAlias = Callable[[Wave], Reals]
 
 FIRST_VGPR = 256
 SCC_SOURCE = 253
-_SCALARS = 128
+SCALARS = 128
 """Codes below name scalar registers."""
 _HALVES = {
     240: 0x3F000000,
@@ -58,7 +58,7 @@ def signed(value: int) -> int:
 def scalar(instruction: Instruction, name: str) -> ScalarSource:
     """A scalar source of 32 bits."""
     code = instruction.fields[name]
-    if code < _SCALARS:
+    if code < SCALARS:
         return lambda wave: wave.sgpr[code]
     if code == SCC_SOURCE:
         return lambda wave: wave.scc
@@ -72,7 +72,7 @@ def scalar(instruction: Instruction, name: str) -> ScalarSource:
 def scalar_pair(instruction: Instruction, name: str) -> ScalarSource:
     """A scalar source of 64 bits; an inline integer is sign-extended."""
     code = instruction.fields[name]
-    if code < _SCALARS - 1:
+    if code < SCALARS - 1:
         return lambda wave: wave.sgpr[code] | wave.sgpr[code + 1] << 32
     if not 128 <= code <= 208:
         raise instruction.unmodelled(f"the 64-bit scalar source {code} has no rule")
@@ -80,9 +80,20 @@ def scalar_pair(instruction: Instruction, name: str) -> ScalarSource:
     return lambda wave: value
 
 
+def scalar_destination(instruction: Instruction, name: str, words: int = 1) -> int:
+    """The first of so many scalar registers.
+
+    :raises UnmodelledError: there are not so many from there on.
+    """
+    register = instruction.fields[name]
+    if register + words > SCALARS:
+        raise instruction.unmodelled("the destination is no scalar register")
+    return register
+
+
 def scalar_result(instruction: Instruction, name: str = "sdst") -> ScalarResult:
     """A scalar destination of 32 bits; what is written is cut to 32 bits."""
-    register = instruction.fields[name]
+    register = scalar_destination(instruction, name)
     if register not in (EXEC, EXEC + 1):
 
         def put(wave: Wave, value: int) -> None:
@@ -99,7 +110,7 @@ def scalar_result(instruction: Instruction, name: str = "sdst") -> ScalarResult:
 
 def scalar_pair_result(instruction: Instruction, name: str = "sdst") -> ScalarResult:
     """A scalar destination of 64 bits."""
-    register = instruction.fields[name]
+    register = scalar_destination(instruction, name, words=2)
 
     def put(wave: Wave, value: int) -> None:
         wave.sgpr[register] = value & WORD
@@ -139,7 +150,7 @@ def vector(instruction: Instruction, name: str, mode: int = 0, *, high: bool = F
             return lambda wave: wave.rows[base]
         row = register_row(instruction, name, mode)
         return lambda wave: wave.rows[row(wave) + step]
-    if code < _SCALARS:
+    if code < SCALARS:
         register = code + step
         cell = np.empty(1, np.uint32)
 

@@ -14,8 +14,9 @@ Printed = tuple[list[str], list[str]]
 
 LONG_LITERAL = ("v_fmamk", "v_fmaak", "v_madmk", "v_madak")
 _TAKES_CARRY = ("v_addc", "v_subb")
-_SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
-_UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
+_SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "7")
+_UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "3")
+"""The last of both is a number that means nothing."""
 _DPP_SHIFTS = {0x100: "row_shl", 0x110: "row_shr", 0x120: "row_ror", 0x150: "row_newbcast"}
 _DPP_OTHERS = {
     0x130: "wave_shl:1",

@@ -60,6 +60,10 @@ class Segment:
 
     steps: tuple[tuple[Step, int, int], ...]
     """What each does, its cycles, and cycles of the matrix core."""
+    plain: tuple[Step, ...]
+    """What each does, if the matrix core has no part in it; else empty."""
+    cycles: int
+    """Cycles of all of them."""
     last: Compiled
     """The instruction that ends the segment."""
     end: int
@@ -123,12 +127,24 @@ class Program:
             except UnmodelledError as e:
                 # It counts only when a wave gets there.
                 last = Compiled(step=_raiser(e), effect=Effect.SHARED)
-                return Segment(steps=tuple(steps), last=last, end=at, mode=index_mode)
+                return _segment(steps, last, at, index_mode)
             at += instruction.size
             if compiled.effect is not Effect.PRIVATE:
                 mode = compiled.next_mode if compiled.effect is Effect.MODE else index_mode
-                return Segment(steps=tuple(steps), last=compiled, end=at, mode=mode)
+                return _segment(steps, compiled, at, mode)
             steps.append((compiled.step, compiled.cycles, compiled.matrix_cycles))
+
+
+def _segment(steps: list[tuple[Step, int, int]], last: Compiled, end: int, mode: int) -> Segment:
+    busy = any(matrix for _, _, matrix in steps)
+    return Segment(
+        steps=tuple(steps),
+        plain=() if busy else tuple(step for step, _, _ in steps),
+        cycles=sum(cycles for _, cycles, _ in steps),
+        last=last,
+        end=end,
+        mode=mode,
+    )
 
 
 def compiled_rule(

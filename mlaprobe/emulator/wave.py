@@ -53,7 +53,6 @@ class Wave:
         "file",
         "floats",
         "full",
-        "index",
         "index_mode",
         "lds",
         "lds_landings",
@@ -71,6 +70,47 @@ class Wave:
         "vgpr",
     )
 
+    number: int
+    """Its place in the workgroup."""
+    pc: int
+    """The address of the next instruction, while a segment is not half executed."""
+    vgpr: Row
+    """Vector registers, then accumulation registers; what is in them at first is garbage."""
+    file: RegisterFile
+    """The same as matrix instructions read them."""
+    rows: list[Row]
+    """The same, each register."""
+    floats: list[Reals]
+    """The same, each register as float32."""
+    sgpr: list[int]
+    """Scalar registers, the special ones included."""
+    full: bool
+    """Whether every lane is on."""
+    masks: dict[int, tuple[int, int, Mask]]
+    """Masks by the scalar pair that they were last written to, with the two words."""
+    index_mode: int
+    """Which operands ``s_set_gpr_idx_on`` makes relative to M0."""
+    lds: Row
+    """The LDS of the workgroup, as words."""
+    traffic: Traffic
+    """What is on its way in the workgroup."""
+    memory: Memory
+    """The address space of the launch."""
+    segment: Segment | None
+    """Where it stopped: the segment whose last instruction is yet to be executed."""
+    clock: float
+    """Its time, in cycles."""
+    matrix_free: float
+    """When the matrix core takes the next instruction."""
+    lds_landings: deque[Landing]
+    """What LDS and scalar loads still have to write."""
+    memory_landings: deque[Landing]
+    """The same for loads from memory; stores are among them without an effect."""
+    due: float
+    """When the first of the landings in registers is."""
+    executed: int
+    """Instructions so far."""
+
     def __init__(
         self,
         number: int,
@@ -81,45 +121,28 @@ class Wave:
         rng: np.random.Generator,
     ) -> None:
         self.number = number
-        """Its place in the workgroup."""
         self.pc = entry
         self.vgpr = rng.integers(0, 1 << 32, (512, LANES), dtype=np.uint32)
-        """Vector registers, then accumulation registers; what is in them at first is garbage."""
         self.file = RegisterFile(self.vgpr)
-        """The same as matrix instructions read them."""
-        self.rows: list[Row] = list(self.vgpr)
-        self.floats: list[Reals] = list(self.vgpr.view(np.float32))
-        self.sgpr: list[int] = [int(word) for word in rng.integers(0, 1 << 32, 128)]
+        self.rows = list(self.vgpr)
+        self.floats = list(self.vgpr.view(np.float32))
+        self.sgpr = [int(word) for word in rng.integers(0, 1 << 32, 128)]
         self.sgpr[EXEC] = self.sgpr[EXEC + 1] = WORD
         self.scc = 0
         self.exec_mask: Mask = np.ones(LANES, np.bool_)
         self.full = True
-        """Whether every lane is on."""
-        self.masks: dict[int, tuple[int, int, Mask]] = {}
-        """Masks by the scalar pair that they were last written to, with the two words."""
+        self.masks = {}
         self.index_mode = 0
-        """Which operands ``s_set_gpr_idx_on`` makes relative to M0."""
         self.lds = lds
-        """The LDS of the workgroup, as words."""
         self._lds_views: dict[tuple[int, int], npt.NDArray[Any]] = {}
         self.traffic = traffic
-        """What is on its way in the workgroup."""
         self.memory = memory
-        """The address space of the launch."""
-        self.segment: Segment | None = None
-        """Where it stopped: the segment whose last instruction is yet to be executed."""
-        self.clock = 0.0
-        self.matrix_free = 0.0
-        """When the matrix core takes the next instruction."""
-        self.lds_landings: deque[Landing] = deque()
-        """What LDS and scalar loads still have to write."""
-        self.memory_landings: deque[Landing] = deque()
-        """The same for loads from memory; stores are among them without an effect."""
+        self.segment = None
+        self.clock = self.matrix_free = 0.0
+        self.lds_landings, self.memory_landings = deque(), deque()
         self.due = NEVER
-        """When the first of the landings in registers is."""
         self.done = False
         self.executed = 0
-        """Instructions so far."""
 
     def lds_units(self, words: int, skipped: int) -> npt.NDArray[Any]:
         """LDS in units of 1, 2 or 4 words that numpy moves as a whole, behind ``skipped`` of

@@ -125,6 +125,12 @@ class Workgroup:
     def _private(self, wave: Wave, segment: Segment) -> None:
         """Executes what only the wave itself notices."""
         clock, due = wave.clock, wave.due
+        wave.executed += len(segment.steps)
+        if segment.plain and clock + segment.cycles <= due:
+            for plain in segment.plain:
+                plain(wave)
+            wave.clock = clock + segment.cycles
+            return
         for step, cycles, matrix in segment.steps:
             if matrix:
                 if wave.matrix_free > clock:
@@ -136,4 +142,3 @@ class Workgroup:
             step(wave)
             clock += cycles
         wave.clock = clock
-        wave.executed += len(segment.steps)

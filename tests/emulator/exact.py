@@ -100,3 +100,10 @@ def smaller(a: int, b: int) -> int:
     if {a, b} == {0, SIGN}:
         return SIGN
     return a if value_of(a) < value_of(b) else b
+
+
+def same(found: list[int], expected: list[int]) -> bool:
+    """Whether two lists of float32 bits are equal, all NaNs taken for one."""
+    return [QUIET_NAN if is_nan(bits) else bits for bits in found] == [
+        QUIET_NAN if is_nan(bits) else bits for bits in expected
+    ]

@@ -93,3 +93,7 @@ class Lone:
     def pair(self, register: int) -> int:
         """The 64 bits of two scalar registers."""
         return self.wave.sgpr[register] | self.wave.sgpr[register + 1] << 32
+
+    def set_pair(self, register: int, value: int) -> None:
+        """Sets the 64 bits of two scalar registers."""
+        self.wave.sgpr[register], self.wave.sgpr[register + 1] = value & WORD, value >> 32

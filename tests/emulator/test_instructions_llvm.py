@@ -4,10 +4,13 @@ one in it."""
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
 import pytest
 
+from mlaprobe.emulator.disassembly import disassemble
 from tests.emulator.single import encodings
+from tests.emulator.test_kernels import BF16, FP8, code
 
 _SECTION = struct.Struct("<IIQQQQ")
 
@@ -26,11 +29,27 @@ def code_of(elf: bytes) -> bytes:
     return code
 
 
-def test_llvm_assembles_them_so() -> None:
+def assembled(texts: Iterable[str], arch: str) -> bytes:
+    """The code that LLVM makes of instructions."""
     triton = pytest.importorskip("triton._C.libtriton", reason="Triton is not installed")
     if not hasattr(triton.amd, "assemble_amdgcn"):
         pytest.skip("this Triton does not show its assembler")
     triton.llvm.init_targets()
-    source = "".join(f"{text}\n" for text in encodings())
-    elf = triton.amd.assemble_amdgcn(source, "amdgcn-amd-amdhsa", "gfx950", "")
-    assert code_of(elf).startswith(b"".join(encodings().values()))
+    source = "".join(f"{text}\n" for text in texts)
+    return code_of(triton.amd.assemble_amdgcn(source, "amdgcn-amd-amdhsa", arch, ""))
+
+
+def test_llvm_assembles_them_so() -> None:
+    expected = b"".join(encodings().values())
+    assert assembled(encodings(), "gfx950").startswith(expected)
+
+
+@pytest.mark.parametrize("name", [BF16, FP8])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_llvm_makes_a_kernel_of_its_disassembly(arch: str, name: str) -> None:
+    kernel = code(arch, name)
+    expected = kernel.image[kernel.text_start : kernel.text_end]
+    texts = [line.text for line in disassemble(kernel)]
+    found = assembled(texts, arch)
+    assert len(texts) > 1000
+    assert found[: len(expected)] == expected

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from mlaprobe.emulator.program import Effect
 from mlaprobe.emulator.semantics import RULES
 from mlaprobe.emulator.wave import EXEC, M0, VCC
 from tests.emulator.single import Lone, decoded, encodings
@@ -154,10 +153,6 @@ def test_a_constant_moved_on_a_condition(scc: int, result: int) -> None:
     assert (lone.wave.sgpr[4], lone.wave.scc) == (result, scc)
 
 
-def pair(lone: Lone, register: int, value: int) -> None:
-    lone.wave.sgpr[register], lone.wave.sgpr[register + 1] = value & F, value >> 32
-
-
 ONE, OTHER = 0x0000FFFF_F0F0F0F0, 0x00FF00FF_FF00FF00
 ALL = (1 << 64) - 1
 
@@ -174,8 +169,8 @@ ALL = (1 << 64) - 1
 )
 def test_logic_of_pairs(text: str, result: int) -> None:
     lone = Lone()
-    pair(lone, 6, ONE)
-    pair(lone, 8, OTHER)
+    lone.set_pair(6, ONE)
+    lone.set_pair(8, OTHER)
     lone.wave.scc = 0
     lone.run(text)
     assert (lone.pair(4), lone.wave.scc) == (result, 1)
@@ -183,8 +178,8 @@ def test_logic_of_pairs(text: str, result: int) -> None:
 
 def test_logic_of_pairs_that_is_zero() -> None:
     lone = Lone()
-    pair(lone, 6, ONE)
-    pair(lone, 8, ~ONE & ALL)
+    lone.set_pair(6, ONE)
+    lone.set_pair(8, ~ONE & ALL)
     lone.wave.scc = 1
     lone.run("s_and_b64 s[4:5], s[6:7], s[8:9]")
     assert (lone.pair(4), lone.wave.scc) == (0, 0)
@@ -192,14 +187,14 @@ def test_logic_of_pairs_that_is_zero() -> None:
 
 def test_moves_of_pairs() -> None:
     lone = Lone()
-    pair(lone, 6, ONE)
+    lone.set_pair(6, ONE)
     lone.run("s_mov_b64 s[4:5], s[6:7]")
     assert lone.pair(4) == ONE
     lone.run("s_mov_b64 s[4:5], -1")
     assert lone.pair(4) == ALL
     lone.run("s_mov_b64 exec, s[6:7]")
     assert lone.wave.exec_mask.tolist() == [bool(ONE >> n & 1) for n in range(64)]
-    pair(lone, VCC, OTHER)
+    lone.set_pair(VCC, OTHER)
     lone.run("s_and_b64 exec, exec, vcc")
     assert lone.wave.exec_mask.tolist() == [bool((ONE & OTHER) >> n & 1) for n in range(64)]
 
@@ -215,7 +210,7 @@ def test_moves_of_pairs() -> None:
 def test_saving_exec(text: str, after: int) -> None:
     """The old EXEC goes to the destination; the new one is of the source and the old one."""
     lone = Lone()
-    pair(lone, 6, ONE)
+    lone.set_pair(6, ONE)
     lone.switch(OTHER)
     lone.wave.scc = 0
     lone.run(text)
@@ -290,68 +285,6 @@ def test_exec_can_be_written_by_halves() -> None:
     assert lone.wave.exec_mask.tolist() == [True] * 16 + [False] * 16 + [True] * 32
     lone.run("s_mov_b32 exec_hi, 0")
     assert lone.wave.exec_mask.tolist() == [True] * 16 + [False] * 48
-
-
-@pytest.mark.parametrize(
-    ("text", "scc", "target"),
-    [
-        ("s_branch 2", 0, 64 + 4 + 8),
-        ("s_cbranch_scc0 2", 0, 64 + 4 + 8),
-        ("s_cbranch_scc0 2", 1, None),
-        ("s_cbranch_scc1 -3", 1, 64 + 4 - 12),
-        ("s_cbranch_scc1 -3", 0, None),
-    ],
-)
-def test_branches_count_words_from_the_next_instruction(
-    text: str, scc: int, target: int | None
-) -> None:
-    lone = Lone()
-    lone.wave.scc, lone.wave.pc = scc, -1
-    compiled = lone.run(text, offset=64)
-    assert compiled.effect is Effect.FLOW
-    assert lone.wave.pc == (-1 if target is None else target)
-
-
-@pytest.mark.parametrize(
-    ("name", "mask", "taken"),
-    [("z", 0, True), ("z", 1 << 63, False), ("nz", 0, False), ("nz", 1 << 32, True)],
-)
-def test_branches_on_masks(name: str, mask: int, taken: bool) -> None:
-    lone = Lone()
-    pair(lone, VCC, mask)
-    lone.wave.pc = -1
-    lone.run(f"s_cbranch_vcc{name} 2", offset=64)
-    assert lone.wave.pc == (64 + 4 + 8 if taken else -1)
-    lone.switch(mask)
-    lone.wave.pc = -1
-    lone.run(f"s_cbranch_exec{name} 2", offset=64)
-    assert lone.wave.pc == (64 + 4 + 8 if taken else -1)
-
-
-def test_what_only_takes_time() -> None:
-    lone = Lone()
-    before = list(lone.wave.sgpr)
-    plain, waiting = lone.run("s_setprio 1"), lone.run("s_nop 7")
-    lone.run("s_sleep 1")
-    lone.run("s_icache_inv")
-    assert lone.wave.sgpr == before
-    assert waiting.cycles == 8 * plain.cycles
-
-
-def test_ends() -> None:
-    lone = Lone()
-    assert lone.run("s_barrier").effect is Effect.BARRIER
-    assert lone.run("s_endpgm").effect is Effect.END
-
-
-def test_relative_registers_are_switched_on_and_off() -> None:
-    lone = Lone()
-    lone.wave.sgpr[5], lone.wave.sgpr[M0] = 0x1203, 0xABCD0F00
-    on = lone.run("s_set_gpr_idx_on s5, gpr_idx(SRC0)")
-    # The index in bits 7 to 0, the mode in bits 15 to 12; the others stay.
-    assert (on.effect, on.next_mode, lone.wave.sgpr[M0]) == (Effect.MODE, 1, 0xABCD1F03)
-    off = lone.run("s_set_gpr_idx_off")
-    assert (off.effect, off.next_mode) == (Effect.MODE, 0)
 
 
 @pytest.mark.parametrize("text", sorted(encodings()))

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlaprobe.emulator.memory import NULL, POISON, Memory, OutsideAccess
+from mlaprobe.emulator.accesses import NULL, OutsideAccess
+from mlaprobe.emulator.memory import POISON, Memory
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,12 @@ def test_outside_accesses_are_recorded_by_the_nearest_region() -> None:
     assert (got == POISON).all()
     found = {(o.region, o.lowest, o.highest, o.count) for o in memory.outside}
     assert found == {("a", -8, 24, 3), ("b", -4, -4, 1), (NULL, 64, 64, 1)}
+
+
+def test_without_any_region_everything_is_outside() -> None:
+    memory = Memory()
+    assert memory.load_words(1 << 45, 1, Here()) == [POISON]
+    assert [(o.region, o.lowest) for o in memory.outside] == [(NULL, 1 << 45)]
 
 
 def test_an_access_across_the_end_is_outside() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from mlaprobe.emulator.arithmetic import classes
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.modes import flushed
-from mlaprobe.emulator.operands import RealSource, Source, real, vector
+from mlaprobe.emulator.operands import RealSource, Source, real, scalar_destination, vector
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
 from mlaprobe.emulator.semantics.vectors import SECOND, check_modifiers, first_real, first_source
 from mlaprobe.emulator.wave import EXEC, LANES, VCC, Mask, Reals, Row, Wave
@@ -54,10 +54,9 @@ def _signed(compare: Callable[..., Mask]) -> Compare:
 
 def _result(instruction: Instruction) -> int:
     """The pair of scalar registers that gets the mask."""
-    register = instruction.fields["vdst"] if instruction.format == "VOP3" else VCC
-    if register >= 128:
-        raise instruction.unmodelled("the destination is no scalar register")
-    return register
+    if instruction.format != "VOP3":
+        return VCC
+    return scalar_destination(instruction, "vdst", words=2)
 
 
 def _writing(test: Callable[[Wave], Mask], register: int, *, to_exec: bool = False) -> Step:

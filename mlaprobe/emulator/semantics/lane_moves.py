@@ -36,9 +36,6 @@ def _register(instruction: Instruction, name: str = "src0") -> int:
 def _read_first_lane(instruction: Instruction, context: Context) -> Compiled:
     check_modifiers(instruction, real=False, dpp=False)
     source = vector(instruction, "src0", context.index_mode)
-    code = instruction.fields["vdst"]
-    if code >= 128:
-        raise instruction.unmodelled("the destination is no scalar register")
     write = scalar_result(instruction, "vdst")
 
     def step(wave: Wave) -> None:

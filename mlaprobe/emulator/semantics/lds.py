@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.emulator.accesses import Kind
 from mlaprobe.emulator.arrivals import RegisterArrival
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.disassembly import site_of
-from mlaprobe.emulator.memory import Kind
 from mlaprobe.emulator.program import Compiled, Context, Effect, Rule
 from mlaprobe.emulator.semantics.vectors import refuse
 from mlaprobe.emulator.wave import ACCUMULATION, LANES, LDS_UNITS, Mask, Row, Wave
@@ -123,7 +123,8 @@ def _write(words: int) -> Rule:
             if at is None:
                 _careful_write(instruction, wave, rows, values)
             else:
-                wave.lds_units(words, skipped)[at] = values.T.copy().view(LDS_UNITS[words])[:, 0]
+                whole = values.T.copy().view(LDS_UNITS[words])[:, 0] if words > 1 else values[0]
+                wave.lds_units(words, skipped)[at] = whole
             wave.traffic.issue_lds(wave, words, None)
 
         return Compiled(step=step, effect=Effect.SHARED)

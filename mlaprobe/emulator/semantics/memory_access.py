@@ -12,13 +12,14 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.emulator.accesses import Addresses, Site
 from mlaprobe.emulator.arrivals import RegisterArrival
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.disassembly import site_of
-from mlaprobe.emulator.memory import Addresses, Memory, Site
+from mlaprobe.emulator.memory import Memory, gather, signed_address
 from mlaprobe.emulator.operands import ScalarSource, scalar
 from mlaprobe.emulator.program import Compiled, Context, Effect, Rule
-from mlaprobe.emulator.wave import ACCUMULATION, LANES, M0, Mask, Row, Wave
+from mlaprobe.emulator.wave import ACCUMULATION, EXEC, LANES, M0, Mask, Row, Wave
 
 _LANE = np.arange(LANES, dtype=np.int64)
 _NO_ADDRESS = 0x7F
@@ -36,6 +37,8 @@ def _scalar_load(words: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         fields = instruction.fields
         base, first = 2 * fields["sbase"], fields["sdata"]
+        if first + words > EXEC:
+            raise instruction.unmodelled("a scalar load to EXEC or beyond has no rule")
         constant = fields["offset"] if fields["imm"] else 0
         register = _scalar_offset(instruction)
         site = site_of(instruction)
@@ -133,7 +136,7 @@ def _global_address(instruction: Instruction) -> Callable[[Wave], Addresses]:
 
     def from_both(wave: Wave) -> Addresses:
         start = wave.sgpr[base] | wave.sgpr[base + 1] << 32
-        return wave.rows[register].astype(np.int64) + (start + offset)
+        return wave.rows[register].astype(np.int64) + signed_address(start + offset)
 
     return from_both
 
@@ -187,6 +190,23 @@ class _Buffer:
         self._offset = np.uint32(fields["offset"])
         self._scalar: ScalarSource = scalar(instruction, "soffset")
 
+    def quick(self, wave: Wave, words: int) -> Row | None:
+        """What a load finds where all lanes are on and inside both the buffer and one region."""
+        if not wave.full or self._register is None:
+            return None
+        low, high, size, flags = wave.sgpr[self._resource : self._resource + 4]
+        moved = self._scalar(wave)
+        view = wave.memory.view((low | (high & 0xFFFF) << 32) + moved)
+        if view is None or high & _SWIZZLE or flags & _ADD_LANE:
+            return None
+        offset = wave.rows[self._register] + self._offset
+        # The union of all bits bounds the largest offset from above, and shows the lowest bits.
+        union = int(np.bitwise_or.reduce(offset))
+        end = min(size - moved, 4 * len(view)) - 4 * words
+        if union & 3 or (union > end and int(offset.max()) > end):
+            return None
+        return gather(view, offset, words)
+
     def place(self, wave: Wave) -> tuple[Addresses, npt.NDArray[np.int64], int]:
         """Each lane's address, its offset in the buffer, and the size of the buffer."""
         low, high, size, flags = wave.sgpr[self._resource : self._resource + 4]
@@ -202,6 +222,17 @@ class _Buffer:
             if scalar_offset:
                 offset += scalar_offset
         return offset + (low | (high & 0xFFFF) << 32), offset, size
+
+    def load(self, wave: Wave, words: int, site: Site) -> Row:
+        """What a load finds; 0 outside the buffer and where lanes are off."""
+        address, offset, size = self.place(wave)
+        masks = self.allowed(wave, offset, words, size)
+        if masks is None:
+            return _load(wave.memory, address, None, words, site)
+        found = np.empty((words, LANES), np.uint32)
+        for k, mask in enumerate(masks):
+            found[k] = _load(wave.memory, address + 4 * k, mask, 1, site)[0]
+        return found
 
     @staticmethod
     def allowed(
@@ -223,14 +254,8 @@ def _buffer_load(words: int) -> Rule:
         registers = _Registers(instruction, "vdata", words)
 
         def step(wave: Wave) -> None:
-            address, offset, size = buffer.place(wave)
-            masks = buffer.allowed(wave, offset, words, size)
-            if masks is None:
-                found = _load(wave.memory, address, None, words, site)
-            else:
-                found = np.empty((words, LANES), np.uint32)
-                for k, mask in enumerate(masks):
-                    found[k] = _load(wave.memory, address + 4 * k, mask, 1, site)[0]
+            quick = buffer.quick(wave, words)
+            found = buffer.load(wave, words, site) if quick is None else quick
             arriving: Callable[[], None] = registers.arrival(wave, found)
             if into_lds:
                 arriving = _into_lds(instruction, wave, found)

@@ -80,20 +80,18 @@ def _quick_step(
     """The same for plain pairs of registers, nearly always without subnormals."""
     spans = [slice(row, row + 2) for row in rows]
     out = slice(register, register + 2)
-    gathered = np.empty((len(rows), 2, LANES), np.uint32)
-    pairs = list(zip(gathered, spans, strict=True))
-    values = list(gathered.view(np.float32))
-    inputs, results = Subnormals(gathered.shape), Subnormals((2, LANES))
+    inputs = Subnormals((2, LANES), parts=len(rows))
+    results = Subnormals((2, LANES))
 
     def step(wave: Wave) -> None:
         vgpr = wave.vgpr
-        for place, span in pairs:
-            place[:] = vgpr[span]
-        if not wave.full or inputs.among(gathered):
+        pairs = [vgpr[span] for span in spans]
+        if not wave.full or inputs.among(*pairs):
             careful(wave)
             return
         result = vgpr[out]
-        function(*values, result.view(np.float32))
+        # Where registers overlap, numpy reads all of them before it writes.
+        function(*[pair.view(np.float32) for pair in pairs], result.view(np.float32))
         if mode.flush_results:
             results.flush(result)
 

@@ -65,18 +65,14 @@ def _quick_step(
     function: RealFunction, rows: list[int], out: int, mode: FloatMode, careful: Step
 ) -> Step:
     """The same for sources that are registers and, nearly always, without subnormals."""
-    inputs, results = Subnormals((len(rows), LANES)), Subnormals((LANES,))
+    inputs, results = Subnormals((LANES,), parts=len(rows)), Subnormals((LANES,))
     flush_results = mode.flush_results
-    gathered = np.empty((len(rows), LANES), np.uint32)
-    places = list(gathered)
     first, second = rows[0], rows[-1]
     if len(rows) == 2:
 
         def two(wave: Wave) -> None:
             bits = wave.rows
-            places[0][:] = bits[first]
-            places[1][:] = bits[second]
-            if not wave.full or inputs.among(gathered):
+            if not wave.full or inputs.among(bits[first], bits[second]):
                 careful(wave)
                 return
             values = wave.floats
@@ -88,9 +84,7 @@ def _quick_step(
 
     def any_number(wave: Wave) -> None:
         bits = wave.rows
-        for place, row in zip(places, rows, strict=True):
-            place[:] = bits[row]
-        if not wave.full or inputs.among(gathered):
+        if not wave.full or inputs.among(*[bits[row] for row in rows]):
             careful(wave)
             return
         values = wave.floats

@@ -8,13 +8,19 @@ destination may be one of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.emulator.decoding import Instruction
-from mlaprobe.emulator.operands import Source, scalar_pair, spread, vector
+from mlaprobe.emulator.operands import (
+    SCALARS,
+    Source,
+    scalar_destination,
+    scalar_pair,
+    spread,
+    vector,
+)
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
 from mlaprobe.emulator.semantics.vectors import (
     SECOND,
@@ -91,26 +97,13 @@ _SELECTED = np.array([*range(8), 8, 9, 10, 11, 12, *([13] * 243)], np.intp)
 """What each selector picks: eight bytes, four signs, 0, 0xff for the rest."""
 
 
-@cache
-def _halves(selector: int) -> tuple[int, int] | None:
-    """Which of the four halves of both sources the two halves of a selector pick, if they do."""
-    picked = selector.to_bytes(4, "little")
-    for low, high in (picked[:2], picked[2:]):
-        if low & 1 or high != low + 1 or high > 7:
-            return None
-    return picked[0] // 2, picked[2] // 2
-
-
 def _permute(a: Row, b: Row, c: Row, out: Row) -> None:
     """Each byte of the selector picks one of the eight bytes of both sources, or a constant."""
-    halves = _halves(int(c[0])) if len(c) == 1 else None
-    if halves is not None:
-        both = np.empty((LANES, 2), np.uint32)
-        both[:, 0], both[:, 1] = b, a
-        found, sources = out.view(np.uint16), both.view(np.uint16)
-        found[0::2] = sources[:, halves[0]]
-        found[1::2] = sources[:, halves[1]]
-        return
+    if len(c) == 1:
+        picked = int(c[0]).to_bytes(4, "little")
+        if all(byte < 8 or byte > 11 for byte in picked):
+            _permute_alike(a, b, picked, out)
+            return
     table = np.empty((LANES, 14), np.uint8)
     table[:, 12], table[:, 13] = 0, 0xFF
     low, high = _bytes(b), _bytes(a)
@@ -119,6 +112,21 @@ def _permute(a: Row, b: Row, c: Row, out: Row) -> None:
     for column, source, byte in ((8, low, 1), (9, low, 3), (10, high, 1), (11, high, 3)):
         table[:, column] = (source[:, byte] >> 7) * np.uint8(0xFF)
     out.view(np.uint8).reshape(LANES, 4)[:] = table[_LANE_COLUMN, _SELECTED[_bytes(c)]]
+
+
+def _permute_alike(a: Row, b: Row, picked: bytes, out: Row) -> None:
+    """The same where all lanes pick the same, and no sign."""
+    both = np.empty((LANES, 2), np.uint32)
+    both[:, 0], both[:, 1] = b, a
+    low, high = picked[0], picked[2]
+    if low % 2 == high % 2 == 0 and max(picked) < 8 and picked[1::2] == bytes((low + 1, high + 1)):
+        halves, found = both.view(np.uint16), out.view(np.uint16)
+        found[0::2], found[1::2] = halves[:, low // 2], halves[:, high // 2]
+        return
+    sources, places = both.view(np.uint8), out.view(np.uint8)
+    for place, byte in enumerate(picked):
+        constant = 0 if byte == 12 else 0xFF
+        places[place::4] = sources[:, byte] if byte < 8 else constant
 
 
 def _add_3(a: Row, b: Row, c: Row, out: Row) -> None:
@@ -217,7 +225,7 @@ def _select(instruction: Instruction, context: Context) -> Compiled:
     a, b = vector(instruction, "src0"), vector(instruction, SECOND[instruction.format])
     out = instruction.fields["vdst"]
     register = instruction.fields["src2"] if instruction.format == "VOP3" else VCC
-    if register >= 128:
+    if register >= SCALARS - 1:
         raise instruction.unmodelled("a mask that is no scalar register has no rule")
 
     def step(wave: Wave) -> None:
@@ -236,9 +244,9 @@ def _carry(*, with_carry: bool) -> Rule:
         a, b = vector(instruction, "src0"), vector(instruction, second)
         register = instruction.fields["vdst"]
         long = instruction.format == "VOP3SD"
-        carries = instruction.fields["sdst"] if long else VCC
+        carries = scalar_destination(instruction, "sdst", words=2) if long else VCC
         taken = instruction.fields["src2"] if long else VCC
-        if with_carry and taken >= 128:
+        if with_carry and taken >= SCALARS - 1:
             raise instruction.unmodelled("a carry that is no scalar register has no rule")
         return Compiled(step=_carrying(a, b, register, carries, taken if with_carry else None))
 
