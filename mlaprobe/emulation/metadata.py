@@ -81,8 +81,9 @@ class Works:
     """Where the works of each workgroup begin; [workgroups + 1]."""
     work_info_set: Integers
     """[n, 8]: request, first row of partial results (-1: none, the result is final), first query
-    token, the one behind the last, first page, the one behind the last, the distance of that from
-    the end of the request, 0."""
+    token, the one behind the last, first page, the one behind the last, tokens of the request that
+    are behind those, 0. The order is that of AITER's ``MlaWorkInfo``. Of a folded plan a request is
+    one of the more batches that it is folded into."""
     reduce_indptr: Integers
     """Where the partial results of each merged tile begin; [tiles + 1]."""
     reduce_final_map: Integers

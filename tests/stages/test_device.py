@@ -22,6 +22,11 @@ int g() {
     hipGetDeviceProperties(&properties, 0);
     return properties.clockRate;
 }
+int h() {
+    const dim3 grid = dim3(2, 3);
+    kernel<7, true><<<grid, get_cu_num(), 1024>>>(5);
+    return 0;
+}
 """
 
 
@@ -54,6 +59,29 @@ def test_what_a_device_does_not_tell_is_unknown(tmp_path: Path) -> None:
     (found,) = answers(tmp_path, "g", Device.of("gfx950", 256))
     assert isinstance(found, Unknown)
     assert "clockRate" in found.reason
+
+
+def test_a_launch_tells_its_sizes_where_they_are_wanted(tmp_path: Path) -> None:
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc" / "a.cu").write_text(CODE)
+    with open_source(str(tmp_path)) as source:
+        session = SourceSession(source)
+        function = session.cpp_function("h")
+        assert function is not None
+        context, facts = in_context("gfx950", (), Device.of("gfx950", 64))
+
+        def launch(**more: bool) -> dict[str, Any]:
+            (outcome,) = session.explore(
+                lambda run: run.machine.call(run, function, (), {}, NOWHERE),
+                context,
+                facts={**facts, **more},
+            )
+            (event,) = outcome.events
+            assert (event.kind, event.args) == ("launch", (5,))
+            return dict(event.kwargs)
+
+        assert launch(launches=True) == {"<>": (7, True), "<<<>>>": ((2, 3, 1), 64, 1024)}
+        assert launch() == {}
 
 
 def test_lds_is_that_of_the_architecture() -> None:

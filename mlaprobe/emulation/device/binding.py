@@ -56,7 +56,7 @@ def declarator_of(definition: Definition) -> Syntax:
 
 
 def chosen(functions: Functions, count: int) -> Definition:
-    """The overload for a number of arguments; a specialisation for its template arguments."""
+    """The overload for a number of arguments, specialisations left out."""
     fitting: list[Definition] = []
     for definition in functions.definitions:
         if definition.arguments is not None:
