@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from mlaprobe.core.blobs import blob_hash
-from mlaprobe.emulator.decoding import decode_all
-from mlaprobe.emulator.errors import UnmodelledError
-from mlaprobe.emulator.semantics import RULES
+from mlaprobe.emulator.disassembly import disassemble
+from mlaprobe.emulator.machine import unmodelled
 from mlaprobe.errors import SourceError
 from mlaprobe.kernels.codeobject import CodeObject
 
@@ -39,7 +38,7 @@ class KernelFacts:
     without_rule: tuple[str, ...] = ()
     """The mnemonics that the emulator has no rule for."""
     problem: str | None = None
-    """Why the file cannot be read, or where the code is not known."""
+    """Why the file cannot be read, or what of its code is not known."""
 
     @property
     def runs(self) -> bool:
@@ -54,13 +53,9 @@ def facts(co: str, data: bytes) -> tuple[KernelFacts, ...]:
         code = CodeObject.read(data)
     except SourceError as error:
         return (KernelFacts(co=co, blob=blob, problem=error.message),)
-    counts: Counter[str] = Counter()
-    problem = None
-    try:
-        for instruction in decode_all(code.image, code.text_start, code.text_end, code.arch):
-            counts[instruction.mnemonic] += 1
-    except UnmodelledError as stop:
-        problem = str(stop)
+    counts = Counter(line.mnemonic for line in disassemble(code))
+    strange = counts.pop("", 0)
+    problem = f"{strange} words of code are no instruction that is known" if strange else None
     return tuple(
         KernelFacts(
             co=co,
@@ -74,7 +69,7 @@ def facts(co: str, data: bytes) -> tuple[KernelFacts, ...]:
             workgroup_size=kernel.workgroup_size,
             instructions=counts.total(),
             mnemonics=tuple(sorted(counts.items())),
-            without_rule=tuple(sorted(name for name in counts if name not in RULES)),
+            without_rule=tuple(sorted(unmodelled(code) - {".long"})),
             problem=problem,
         )
         for kernel in code.kernels

@@ -124,6 +124,14 @@ def test_pages_beyond_four_gibibytes(newest: Capability, gib: int, right: bool) 
     assert all(0 <= access.lowest <= access.highest < 1 << 32 for access in wrapped)
 
 
+@pytest.mark.parametrize(("heads", "right"), [(64, True), (16, False)])
+def test_pages_of_more_than_one_token(newest: Capability, heads: int, right: bool) -> None:
+    """One kernel reads them; the others take a page for a token."""
+    found = run(newest, "gfx942", Dtype.FP8, heads, page_size=64, lens=(100,))
+    assert found.padding.heads == heads
+    assert found.standing is (Standing.PASSED if right else Standing.WRONG)
+
+
 @pytest.mark.parametrize(("tokens", "right"), [(100, False), (600, True)])
 def test_splits_that_are_merged_and_never_written(
     newest: Capability, tokens: int, right: bool
