@@ -45,7 +45,7 @@ def kernels(
     heads: o.HeadsList = None,
     qlen: o.QlenList = None,
     name: str = typer.Option(
-        "", "--name", metavar="TEXT", help="Only code objects with this in their name."
+        "", "--name", metavar="PART", help="Only code objects with this in their name."
     ),
     run: bool = typer.Option(False, "--run", help="Run each kernel at shapes that lead to it."),
     kv_len: str = typer.Option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib import metadata
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.errors import UsageError
@@ -59,6 +58,8 @@ def release_key(name: str) -> ReleaseKey:
 
 def distribution_version(name: str) -> str | None:
     """The version of an installed distribution, ``None`` where it is not installed."""
+    from importlib import metadata  # slow to load
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -84,6 +84,7 @@ class Fake:
     asked: list[DecodeShape] = field(default_factory=list)
     rules: dict[str, Callable[[DecodeShape], bool]] = field(default_factory=dict)
     """By dtype pair: what is native, where that is not what it usually is."""
+    session = capability = None
 
     @property
     def knobs(self) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ class DefinitionReader:
         for member in body.named_children:
             plain = plain and not _makes(member, self.tr.source(name), self.tr.tree)
             if member.type == "field_declaration":
-                found = self._fields(member)
+                found = tuple(self._fields(member))
                 members.extend(found)
                 odd.extend(name for name, _, _ in found if _is_odd(member))
                 statics.extend(self._statics(member))
