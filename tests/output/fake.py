@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mlaprobe.core.behaviour import Numbering
 from mlaprobe.core.enums import Status
+from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import NearestRow
 from mlaprobe.core.shape import (
     Decision,
@@ -84,7 +86,16 @@ class Fake:
     asked: list[DecodeShape] = field(default_factory=list)
     rules: dict[str, Callable[[DecodeShape], bool]] = field(default_factory=dict)
     """By dtype pair: what is native, where that is not what it usually is."""
-    session = capability = None
+    session = capability = erratum_release = None
+
+    def takes(self, role: str) -> bool:
+        return True
+
+    def refusals(self, stage: str, setting: DecodeShape) -> None:
+        """Each shape is asked for itself."""
+
+    def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
+        """Each shape is asked for itself."""
 
     @property
     def knobs(self) -> tuple[str, ...]:
