@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
+from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.shape import Kernel
 from mlaprobe.emulation.batch import Batch
 from mlaprobe.emulation.padding import Padding
@@ -13,7 +13,7 @@ from mlaprobe.emulator.memory import OutsideAccess
 from mlaprobe.stages.kernelargs import ArgumentBlock
 
 
-class Standing(str, Enum):
+class Standing(TextEnum):
     """What became of an emulated launch."""
 
     PASSED = "PASSED"
@@ -30,9 +30,6 @@ class Standing(str, Enum):
     """AITER launches nothing."""
     UNKNOWN = "UNKNOWN"
     """What would happen is not known."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

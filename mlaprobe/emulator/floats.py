@@ -12,12 +12,13 @@ exponent bias one higher, no infinity, no negative zero, and the pattern of nega
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from mlaprobe.core.enums import TextEnum
 
 Bits: TypeAlias = npt.NDArray[np.uint32]
 """32-bit register contents."""
@@ -37,7 +38,7 @@ _EIGHT = np.uint32(8)
 _SIXTEEN = np.uint32(16)
 
 
-class Specials(str, Enum):
+class Specials(TextEnum):
     """What a format does with the encodings that IEEE 754 keeps for infinity and NaN."""
 
     IEEE = "ieee"

@@ -13,11 +13,12 @@ it is free of races.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import ClassVar
 
+from mlaprobe.core.enums import TextEnum
 
-class Order(str, Enum):
+
+class Order(TextEnum):
     """Which wave of a workgroup goes on."""
 
     CLOCK = "clock"
@@ -28,7 +29,7 @@ class Order(str, Enum):
     """The first one, until it waits at a barrier or ends; then the next."""
 
 
-class Arrival(str, Enum):
+class Arrival(TextEnum):
     """When what an instruction loads gets to its registers or to LDS."""
 
     CLOCK = "clock"

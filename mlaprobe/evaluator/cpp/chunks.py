@@ -58,16 +58,14 @@ def split(code: str) -> list[Chunk]:
                 found = _NAMESPACE.search(code[start:at])
                 spaces.append(found.group(1) if found else "")
                 start = end
-            elif brace < 0 and _is_default(code, start, at):
-                end = _behind(code, at)
-                if end < 0:
-                    break
             else:
-                brace = at if brace < 0 else brace
+                default = brace < 0 and _is_default(code, start, at)
+                if brace < 0 and not default:
+                    brace = at
                 end = _behind(code, at)
                 if end < 0:
                     break
-                if _is_body(code, start, brace):
+                if not default and _is_body(code, start, brace):
                     add(start, end, brace)
                     start, brace = end, -1
         elif mark == "}":
