@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mlaprobe.core.blobs import blob_hash
-from mlaprobe.core.shape import DecodeShape, Dtype
+from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.batch import Batch
 from mlaprobe.emulation.outcome import Emulated, Standing
@@ -126,7 +126,8 @@ def cases(capability: Capability, scope: Scope) -> tuple[tuple[Case, ...], tuple
     found: dict[str, list[Case]] = {}
     for shape in _shapes(capability, scope):
         decision = capability.decide(shape)
-        if len(decision.kernels) != 1 or not decision.verdict.runs or decision.fold != 1:
+        launched = decision.verdict.runs or decision.verdict is Verdict.ERRATUM
+        if len(decision.kernels) != 1 or not launched or decision.fold != 1:
             continue
         kernel = decision.kernels[0]
         if kernel.co_present and scope.names in kernel.co:

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from mlaprobe.core.shape import Dtype
+from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.decode.rules import rules as decode_rules
 from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.matrix import Scope, cases
 from mlaprobe.emulation.outcome import Emulated, Standing
-from mlaprobe.emulation.planned import Options, emulate_plan
+from mlaprobe.emulation.padding import Padding
+from mlaprobe.emulation.planned import Options, emulate_launch, emulate_plan
 from mlaprobe.padding.api import plan
 
 
@@ -150,15 +152,39 @@ def test_splits_that_are_merged_and_never_written(
 def test_a_mask_for_sixteen_rows_at_once(newest: Capability) -> None:
     """With two query tokens of 24 heads, rows 16 to 31 are the last 8 heads of the first token and
     8 heads of the second: the kernel shows all of them what the second token sees."""
-    found = run(newest, "gfx950", Dtype.BF16, 24, qlen=2, lens=(30,))
-    assert found.padding.heads == 24
+    shape = DecodeShape(
+        arch="gfx950", q_dtype=Dtype.BF16, kv_dtype=Dtype.BF16, num_heads=24, qlen=2
+    )
+    batch = Batch(
+        arch="gfx950",
+        q_dtype=Dtype.BF16,
+        kv_dtype=Dtype.BF16,
+        num_heads=24,
+        kv_lens=(30,),
+        qlen=2,
+    )
+    decision = newest.decide(shape)
+    assert decision.verdict is Verdict.ERRATUM
+    options = Options(tolerance=decode_rules().tolerance(Dtype.BF16, Dtype.BF16), schedules="one")
+    found = emulate_launch(newest, batch, Padding(heads=24, qlen=2), decision, options)
     assert found.standing is Standing.WRONG
     assert found.metadata is not None
     assert found.metadata.startswith("AITER's planner")
     assert run(newest, "gfx950", Dtype.BF16, 48, qlen=2, lens=(30,)).passed
+    padded = run(newest, "gfx950", Dtype.BF16, 24, qlen=2, lens=(30,))
+    assert padded.padding.heads == 32
+    assert padded.passed
 
 
 @pytest.mark.parametrize("tag", ["v0.1.12", "v0.1.16.post2", "v0.1.19", "v0.1.20.post1"])
 def test_other_releases(aiter_git: Path, tag: str) -> None:
     found = run(Capability.open(f"{aiter_git}@{tag}"), "gfx942", Dtype.FP8, 16)
     assert found.standing is Standing.PASSED, found
+
+
+def test_what_an_erratum_warns_of_is_among_the_cases(newest: Capability) -> None:
+    """The commands that show a fault go on showing it once the fault is an erratum."""
+    pair = (Dtype.BF16, Dtype.BF16)
+    scope = Scope(arch="gfx950", kv_lens=(30,), dtypes=(pair,), heads=(24,), qlens=(2,))
+    found, _ = cases(newest, scope)
+    assert {case.shape.causal for case in found} == {True, False}

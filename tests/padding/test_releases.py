@@ -29,7 +29,7 @@ def at(aiter_git: Path) -> At:
 
     @lru_cache(maxsize=4)
     def probe(release: str) -> Any:
-        return module.probe(f"{aiter_git}@{release}")
+        return module.Capability.open(f"{aiter_git}@{release}")
 
     return probe
 
