@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.shape import Dtype, Route
 from mlaprobe.padding.request import Mode
@@ -44,19 +45,6 @@ SCHEMA = Record(
         "selftest": unique_by_id(_TEST),
     }
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tolerance:
-    """How far a result may be from the reference."""
-
-    value: float
-    """By so much may an output value differ, plus by that share of the reference; so may a
-    log-sum-exp, absolutely."""
-    share: float
-    """The part of all values that may differ by more."""
-    rmse: float
-    """The largest relative RMSE."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from mlaprobe.core.accuracy import Error
 from mlaprobe.decode.backends import registry as backends
 from mlaprobe.decode.backends.aiter import AiterBackend
 from mlaprobe.decode.driver import Driver
@@ -17,7 +18,7 @@ from mlaprobe.decode.problem import Inputs, Problem, make_inputs
 from mlaprobe.decode.reference import reference
 from mlaprobe.decode.rules import rules
 from mlaprobe.decode.timing import Timing, read_bandwidth, time_calls
-from mlaprobe.decode.verify import Error, verify
+from mlaprobe.decode.verify import verify
 from mlaprobe.padding.plan import PadPlan
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.deciding.capability import Capability
@@ -16,7 +17,6 @@ from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.outside import outside_line
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.planned import Options, emulate_launch
-from mlaprobe.emulation.verify import Tolerance
 from mlaprobe.errors import SourceError
 
 HEADS = (8, 16, 32, 64, 128)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mlaprobe.core.accuracy import Error
 from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.shape import Kernel
 from mlaprobe.emulation.batch import Batch
 from mlaprobe.emulation.padding import Padding
-from mlaprobe.emulation.verify import Error
 from mlaprobe.emulator.memory import OutsideAccess
 from mlaprobe.stages.kernelargs import ArgumentBlock
 

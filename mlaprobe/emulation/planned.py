@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.shape import Decision, Route
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.batch import Batch
@@ -11,7 +12,6 @@ from mlaprobe.emulation.outcome import Emulated
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.rules import rules
 from mlaprobe.emulation.running import Settings, emulate, tile_of
-from mlaprobe.emulation.verify import Tolerance
 from mlaprobe.emulator.floats import FP8
 from mlaprobe.emulator.schedules import ADVERSARIAL, SWEEP, Schedule
 from mlaprobe.errors import UsageError

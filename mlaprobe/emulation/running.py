@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mlaprobe.core.accuracy import Error, Tolerance
 from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.shape import Decision
 from mlaprobe.deciding.capability import Capability
@@ -18,7 +19,7 @@ from mlaprobe.emulation.merging import Rows
 from mlaprobe.emulation.outcome import Check, Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad, unpad
 from mlaprobe.emulation.planner import Planning, works_for
-from mlaprobe.emulation.verify import Error, Tolerance, verify
+from mlaprobe.emulation.verify import verify
 from mlaprobe.emulation.works import Cutting, Works
 from mlaprobe.emulator.machine import BUDGET
 from mlaprobe.emulator.memory import OutsideAccess

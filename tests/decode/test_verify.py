@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.core.accuracy import Error
 from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.rules import rules
-from mlaprobe.decode.verify import Error, verify
+from mlaprobe.decode.verify import verify
 from tests.padding.tensors import torch_or_skip
 
 

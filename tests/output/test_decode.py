@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from mlaprobe.core.accuracy import Error
 from mlaprobe.core.shape import Dtype, Verdict
 from mlaprobe.decode.environment import Environment
 from mlaprobe.decode.launched import Launched
@@ -15,7 +16,6 @@ from mlaprobe.decode.running import Run
 from mlaprobe.decode.selftest import Outcome, Report, Result
 from mlaprobe.decode.support import Agreement, Disagreement
 from mlaprobe.decode.timing import Timing
-from mlaprobe.decode.verify import Error
 from mlaprobe.output.runs import decode_text
 from mlaprobe.output.runs.decode_data import winner
 from mlaprobe.output.style import plain

@@ -3,6 +3,7 @@ pointers to it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,19 +29,19 @@ if TYPE_CHECKING:
     from mlaprobe.emulation.device.machine import Machine
 
 
-class Place:
+class Place(ABC):
     """Something with an address."""
 
     __slots__ = ("type",)
     type: Type
 
+    @abstractmethod
     def load(self, machine: Machine) -> Value:
         """The value, in the threads that take part."""
-        raise NotImplementedError
 
+    @abstractmethod
     def store(self, machine: Machine, value: Value) -> None:
         """Assign a value of the place's type, in the threads that take part."""
-        raise NotImplementedError
 
     def member(self, name: str) -> Place:
         """A data member of an object."""

@@ -13,13 +13,13 @@ from mlaprobe.output.resolve_data import plan_row
 from mlaprobe.output.rows import Row, shape_row, to_json
 
 if TYPE_CHECKING:
+    from mlaprobe.core.accuracy import Error
     from mlaprobe.decode.environment import Environment
     from mlaprobe.decode.launched import Launched
     from mlaprobe.decode.problem import Problem
     from mlaprobe.decode.running import Run
     from mlaprobe.decode.selftest import Report, Result
     from mlaprobe.decode.support import Agreement
-    from mlaprobe.decode.verify import Error
 
 
 def decode_json(

@@ -17,10 +17,10 @@ from mlaprobe.output.runs.decode_data import problem_row
 from mlaprobe.stages.environment.placed import Placed
 
 if TYPE_CHECKING:
+    from mlaprobe.core.accuracy import Error
     from mlaprobe.decode.problem import Problem
     from mlaprobe.decode.selftest_emulated import EmulatedTest
     from mlaprobe.emulation.outcome import Emulated
-    from mlaprobe.emulation.verify import Error
     from mlaprobe.padding.plan import PadPlan
     from mlaprobe.stages.kernelargs import Slot
 
