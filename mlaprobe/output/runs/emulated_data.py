@@ -107,12 +107,13 @@ def selftest_json(source: SourceInfo, arch: str, results: Sequence[EmulatedTest]
         }
         for each in results
     ]
+    ran = [each.run for each in results if each.run is not None]
     row = {
         "schema": SCHEMA,
         "source": source_row(source),
         "backend": "emulate",
         "arch": arch,
-        "passed": all(each.run is None or each.run.passed for each in results),
+        "passed": bool(ran) and all(run.passed for run in ran),
         "results": rows,
     }
     return json.dumps(row, indent=1) + "\n"
