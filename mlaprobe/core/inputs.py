@@ -8,7 +8,7 @@ nothing odd gets as far as the evaluator.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -81,6 +81,23 @@ def _number(value: object, text: bool) -> int | None:
         return int(index(value))  # type: ignore[arg-type]
     except Exception:  # a type's own __index__ may raise anything
         return None
+
+
+def check_kv_lens(kv_lens: Sequence[int], qlen: int) -> None:
+    """Refuses KV lengths of requests that do not include their ``qlen`` query tokens.
+
+    Raises:
+        UsageError: one is shorter than that, or no number; or there is none.
+    """
+    if not kv_lens:
+        raise UsageError("the batch is empty", hint="give at least one KV length")
+    for request, length in enumerate(kv_lens):
+        if whole(length, f"kv_lens[{request}]") < qlen:
+            raise UsageError(
+                f"kv_lens[{request}] is {length}, less than the {qlen} query tokens that it "
+                "includes",
+                hint="a KV length counts the query tokens as well",
+            )
 
 
 def flag(value: object, what: str, *, text: bool = False) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.core.inputs import whole
+from mlaprobe.core.inputs import check_kv_lens, whole
 from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.interface import KvLayout
 from mlaprobe.decode.layout import kv_layout
@@ -52,16 +52,7 @@ class Problem:
                 f"{self.num_heads} query heads: one call decodes at most {MOST_HEADS}",
                 hint="split them over more ranks, or into several calls",
             )
-        if not self.kv_lens:
-            raise UsageError("the batch is empty", hint="give at least one KV length")
-        for request, length in enumerate(self.kv_lens):
-            whole(length, f"kv_lens[{request}]")
-            if length < self.qlen:
-                raise UsageError(
-                    f"kv_lens[{request}] is {length}, less than the {self.qlen} query tokens that "
-                    "it includes",
-                    hint="a KV length counts the query tokens as well",
-                )
+        check_kv_lens(self.kv_lens, self.qlen)
 
     @property
     def batch(self) -> int:

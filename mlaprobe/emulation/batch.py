@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.core.inputs import check_kv_lens
 from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.formats import HEAD_DIM, LATENT_DIM, decoded, encoded
 from mlaprobe.errors import UsageError
@@ -110,7 +111,12 @@ class Values:
 
         What no request may see holds values so large that a kernel which looks at them is found
         out.
+
+        Raises:
+            UsageError: a request has fewer KV tokens than query tokens, which they include; or a
+                cache of the size that is wanted cannot hold the pages.
         """
+        check_kv_lens(batch.global_lens if batch.world > 1 else batch.kv_lens, batch.qlen)
         rng = np.random.default_rng(seed)
         used = sum(batch.pages)
         places = _places(batch, used, spare_pages)

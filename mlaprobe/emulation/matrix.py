@@ -135,7 +135,8 @@ def cases(capability: Capability, scope: Scope) -> tuple[tuple[Case, ...], tuple
                 symbol=kernel.symbol,
                 co=kernel.co,
                 shape=shape,
-                kv_lens=scope.kv_lens,
+                # They include the query tokens.
+                kv_lens=tuple(max(length, shape.qlen) for length in scope.kv_lens),
                 kv_cache_bytes=scope.kv_cache_bytes,
             )
             found.setdefault(kernel.co, []).append(case)

@@ -26,6 +26,15 @@ BATCH = Batch(
 )
 
 
+def test_a_request_includes_its_query_tokens() -> None:
+    """Fewer KV tokens than query tokens are no batch, and a kernel is not to blame for them; a
+    launch with a longer query in front of it may have that."""
+    with pytest.raises(UsageError, match=r"kv_lens\[1\] is 1, less than the 2 query tokens"):
+        Values.random(replace(BATCH, kv_lens=(5, 1)))
+    shortest = Values.random(replace(BATCH, kv_lens=(2, 2)))
+    assert pad(shortest, Padding(heads=3, qlen=4)).batch.qlen == 4
+
+
 @pytest.mark.parametrize("causal", [True, False])
 def test_the_reference_is_attention(causal: bool) -> None:
     """Against one weight after the other, for one head of one token."""

@@ -188,3 +188,11 @@ def test_what_an_erratum_warns_of_is_among_the_cases(newest: Capability) -> None
     scope = Scope(arch="gfx950", kv_lens=(30,), dtypes=(pair,), heads=(24,), qlens=(2,))
     found, _ = cases(newest, scope)
     assert {case.shape.causal for case in found} == {True, False}
+
+
+def test_cases_are_batches_that_there_can_be(newest: Capability) -> None:
+    """However few KV tokens are asked for, a request has those of its query."""
+    pair = (Dtype.BF16, Dtype.BF16)
+    scope = Scope(arch="gfx950", kv_lens=(1,), dtypes=(pair,), heads=(16,), qlens=(1, 4))
+    found, _ = cases(newest, scope)
+    assert {(case.shape.qlen, case.kv_lens) for case in found} == {(1, (1,)), (4, (4,))}
