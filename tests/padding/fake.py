@@ -19,8 +19,12 @@ from mlaprobe.core.shape import (
     Status,
     Verdict,
 )
+from mlaprobe.padding.api import plan
+from mlaprobe.padding.plan import PadPlan
 from mlaprobe.rulefiles import errata
 
+DTYPES = ("bf16/bf16", "bf16/fp8", "fp8/fp8")
+ARCHS = ("gfx942", "gfx950", "gfx1250")
 Rule = Callable[[DecodeShape], bool]
 
 
@@ -177,3 +181,18 @@ def later(**changes: object) -> Fake:
         "gluon": small_gluon,
     }
     return Fake(**{**rules, **changes})  # type: ignore[arg-type]
+
+
+def ask(source: Fake, num_heads: int, where: str, **more: object) -> PadPlan:
+    """A plan for ``arch q/kv``."""
+    arch, dtype = where.split()
+    q_dtype, kv_dtype = dtype.split("/")
+    found: PadPlan = plan(
+        num_heads,
+        capability=source,
+        arch=arch,
+        q_dtype=q_dtype,
+        kv_dtype=kv_dtype,
+        **{"route": "asm", **more},  # type: ignore[arg-type]
+    )
+    return found
