@@ -179,11 +179,11 @@ class BatchPlanner:
     def _run(self, dispatch: Event, blocks: Mapping[str, Block], question: PlannerQuestion) -> str:
         """Runs what the planner dispatches; the kernel's name."""
         assert self._planner is not None
-        path = self._planner.file
         given = tuple(_raw(argument, blocks) for argument in dispatch.args)
         device = question.device
         assert device is not None
         with self._session.exclusive:
+            path = self._planner.file
             unit, how = self._unit(path, ""), dict(dispatch.kwargs)
             launches = run_host(
                 dispatch.name.partition("<")[0],

@@ -101,11 +101,11 @@ class Launching:
             if function is None:
                 raise NotLaunchedError(f"{entry.name} cannot be read", entry.span)
             host = self._hosted(question, function, entry)
-        launch = next(e for e in host.events if e.kind == "launch")
-        roles = self._session.names.roles("host")
-        named = {roles[n]: value for n, value in entry.kwargs if n in roles}
-        after = path.events[path.events.index(entry) + 1 :]
-        return self._read(question, function, launch, entry, named, after, path.value)
+            launch = next(e for e in host.events if e.kind == "launch")
+            roles = self._session.names.roles("host")
+            named = {roles[n]: value for n, value in entry.kwargs if n in roles}
+            after = path.events[path.events.index(entry) + 1 :]
+            return self._read(question, function, launch, entry, named, after, path.value)
 
     def _explored(
         self, question: LaunchQuestion, start: Callable[[Run], Any], on_entry: Any = None

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.core.shape import Dtype
+from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.batch import Batch, Values
 from mlaprobe.emulation.launch import Call, Prepared, execute, prepare
+from mlaprobe.emulation.metadata import Batch as Requests
+from mlaprobe.emulation.metadata import BatchPlanner, Works
 from mlaprobe.emulation.works import Cutting, own_works
 from mlaprobe.emulator.memory import Memory
 from mlaprobe.emulator.schedules import Schedule
@@ -61,9 +63,36 @@ def test_threads_do_not_notice_each_other(capability: Capability) -> None:
     """Of different launches and of one and the same, each prepared where it is run."""
     alone = [bits(ready(capability, batch)) for batch in BATCHES]
     fresh = Capability.open("installed")
+    pairs = [batch for batch in BATCHES for _ in range(2)]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda batch: bits(ready(fresh, batch)), BATCHES * 2))
-    assert together == alone * 2
+        together = list(pool.map(lambda batch: bits(ready(fresh, batch)), pairs))
+    assert together == [each for each in alone for _ in range(2)]
+
+
+def planned(planner: BatchPlanner, batch: Batch) -> tuple[list[object], ...]:
+    """What AITER's planner writes for a batch."""
+    shape = DecodeShape(
+        arch=batch.arch,
+        q_dtype=batch.q_dtype,
+        kv_dtype=batch.kv_dtype,
+        num_heads=batch.num_heads,
+        qlen=batch.qlen,
+    )
+    requests = Requests(kv_lens=batch.kv_lens, qlens=(batch.qlen,) * batch.requests)
+    works = planner.plan(shape, requests, Device.of(batch.arch, 8))
+    assert isinstance(works, Works), works
+    return works.work_indptr.tolist(), works.work_info_set.tolist(), works.reduce_indptr.tolist()
+
+
+@pytest.mark.usefixtures("switching")
+def test_planners_do_not_notice_each_other(capability: Capability) -> None:
+    alone = [planned(BatchPlanner(capability), batch) for batch in BATCHES]
+    fresh = Capability.open("installed")
+    shared = BatchPlanner(fresh)
+    planners = [(each, batch) for batch in BATCHES for each in (shared, BatchPlanner(fresh))]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda given: planned(*given), planners))
+    assert together == [each for each in alone for _ in range(2)]
 
 
 @pytest.mark.parametrize("batch", BATCHES[:2])
