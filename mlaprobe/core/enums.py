@@ -89,6 +89,9 @@ class Status(TextEnum):
     """Of the kernel table: several rows have the key."""
     NO_FILE = "no_file"
     """Of the kernel table: the code object is not there, or lacks the kernel."""
+    OVER_LIMIT = "over limit"
+    """Of the kernel table: the kernel takes more of the GPU than the arch has, so that it is never
+    launched."""
     INSTANTIATED = "instantiated"
     """Of the reducer."""
     MISSING = "missing"

@@ -26,6 +26,8 @@ from mlaprobe.output.troubles import what_happens
 from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
 
 _EMPTY: Line = ()
+BLOB_DIGITS = 12
+"""Of a blob id, as people are shown it: enough for git to find it."""
 _MOST_EXCERPTS = 4
 """Clauses that are shown of one stage; the rest are named."""
 _BAD = frozenset((Status.REJECTED, Status.MISSING, Status.NO_KERNEL, Status.UNKNOWN))
@@ -171,9 +173,10 @@ def _presence(kernel: Kernel) -> str:
         return " (the source holds no code objects)"
     if not kernel.co_present:
         return " (MISSING from the source)"
-    if kernel.has_symbol is None:
-        return " (present)"
-    return " (present, defines it)" if kernel.has_symbol else " (present, does NOT define it)"
+    defines = {None: "", True: ", defines it", False: ", does NOT define it"}[kernel.has_symbol]
+    file = f", blob {kernel.blob[:BLOB_DIGITS]}" if kernel.blob is not None else ""
+    lds = f", {kernel.lds} bytes of LDS" if kernel.lds is not None else ""
+    return f" (present{defines}{file}{lds})"
 
 
 def _nearest(found: Explanation, width: int) -> list[Line]:

@@ -35,7 +35,7 @@ def test_every_release_is_there() -> None:
     assert set(bundled.index()) == set(load_rules(BLOBS, BLOB_SCHEMA)["releases"])
     assert len(bundled.index()) == 52
     assert {path.name for path in bundled.folder().iterdir()} == {*FILES, bundled.INDEX}
-    assert len(FILES) == 29
+    assert len(FILES) == 30
 
 
 @pytest.mark.parametrize("file", FILES)
