@@ -105,3 +105,22 @@ class Status(TextEnum):
 
 TAKEN = frozenset((Status.NATIVE, Status.FOLD, Status.QLEN_FOLD, Status.PASSTHROUGH))
 """Statuses of planner and dispatcher that accept."""
+
+
+class Standing(TextEnum):
+    """The outcome of an emulated launch, the worst first."""
+
+    WRONG = "WRONG"
+    """The result is not what attention gives."""
+    OUTSIDE = "OUTSIDE"
+    """The kernel wrote outside its buffers; or its result is right and it read outside."""
+    UNWRITTEN = "UNWRITTEN"
+    """Part of the result was never written."""
+    TIMING = "TIMING"
+    """The result is right under the default schedule, not under others as plausible."""
+    UNKNOWN = "UNKNOWN"
+    """The outcome is not known."""
+    REFUSED = "REFUSED"
+    """AITER launches nothing."""
+    PASSED = "PASSED"
+    """The result is right, and nothing else was touched."""

@@ -18,11 +18,13 @@ from mlaprobe.core.shape import (
 )
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
+from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.rows import plain
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import what_happens
+from mlaprobe.reports.emulated import emulations
 from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
 
 _EMPTY: Line = ()
@@ -165,7 +167,7 @@ def _kernels(decision: Decision, width: int) -> list[Line]:
             lines.append(line(f"  {printable(kernel.symbol)}"))
             where = line("  in ", Span(printable(kernel.co), "place"), _presence(kernel))
             lines += broken(where, width, rest="     ")
-    return lines
+    return lines + emulation_lines(emulations(decision), width)
 
 
 def _presence(kernel: Kernel) -> str:
