@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
+from mlaprobe.emulator.arrivals import RegisterArrival
 from mlaprobe.emulator.schedules import Arrival, Schedule
 from mlaprobe.emulator.wave import NEVER, Landing, Wave
 
@@ -89,6 +90,19 @@ class Traffic:
                 if arriving is not None:
                     arriving()
         self._next_due(wave)
+
+    @staticmethod
+    def spares(wave: Wave, clock: float, rows: int) -> bool:
+        """Whether what is due by then leaves some rows, which are bits of a number, as they are."""
+        for queue in (wave.memory_landings, wave.lds_landings):
+            for due, arriving in queue:
+                if due > clock:
+                    break
+                if arriving is None:
+                    continue
+                if not isinstance(arriving, RegisterArrival) or arriving.rows & rows:
+                    return False
+        return True
 
     def settle(self, clock: float) -> None:
         """Lets arrive in LDS what is due."""

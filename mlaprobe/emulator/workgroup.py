@@ -8,6 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from mlaprobe.emulator.errors import BudgetExhausted
+from mlaprobe.emulator.fusion.pieces import Piece
 from mlaprobe.emulator.memory import Memory
 from mlaprobe.emulator.program import Effect, Program, Segment
 from mlaprobe.emulator.schedules import Order, Schedule
@@ -124,14 +125,35 @@ class Workgroup:
 
     def _private(self, wave: Wave, segment: Segment) -> None:
         """Executes what only the wave itself notices."""
-        clock, due = wave.clock, wave.due
-        wave.executed += len(segment.steps)
-        if segment.plain and clock + segment.cycles <= due:
+        wave.executed += segment.count
+        clock = wave.clock
+        if segment.plain and clock + segment.cycles <= wave.due:
             for plain in segment.plain:
                 plain(wave)
             wave.clock = clock + segment.cycles
             return
-        for step, cycles, matrix in segment.steps:
+        for piece in segment.pieces:
+            if not piece.fused or not self._fused(wave, piece):
+                self._one_by_one(wave, piece)
+
+    def _fused(self, wave: Wave, piece: Piece) -> bool:
+        """Executes a piece with instructions together, unless something arrives meanwhile in a
+        register that they use: says whether it did."""
+        if wave.clock >= wave.due:
+            self.traffic.land(wave, wave.clock)
+        last = wave.clock + piece.head
+        if last >= wave.due and not self.traffic.spares(wave, last, piece.rows):
+            return False
+        for step in piece.fused:
+            step(wave)
+        if last >= wave.due:
+            self.traffic.land(wave, last)
+        wave.clock += piece.cycles
+        return True
+
+    def _one_by_one(self, wave: Wave, piece: Piece) -> None:
+        clock, due = wave.clock, wave.due
+        for step, cycles, matrix in piece.parts:
             if matrix:
                 if wave.matrix_free > clock:
                     clock = wave.matrix_free

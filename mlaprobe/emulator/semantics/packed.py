@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlaprobe.emulator.decoding import Instruction
+from mlaprobe.emulator.fusion.lanewise import Kind, Lanewise, Source
 from mlaprobe.emulator.modes import FloatMode, Subnormals, flushed
 from mlaprobe.emulator.operands import SIGN, RealSource, fixed_row, vector
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
@@ -110,9 +111,21 @@ def _rule(function: RealFunction, count: int) -> Rule:
         register = instruction.fields["vdst"]
         step = _step(function, halves, register, context.mode)
         rows = _plain_rows(instruction, count)
-        if rows is not None and context.mode.flush_inputs:
+        if rows is None:
+            return Compiled(step=step, cycles=_SLOW)
+        if context.mode.flush_inputs:
             step = _quick_step(function, rows, register, context.mode, step)
-        return Compiled(step=step, cycles=_SLOW)
+        alike = Lanewise(
+            name=instruction.mnemonic,
+            function=function,
+            sources=tuple(Source(Kind.ROW, row) for row in rows),
+            out=register,
+            width=2,
+            real=True,
+            flush_inputs=context.mode.flush_inputs,
+            flush_results=context.mode.flush_results,
+        )
+        return Compiled(step=step, cycles=_SLOW, lanewise=alike)
 
     return rule
 
