@@ -77,6 +77,7 @@ class Workgroup:
     def _until_barrier(self, ready: list[Wave], budget: int) -> None:
         """Runs waves until each is at a barrier or has ended."""
         progress, serial = self._progress, self._order is Order.SERIAL
+        left = budget - self.executed
         while ready:
             first, least, limit = ready[0], NEVER, NEVER
             if not serial:
@@ -86,9 +87,11 @@ class Workgroup:
                         first, least, limit = wave, far, least
                     elif far < limit:
                         limit = far
+            before = first.executed
             if self._advance(first, limit, budget):
                 ready.remove(first)
-            if self.executed > budget:
+            left -= first.executed - before
+            if left < 0:
                 raise BudgetExhausted
 
     def _advance(self, wave: Wave, limit: float, budget: int) -> bool:
