@@ -149,8 +149,7 @@ class Workgroup:
             return False
         for step in piece.fused:
             step(wave)
-        if last >= wave.due:
-            self.traffic.land(wave, last)
+        # What was spared lands before the next instruction.
         wave.clock += piece.cycles
         return True
 

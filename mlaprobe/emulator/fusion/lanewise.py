@@ -144,7 +144,8 @@ class Group:
         return distance == width if width > 1 else distance > 0
 
     def _independent(self, other: Lanewise, distances: tuple[int, ...]) -> bool:
-        """Whether neither uses what the other writes, but for a source that is the result."""
+        """Whether neither reads what the other writes, but for a source that is the result. What
+        they write is never the same."""
         written, first = self.writes | other.writes, self.first
         for place, source in enumerate(first.sources):
             itself = source.value == first.out and distances[place] == distances[-1]
@@ -152,7 +153,7 @@ class Group:
                 rows = (member.sources[place].value for member in (*self.members, other))
                 if _bits(rows, first.width) & written:
                     return False
-        return not self.writes & other.writes
+        return True
 
     def step(self) -> Step:
         """What all of them do."""
