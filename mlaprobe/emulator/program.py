@@ -14,7 +14,7 @@ from mlaprobe.emulator.fusion.lanewise import Lanewise
 from mlaprobe.emulator.fusion.lanewise import Step as Step
 from mlaprobe.emulator.fusion.pieces import Part, Piece, pieces_of
 from mlaprobe.emulator.matrix import Operation
-from mlaprobe.emulator.modes import FloatMode
+from mlaprobe.emulator.modes import FloatMode, Subnormals
 from mlaprobe.emulator.wave import Wave
 from mlaprobe.kernels.codeobject import CodeObject
 
@@ -90,6 +90,14 @@ class Context:
     """Which operands are relative to M0."""
     operations: dict[tuple[str, int, int], Operation | None] = field(default_factory=dict)
     """Matrix operations that were made so far."""
+    _subnormals: dict[tuple[tuple[int, ...], int], Subnormals] = field(default_factory=dict)
+
+    def subnormals(self, shape: tuple[int, ...], *, parts: int = 1) -> Subnormals:
+        """What finds subnormal numbers in arrays; all instructions share its buffers."""
+        found = self._subnormals.get((shape, parts))
+        if found is None:
+            found = self._subnormals[shape, parts] = Subnormals(shape, parts=parts)
+        return found
 
 
 Rule: TypeAlias = Callable[[Instruction, Context], Compiled]

@@ -85,8 +85,10 @@ class Lanewise:
 
     def like(self, other: Lanewise) -> bool:
         """Whether another one does the same with other registers."""
-        mine, others = ([s.kind for s in i.sources] for i in (self, other))
-        return (self.name, self.width, mine) == (other.name, other.width, others)
+        if self.name != other.name or self.width != other.width:
+            return False
+        pairs = zip(self.sources, other.sources, strict=True)
+        return all(mine.kind is its.kind for mine, its in pairs)
 
 
 def _bits(rows: Iterable[int], width: int) -> int:
@@ -96,32 +98,47 @@ def _bits(rows: Iterable[int], width: int) -> int:
     return bits
 
 
+class Member:
+    """An instruction of a group."""
+
+    __slots__ = ("does", "reads", "step", "writes")
+
+    def __init__(self, does: Lanewise, step: Step) -> None:
+        self.does = does
+        """What it does."""
+        self.step = step
+        """The same, alone."""
+        self.reads, self.writes = does.reads, does.writes
+        """Rows, as bits of a number."""
+
+
 class Group:
     """Instructions that can be carried out together."""
 
     __slots__ = ("_distances", "first", "members", "reads", "steps", "writes")
 
-    def __init__(self, first: Lanewise, step: Step) -> None:
-        self.first = first
+    def __init__(self, first: Member) -> None:
+        self.first = first.does
         """The first of them."""
-        self.members = [first]
+        self.members = [first.does]
         """All of them."""
-        self.steps = [step]
+        self.steps = [first.step]
         """What each does alone."""
         self.reads, self.writes = first.reads, first.writes
+        """Rows, as bits of a number."""
         self._distances: tuple[int, ...] = ()
         """From a register of one to that of the next, of each source and the result."""
 
-    def add(self, other: Lanewise, step: Step) -> bool:
+    def add(self, other: Member) -> bool:
         """Adds an instruction, if it fits: says whether it does."""
-        distances = self._distances_to(other)
+        distances = self._distances_to(other.does)
         if distances is None or (self._distances and distances != self._distances):
             return False
         if not self._independent(other, distances):
             return False
         self._distances = distances
-        self.members.append(other)
-        self.steps.append(step)
+        self.members.append(other.does)
+        self.steps.append(other.step)
         self.reads |= other.reads
         self.writes |= other.writes
         return True
@@ -143,14 +160,14 @@ class Group:
         width = self.first.width
         return distance == width if width > 1 else distance > 0
 
-    def _independent(self, other: Lanewise, distances: tuple[int, ...]) -> bool:
+    def _independent(self, other: Member, distances: tuple[int, ...]) -> bool:
         """Whether neither reads what the other writes, but for a source that is the result. What
         they write is never the same."""
         written, first = self.writes | other.writes, self.first
         for place, source in enumerate(first.sources):
             itself = source.value == first.out and distances[place] == distances[-1]
             if source.kind is Kind.ROW and not itself:
-                rows = (member.sources[place].value for member in (*self.members, other))
+                rows = (member.sources[place].value for member in (*self.members, other.does))
                 if _bits(rows, first.width) & written:
                     return False
         return True

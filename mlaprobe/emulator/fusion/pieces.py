@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from mlaprobe.emulator.fusion.lanewise import Group, Lanewise, Step
+from mlaprobe.emulator.fusion.lanewise import Group, Lanewise, Member, Step
 
 _LONGEST = 64
 """Instructions of a piece: where a load arrives meanwhile in one of its registers, all of it has to
@@ -74,24 +74,27 @@ def _plain(parts: list[Part], fused: tuple[Step, ...] = (), rows: int = 0) -> Pi
 
 
 def _piece(parts: list[Part]) -> Piece:
+    if len(parts) == 1:
+        return _plain(parts)
     groups: list[Group] = []
     rows = 0
     for part in parts:
         assert part.lanewise is not None
-        rows |= part.lanewise.reads | part.lanewise.writes
-        if not _joins(groups, part.lanewise, part.step):
-            groups.append(Group(part.lanewise, part.step))
+        member = Member(part.lanewise, part.step)
+        rows |= member.reads | member.writes
+        if not _joins(groups, member):
+            groups.append(Group(member))
     if len(groups) == len(parts):
         return _plain(parts)
     return _plain(parts, tuple(group.step() for group in groups), rows)
 
 
-def _joins(groups: list[Group], lanewise: Lanewise, step: Step) -> bool:
+def _joins(groups: list[Group], member: Member) -> bool:
     """Adds an instruction to the last group that it fits in, if it may come before all that stand
     behind that group."""
-    reads, writes = lanewise.reads, lanewise.writes
+    reads, writes = member.reads, member.writes
     for group in reversed(groups):
-        if group.add(lanewise, step):
+        if group.add(member):
             return True
         if writes & (group.reads | group.writes) or reads & group.writes:
             return False

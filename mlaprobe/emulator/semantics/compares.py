@@ -13,7 +13,7 @@ import numpy as np
 
 from mlaprobe.emulator.arithmetic import classes
 from mlaprobe.emulator.decoding import Instruction
-from mlaprobe.emulator.modes import Subnormals, flushed
+from mlaprobe.emulator.modes import flushed
 from mlaprobe.emulator.operands import RealSource, Source, real, scalar_destination, vector
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
 from mlaprobe.emulator.semantics.vectors import SECOND, check_modifiers, first_real, first_source
@@ -87,13 +87,13 @@ def _integer(compare: Compare, *, to_exec: bool) -> Rule:
     return rule
 
 
-def _plain(compare: RealCompare, a: RealSource, b: RealSource) -> Callable[[Wave], Mask]:
-    return lambda wave: compare(a(wave), b(wave))
-
-
-def _flushing(compare: RealCompare, a: RealSource, b: RealSource) -> Callable[[Wave], Mask]:
-    """A comparison in which subnormal numbers count as zero."""
-    subnormals = Subnormals((LANES,), parts=2)
+def _testing(
+    compare: RealCompare, a: RealSource, b: RealSource, context: Context
+) -> Callable[[Wave], Mask]:
+    """A comparison, in which subnormal numbers count as zero if the mode says so."""
+    if not context.mode.flush_inputs:
+        return lambda wave: compare(a(wave), b(wave))
+    subnormals = context.subnormals((LANES,), parts=2)
 
     def test(wave: Wave) -> Mask:
         first, second = a(wave), b(wave)
@@ -109,7 +109,7 @@ def _real(compare: RealCompare, *, to_exec: bool) -> Rule:
         check_modifiers(instruction, real=True)
         a = first_real(instruction, context)
         b = real(instruction, SECOND[instruction.format], context.index_mode)
-        test = _flushing(compare, a, b) if context.mode.flush_inputs else _plain(compare, a, b)
+        test = _testing(compare, a, b, context)
         return Compiled(step=_writing(test, _result(instruction), to_exec=to_exec))
 
     return rule

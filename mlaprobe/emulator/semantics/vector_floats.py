@@ -121,7 +121,7 @@ def _compiled(
         rows.append(fixed_row(instruction, name, context.index_mode) if plain else None)
     out = target(instruction, context)
     return Compiled(
-        step=real_step(function, tuple(sources), tuple(rows), out, mode),
+        step=real_step(function, tuple(sources), tuple(rows), out, mode, context),
         cycles=cycles,
         lanewise=lanewise(instruction, context, function, names, mode),
     )
@@ -197,7 +197,8 @@ def _fused_into(instruction: Instruction, context: Context) -> Compiled:
     a = first_real(instruction, context)
     b = real(instruction, SECOND[instruction.format])
     sources: tuple[RealSource, ...] = (a, b, lambda wave: wave.floats[register])
-    step = real_step(fused(context.mode), sources, (None, None, register), register, context.mode)
+    rows = (None, None, register)
+    step = real_step(fused(context.mode), sources, rows, register, context.mode, context)
     return Compiled(step=step)
 
 

@@ -20,6 +20,7 @@ from mlaprobe.emulator.operands import (
     Source,
     fixed_number,
     fixed_row,
+    fixed_value,
     modified,
     real,
     register_row,
@@ -170,8 +171,8 @@ def _lane_source(instruction: Instruction, name: str) -> LaneSource | None:
         return LaneSource(Kind.ROW, code - FIRST_VGPR)
     if code < SCALARS:
         return LaneSource(Kind.SCALAR, code)
-    number = fixed_number(instruction, name)
-    return None if number is None else LaneSource(Kind.NUMBER, int(number[0]))
+    number = fixed_value(instruction, name)
+    return None if number is None else LaneSource(Kind.NUMBER, number)
 
 
 Target: TypeAlias = "int | Callable[[Wave], int]"
