@@ -16,7 +16,7 @@ import numpy as np
 from mlaprobe.emulator import arithmetic, floats
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.modes import FloatMode, flushed
-from mlaprobe.emulator.operands import RealSource, Source, fixed_row, modified, real, spread
+from mlaprobe.emulator.operands import SIGN, RealSource, Source, fixed_row, modified, real, spread
 from mlaprobe.emulator.program import Compiled, Context, Rule
 from mlaprobe.emulator.semantics.real_steps import RealFunction, real_step
 from mlaprobe.emulator.semantics.vectors import (
@@ -171,15 +171,17 @@ def _transcendental(function: RealFunction) -> Rule:
 def _extreme(function: Extreme, count: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         ieee = context.mode.ieee
-        quick = np.maximum if function is arithmetic.maximum else np.minimum
+        largest = function is arithmetic.maximum
+        quick, lesser = (np.maximum, SIGN) if largest else (np.minimum, np.uint32(0))
 
         def two(a: Reals, b: Reals, out: Reals) -> None:
             out[:] = function(a, b, ieee=ieee)
 
         def three(a: Reals, b: Reals, c: Reals, out: Reals) -> None:
             result = quick(quick(a, b), c)
-            # A NaN or a zero may be there: then it matters which one.
-            if not np.count_nonzero(result) == np.count_nonzero(result == result) == result.size:
+            # Where a NaN or the lesser zero may be there, it matters which one.
+            right = (result == result) & (result.view(np.uint32) != lesser)
+            if np.count_nonzero(right) != result.size:
                 result = function(function(a, b, ieee=ieee), c, ieee=ieee)
             out[:] = result
 

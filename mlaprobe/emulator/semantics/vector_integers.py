@@ -21,7 +21,6 @@ from mlaprobe.emulator.operands import (
     Source,
     scalar_destination,
     scalar_pair,
-    spread,
     vector,
 )
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
@@ -39,7 +38,7 @@ from mlaprobe.emulator.semantics.vectors import (
     step_of,
     target,
 )
-from mlaprobe.emulator.wave import VCC, WORD, Mask, Row, Wave
+from mlaprobe.emulator.wave import LANES, VCC, Mask, Row, Wave
 
 _LOW_5 = np.uint32(31)
 _LOW_24 = np.uint32(0xFF_FFFF)
@@ -269,13 +268,16 @@ def _carry(*, with_carry: bool) -> Rule:
 
 def _carrying(a: Source, b: Source, register: int, carries: int, taken: int | None) -> Step:
     def step(wave: Wave) -> None:
-        first, second = spread(a(wave)), b(wave)
+        first, second = a(wave), b(wave)
         total = first + second
         over = total < first
         if taken is not None:
             carry = wave.pair(taken)
-            over |= carry & (total == np.uint32(WORD))
-            total += carry
+            with_carry = total + carry
+            over = over | (with_carry < total)
+            total = with_carry
+        if len(over) != LANES:
+            over = over.repeat(LANES)
         if not wave.full:
             over &= wave.exec_mask
         put(wave, register, total)
