@@ -19,10 +19,11 @@ from mlaprobe.emulator.semantics.vectors import refuse
 from mlaprobe.emulator.wave import ACCUMULATION, LANES, LDS_UNITS, Mask, Row, Wave
 
 Indices = npt.NDArray[np.int64]
+Lanes = npt.NDArray[np.intp]
 
 _LANE = np.arange(LANES)
-_SHIFTS = {1: np.uint32(2), 2: np.uint32(3), 4: np.uint32(4)}
-"""From bytes to units of so many words."""
+_KEPT = 64
+"""Addresses that an instruction keeps: those of each wave, and of some parts of LDS."""
 _WORDS = {"b32": 1, "b64": 2, "b96": 3, "b128": 4}
 
 
@@ -35,20 +36,47 @@ def _file(instruction: Instruction, name: str) -> int:
     return instruction.fields[name] + (ACCUMULATION if instruction.fields["acc"] else 0)
 
 
-def _quick_index(wave: Wave, rows: Row, offset: int, words: int) -> Row | None:
-    """The index of what each lane accesses, in units of ``words`` words, from ``offset`` on.
+class _Quick:
+    """Finds what lanes access, in units that numpy moves as a whole.
 
-    ``None`` where lanes are off, or an address is not a multiple of that unit or may be outside.
+    Kernels use the same addresses again and again, so it keeps the last ones with what it found.
     """
-    # The union of all bits bounds the largest address from above, and shows the lowest bits.
-    union = int(np.bitwise_or.reduce(rows))
-    size, end = 4 * words, 4 * len(wave.lds) - offset
-    if not wave.full or union & size - 1:
-        return None
-    if union + size > end and int(rows.max()) + size > end:
-        return None
-    index: Row = rows >> _SHIFTS[words]
-    return index
+
+    __slots__ = ("_known", "_length", "_offset", "_skipped", "_words")
+
+    def __init__(self, words: int, offset: int) -> None:
+        self._words = words
+        self._offset = offset
+        self._skipped = offset // (4 * words)
+        self._length = 0
+        self._known: dict[bytes, Lanes | None] = {}
+
+    def index(self, wave: Wave, rows: Row) -> Lanes | None:
+        """The index of the unit that each lane accesses.
+
+        ``None`` where lanes are off, an address is not a multiple of a unit, or one is outside.
+        """
+        if not wave.full:
+            return None
+        if len(wave.lds) != self._length or len(self._known) >= _KEPT:
+            self._known.clear()
+            self._length = len(wave.lds)
+        key = rows.tobytes()
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
+        found = self._known[key] = self._found(rows, 4 * len(wave.lds))
+        return found
+
+    def _found(self, rows: Row, end: int) -> Lanes | None:
+        size = 4 * self._words
+        if self._words not in LDS_UNITS or self._offset % size or (rows & size - 1).any():
+            return None
+        if int(rows.max()) + self._offset + size > end:
+            return None
+        index: Lanes = (rows // size).astype(np.intp) + self._skipped
+        return index
 
 
 def _careful_index(
@@ -89,17 +117,15 @@ def _read(words: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, gds="GDS")
         address, first = instruction.fields["addr"], _file(instruction, "vdst")
-        offset = _offset(instruction)
-        skipped = offset // (4 * words)
-        quick = words in LDS_UNITS and offset % (4 * words) == 0
+        quick = _Quick(words, _offset(instruction))
 
         def step(wave: Wave) -> None:
             rows, on = wave.rows[address], None
-            at = _quick_index(wave, rows, offset, words) if quick else None
+            at = quick.index(wave, rows)
             if at is None:
                 found, on = _careful_read(instruction, wave, rows, words)
             else:
-                taken = wave.lds_units(words, skipped).take(at)
+                taken = wave.lds_units[words].take(at)
                 found = taken.view(np.uint32).reshape(LANES, words).T
             arriving = RegisterArrival(wave, instruction, first, found, on)
             wave.traffic.issue_lds(wave, words, arriving)
@@ -113,18 +139,16 @@ def _write(words: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, gds="GDS")
         address, first = instruction.fields["addr"], _file(instruction, "data0")
-        offset = _offset(instruction)
-        skipped, end = offset // (4 * words), first + words
-        quick = words in LDS_UNITS and offset % (4 * words) == 0
+        quick, end = _Quick(words, _offset(instruction)), first + words
 
         def step(wave: Wave) -> None:
             rows, values = wave.rows[address], wave.vgpr[first:end]
-            at = _quick_index(wave, rows, offset, words) if quick else None
+            at = quick.index(wave, rows)
             if at is None:
                 _careful_write(instruction, wave, rows, values)
             else:
                 whole = values.T.copy().view(LDS_UNITS[words])[:, 0] if words > 1 else values[0]
-                wave.lds_units(words, skipped)[at] = whole
+                wave.lds_units[words][at] = whole
             wave.traffic.issue_lds(wave, words, None)
 
         return Compiled(step=step, effect=Effect.SHARED)
@@ -162,15 +186,15 @@ def _read_transposed(bits: int) -> Rule:
         offset = _offset(instruction)
         if offset % 8:
             raise instruction.unmodelled("an offset that is no multiple of 8 has no rule")
-        skipped = offset // 8
+        quick = _Quick(2, offset)
 
         def step(wave: Wave) -> None:
             if not wave.full:
                 raise instruction.unmodelled("a transposed read with lanes off has no rule")
-            at = _quick_index(wave, wave.rows[address], offset, 2)
+            at = quick.index(wave, wave.rows[address])
             if at is None:
                 raise instruction.unmodelled("an unaligned transposed read has no rule")
-            raw = wave.lds_units(2, skipped).take(at).view(dtype)
+            raw = wave.lds_units[2].take(at).view(dtype)
             found = raw.take(flat).view(np.uint32).T
             wave.traffic.issue_lds(wave, 2, RegisterArrival(wave, instruction, first, found, None))
 
