@@ -118,6 +118,8 @@ SCHEDULES = ("one", "garbage", "plausible", "all")
 """How an emulated launch is run again."""
 _SPREAD = "Emulated: spread the pages over a cache of so many bytes: 5GiB."
 CacheBytes = Annotated[Text, option("--kv-cache-bytes", "N", _SPREAD)]
+_SCALES = "What fp8 query and cache are multiplied with: 0.5,1.5."
+Scales = Annotated[Text, option("--scales", "Q,KV", _SCALES)]
 _BACKENDS = "auto, aiter, emulate, triton or torch."
 DecodeBackendOption = Annotated[str, option("--backend", "NAME", _BACKENDS)]
 DeviceOption = Annotated[Text, option("--device", "DEVICE", "Default: a GPU if there is one.")]

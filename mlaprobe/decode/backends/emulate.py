@@ -119,6 +119,7 @@ def emulate(
     mode: Mode | str = Mode.AUTO,
     page_size: int = 1,
     persistent: bool = True,
+    scales: tuple[float, float] = (1.0, 1.0),
     seed: int = 0,
     schedules: str = "garbage",
     own_metadata: bool = False,
@@ -132,6 +133,7 @@ def emulate(
         kv_lens: KV tokens of each request, its query tokens included.
         capability: a source with code objects; ``None``: the installed AITER.
         mode: how far heads are padded: ``off``, ``auto`` or ``force``.
+        scales: what query and cache are multiplied with, each where it is fp8.
         seed: of the values.
         schedules: how the launch is run again: ``one`` (not at all), ``garbage`` (with other
             garbage in registers and memory), ``plausible`` (and other timings), ``all`` (and
@@ -163,6 +165,7 @@ def emulate(
         page_size=page_size,
         lse=lse,
         persistent=persistent,
+        scales=scales,
     )
     found = make_plan(
         num_heads,
@@ -204,6 +207,8 @@ def batch_of(problem: Problem) -> Batch:
         lse=problem.lse,
         causal=problem.causal,
         sm_scale=problem.sm_scale,
+        q_scale=problem.scales[0],
+        kv_scale=problem.scales[1],
     )
 
 
