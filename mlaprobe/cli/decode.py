@@ -68,7 +68,7 @@ def decode(
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of the random inputs."),
     force: Annotated[bool, o.switch("--force", FORCE)] = False,
     kv_cache_bytes: o.CacheBytes = None,
-    schedules: Annotated[str, o.option("--schedules", "WHICH", RERUNS)] = "garbage",
+    schedules: Annotated[str, o.option("--schedules", "WHICH", RERUNS)] = "timing",
     selftest: bool = typer.Option(False, "--selftest", help="Run a list of shapes instead."),
     json: o.RecordFile = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),

@@ -13,23 +13,33 @@ from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.rules import rules
 from mlaprobe.emulation.running import Settings, emulate, tile_of
 from mlaprobe.emulator.floats import FP8
-from mlaprobe.emulator.schedules import ADVERSARIAL, SWEEP, Schedule
+from mlaprobe.emulator.schedules import (
+    ADVERSARIAL,
+    AT_ONCE,
+    AT_WAIT,
+    EARLY,
+    LATE,
+    SWEEP,
+    Schedule,
+)
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.stages.environment.device import Device
 
+_GARBAGE = (Schedule.PLAUSIBLE, 2)
+_TIMING = ((EARLY, 2), (LATE, 3))
+"""The ends of what is plausible, each with garbage of its own."""
 SCHEDULES: dict[str, tuple[tuple[Schedule, int], ...]] = {
     "one": (),
-    "garbage": ((Schedule.PLAUSIBLE, 2),),
-    "plausible": ((Schedule.PLAUSIBLE, 2), *((schedule, 1) for schedule in SWEEP)),
-    "all": (
-        (Schedule.PLAUSIBLE, 2),
-        *((schedule, 1) for schedule in (*SWEEP, *ADVERSARIAL)),
-    ),
+    "garbage": (_GARBAGE,),
+    "timing": _TIMING,
+    "races": (*_TIMING, (AT_ONCE, 1), (AT_WAIT, 1)),
+    "plausible": (_GARBAGE, *((schedule, 1) for schedule in SWEEP)),
+    "all": (_GARBAGE, *((schedule, 1) for schedule in (*SWEEP, *ADVERSARIAL))),
 }
-"""How a launch is run again: with other garbage, under schedules as plausible, under all."""
-
-
+"""How a launch is run again: not at all; with other garbage; with that and the earliest and latest
+plausible loads; with these, and loads that arrive at once, and only when they are waited for; under
+every plausible schedule; under all."""
 _UNITS_PER_REQUEST = 4
 """Compute units that the planner is told of for each request: so that it splits some."""
 _PATIENCE = 20
@@ -43,7 +53,7 @@ class Options:
     tolerance: Tolerance
     seed: int = 0
     """Of the values."""
-    schedules: str = "garbage"
+    schedules: str = "timing"
     """One of ``SCHEDULES``."""
     splits: int = 2
     """Parts of a request's KV tokens in work metadata of our own."""

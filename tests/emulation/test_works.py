@@ -11,7 +11,7 @@ from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.arrays import NotFollowedError
 from mlaprobe.emulation.batch import Batch, Values
 from mlaprobe.emulation.formats import HEAD_DIM, LATENT_DIM, decoded
-from mlaprobe.emulation.merging import Rows, merge_splits, merge_tiles
+from mlaprobe.emulation.results.merging import Rows, merge_splits, merge_tiles
 from mlaprobe.emulation.works import Cutting, Works, own_works
 
 HEADS = 4

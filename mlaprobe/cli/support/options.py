@@ -114,7 +114,7 @@ PlanRoute = Annotated[str, option("--route", "ROUTE", "auto, asm or gluon.")]
 StrategyOption = Annotated[str, option("--strategy", "HOW", "tile, repeat or zero.")]
 KvLenOne = Annotated[Text, option("--kv-len", "N", "KV tokens per request, for the cost.")]
 BackendOption = Annotated[str, option("--backend", "NAME", "auto, aiter, triton or torch.")]
-SCHEDULES = ("one", "garbage", "plausible", "all")
+SCHEDULES = ("one", "garbage", "timing", "races", "plausible", "all")
 """How an emulated launch is run again."""
 _SPREAD = "Emulated: spread the pages over a cache of so many bytes: 5GiB."
 CacheBytes = Annotated[Text, option("--kv-cache-bytes", "N", _SPREAD)]
