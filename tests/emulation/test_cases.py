@@ -44,7 +44,7 @@ def test_ranks_of_round_robin() -> None:
         own = [len(range(batch.rank, whole, world)) for whole in batch.global_lens]
         assert own == list(batch.kv_lens)
         assert {(whole - 1) % world for whole in batch.global_lens} == set(range(world))
-        assert Values.random(batch).kv_indptr[-1] == sum(batch.kv_lens)
+        assert Values.random(batch).vectors.kv_indptr[-1] == sum(batch.kv_lens)
 
 
 @pytest.mark.parametrize(
