@@ -113,16 +113,17 @@ def execute(
     seed: int = 1,
     budget: int = BUDGET,
     change: Change | None = None,
-    unset: Unset = bytes,
+    unset: Unset | None = None,
     watch: Watch | None = None,
 ) -> Result:
     """Runs a launch, and does what AITER does behind it.
 
     Args:
-        seed: of the garbage in registers, LDS and memory that nobody has written.
+        seed: of the garbage in registers, LDS, memory that nobody has written, and members of the
+            argument block that the host stores nothing in.
         budget: instructions that may be executed.
         change: changes the argument block, for runs that have to go wrong.
-        unset: gives the bytes of the argument block that the host stores nothing in.
+        unset: gives the bytes of those members instead.
         watch: counts uses of registers that loads are on their way to.
 
     Raises:
@@ -139,7 +140,8 @@ def execute(
     assert output is not None
     regions = Regions(memory, arrays, launched, cache.tensor, ready.call.values)
     regions.place_metadata(ready.inputs)
-    block = bytearray(launched.block.pack(regions.address, unset))
+    garbage = unset or np.random.default_rng(seed).bytes
+    block = bytearray(launched.block.pack(regions.address, garbage))
     if change is not None:
         change(block, launched)
     result = run(

@@ -46,8 +46,8 @@ class Check:
     """Whether the result is right."""
     plausible: bool
     """Whether hardware may run like that."""
-    unset: bool = False
-    """Whether other garbage is in those arguments too that the host stores nothing in."""
+    zeros: bool = False
+    """Whether zeros were in those arguments that the host stores nothing in, and no garbage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

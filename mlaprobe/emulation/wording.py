@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from mlaprobe.emulation.outcome import Emulated
     from mlaprobe.emulator.memory import OutsideAccess
     from mlaprobe.emulator.races import Race
+    from mlaprobe.stages.kernelargs import ArgumentBlock
+
+_MOST = 4
+"""Members of an argument block that are named."""
 
 
 def outside_line(access: OutsideAccess) -> str:
@@ -46,7 +50,15 @@ def details(run: Emulated) -> tuple[str, ...]:
     lens = sorted({run.batch.kv_lens[request] for request in run.wrong})
     if lens and run.batch.requests > 1:
         found.append(f"not right are the requests of {', '.join(map(str, lens))} KV tokens")
-    if run.block is not None and any(check.unset and not check.same for check in run.checks):
-        names = ", ".join(slot.name for slot in run.block.uninitialised)
-        found.append(f"the result hangs on {names}, where the host stores nothing")
+    if run.block is not None and any(check.zeros and not check.same for check in run.checks):
+        names = unset_names(run.block)
+        found.append(f"the result hangs on what is in {names}, where the host stores nothing")
     return tuple(found)
+
+
+def unset_names(block: ArgumentBlock) -> str:
+    """The members that the host stores nothing in, those of structs within (which are mostly
+    padding) last."""
+    names = sorted((slot.name for slot in block.uninitialised), key=lambda name: "." in name)
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more

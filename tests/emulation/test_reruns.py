@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 import mlaprobe
-from mlaprobe.emulation import reruns
+from mlaprobe.emulation import reruns, running
 from mlaprobe.emulation.launch import Result, execute
 from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.wording import details, race_line
 from mlaprobe.emulator.races import Race, Watch
+from mlaprobe.evaluator.values.unknown import UNINITIALISED, Unknown
 
 pytestmark = pytest.mark.usefixtures("aiter_wheel")
 Runs = list[dict[str, Any]]
@@ -61,10 +62,11 @@ def test_a_result_that_another_timing_changes(monkeypatch: pytest.MonkeyPatch) -
         ("early", 2, True),
         ("late", 3, False),
         ("plausible", 3, True),
+        ("plausible", 1, True),  # with zeros where the host stores nothing
     ]
     assert runs[-1]["schedule"].name == "clock-at-wait"
     assert isinstance(runs[-1]["watch"], Watch)
-    assert len(runs) == 4
+    assert len(runs) == 5
 
 
 def test_a_result_that_hangs_on_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,31 +92,40 @@ def test_nothing_hangs_on_timing(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
-def test_what_the_host_leaves_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This AITER passes a bf16 launch no scales, and does not say so: the kernel does not ask for
-    them. The launch is run again with garbage there in any case."""
+def test_what_the_host_leaves_as_it_was_holds_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This AITER passes a bf16 launch no scales, and the kernel does not ask for them."""
     runs = spoil(monkeypatch, lambda how: False)
-    found = emulated("one", "bf16")
-    assert found.block is not None
-    assert [slot.name for slot in found.block.uninitialised] == ["ptr_QSCALE", "ptr_KVSCALE"]
-    assert [(check.unset, check.same) for check in found.checks] == [(True, True)]
+    found = emulated("garbage", "bf16")
     assert found.standing is Standing.PASSED
-    blocks = [found.block.pack(lambda name, tensor: 0, how["unset"]) for how in runs]
-    slot = found.block.uninitialised[0]
-    assert any(blocks[0][slot.offset : slot.offset + slot.size])
+    assert [check.zeros for check in found.checks] == [False]
+    assert found.block is not None
+    assert {"ptr_QSCALE", "ptr_KVSCALE"} <= {slot.name for slot in found.block.uninitialised}
+    assert runs[0]["unset"] is None
 
 
 def test_a_result_that_hangs_on_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    spoil(monkeypatch, lambda how: how["unset"] is not bytes)
+    """An address that the kernel asks for and the host leaves as it was, say."""
+
+    def without_output(ready: Any, **how: Any) -> Result:
+        block = ready.launched.block
+        reason = Unknown("args.ptr_LTD has no value", free=UNINITIALISED)
+        slots = tuple(
+            replace(slot, value=reason) if slot.name == "ptr_LTD" else slot for slot in block.slots
+        )
+        launched = replace(ready.launched, block=replace(block, slots=slots))
+        return execute(replace(ready, launched=launched), **how)
+
+    monkeypatch.setattr(running, "execute", without_output)
     found = emulated("one", "bf16")
-    assert found.standing is Standing.WRONG
-    (text,) = details(found)
-    assert text == "the result hangs on ptr_QSCALE, ptr_KVSCALE, where the host stores nothing"
+    assert not found.passed
+    (check,) = found.checks
+    assert (check.zeros, check.same) == (True, False)
+    text = "the result hangs on what is in ptr_QSCALE, ptr_KVSCALE, _p0._p0, _p0._p1 and "
+    assert details(found)[-1].startswith(text)
 
 
 def test_one_wrong_request_of_many_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its error is small among those of the others."""
-    from mlaprobe.emulation import running
 
     def run(ready: Any, **how: Any) -> Result:
         found = execute(ready, **how)
@@ -123,7 +134,8 @@ def test_one_wrong_request_of_many_is_wrong(monkeypatch: pytest.MonkeyPatch) -> 
         out[7, :, :20] ^= 0x0080
         return replace(found, followed=replace(found.followed, rows=replace(rows, out=out)))
 
-    monkeypatch.setattr(running, "execute", run)
+    for module in (running, reruns):
+        monkeypatch.setattr(module, "execute", run)
     lens = tuple(range(20, 32))
     found = mlaprobe.emulate(
         16, kv_lens=lens, arch="gfx942", q_dtype="fp8", kv_dtype="fp8", schedules="one"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import SourceInfo
-from mlaprobe.emulation.wording import details, outside_line, race_line
+from mlaprobe.emulation.wording import details, outside_line, race_line, unset_names
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
@@ -65,9 +65,8 @@ def _what_ran(run: Emulated, width: int) -> list[Line]:
     if run.merged is not None:
         text = f"merge: mlaprobe's own, where AITER calls {run.merged}"
         lines += paragraph(printable(text), width, first=_INDENT)
-    empty = [] if run.block is None else [slot.name for slot in run.block.uninitialised]
-    if empty:
-        text = f"the host stores nothing in {', '.join(empty)}: 0, and garbage when run again"
+    if run.block is not None and run.block.uninitialised:
+        text = f"the host stores nothing in {unset_names(run.block)}: garbage is there"
         lines += paragraph(printable(text), width, first=_INDENT)
     return lines
 
@@ -109,11 +108,9 @@ def _checks(run: Emulated, width: int) -> list[Line]:
         if not check.same:
             how = "right" if check.passed else "wrong"
             kind = "" if check.plausible else ", which no hardware has"
-            where = (
-                "with garbage where the host stores nothing"
-                if check.unset
-                else (f"under the schedule {check.schedule}{kind}")
-            )
+            where = f"under the schedule {check.schedule}{kind}"
+            if check.zeros:
+                where = "with zeros where the host stores nothing"
             text = f"{how}, not the same, {where}"
             style = "fail" if check.plausible and not check.passed else ""
             lines += paragraph(text, width, first=_INDENT + "  ", style=style)
