@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mlaprobe.emulation.case import CaseResult
     from mlaprobe.emulation.inspecting import KernelFacts
     from mlaprobe.emulation.matrix import Scope
+    from mlaprobe.errors import SourceError
 
 FORMATS = ("text", "json", "junit")
 FAILED, UNKNOWN = 10, 11
@@ -128,9 +129,12 @@ def _show(given: dict[str, Any]) -> int:
     from mlaprobe.output.runs.kernels import kernels_json, kernels_text
 
     arch, capability = machine.arch(given), _opened(given)
+    paths = _code_objects(capability, arch, given["name"])
+    if not paths:
+        raise _none(capability, arch, given["name"])
     with Progress("code objects read", quiet=given["quiet"]) as progress:
         found: list[KernelFacts] = []
-        for path in _code_objects(capability, arch, given["name"]):
+        for path in paths:
             file = capability.source.read(path)
             found.extend(facts(path, file.data) if file is not None else ())
             progress.step()
@@ -150,13 +154,24 @@ def _code_objects(capability: Capability, arch: str, name: str) -> list[str]:
     return [path for path in paths if name in path]
 
 
+def _none(capability: Capability, arch: str, name: str) -> SourceError:
+    """There is nothing to show, or to run."""
+    from mlaprobe.errors import SourceError
+
+    named = f" with {name} in its name" if name else ""
+    return SourceError(
+        f"{capability.source.label} has no code object of a decode kernel for {arch}{named}",
+        hint="--aiter names a source that has: a checkout of AITER, or REPO@REV",
+    )
+
+
 def _run(given: dict[str, Any]) -> int:
     from pathlib import Path
 
     from mlaprobe.cli.support import common
     from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.rules import rules
-    from mlaprobe.emulation.matrix import DTYPES, How, cases
+    from mlaprobe.emulation.matrix import DTYPES, How, cases, check_times
     from mlaprobe.emulation.pool import Record, run_cases
 
     scope, jobs = _scope(given), os.cpu_count() or 1
@@ -167,6 +182,9 @@ def _run(given: dict[str, Any]) -> int:
     wanted, rest = cases(capability, scope)
     tolerances = {pair: rules().tolerance(*pair) for pair in (*DTYPES, *scope.dtypes)}
     how = How(tolerances=tolerances, schedules=given["schedules"])
+    if not wanted and not rest:
+        raise _none(capability, scope.arch, scope.names)
+    check_times(capability, wanted, how)
     with Progress("launches run", len(wanted), quiet=given["quiet"]) as progress:
         results = run_cases(
             given["aiter"],

@@ -14,7 +14,7 @@ from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.case import Case, CaseResult
 from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.padding import Padding
-from mlaprobe.emulation.planned import Options, emulate_launch
+from mlaprobe.emulation.planned import Options, emulate_launch, launch_seconds, refuse_long
 from mlaprobe.emulation.wording import details, outside_line, race_line
 from mlaprobe.errors import SourceError
 
@@ -183,15 +183,12 @@ class How:
 def run_case(capability: Capability, case: Case, how: How) -> CaseResult:
     """Runs a case."""
     shape, start = case.shape, time.process_time()
-    batch, padding = case.batch, Padding(heads=shape.num_heads, qlen=shape.qlen)
-    options = Options(
-        tolerance=how.tolerances[shape.q_dtype, shape.kv_dtype],
-        schedules=how.of(case),
-        compute_units=case.units,
-    )
+    batch, padding = case.batch, _padding(case)
     decision = capability.decide(shape)
     try:
-        run = emulate_launch(capability, batch, padding, decision, options, case.kv_splits)
+        run = emulate_launch(
+            capability, batch, padding, decision, _options(case, how), case.kv_splits
+        )
     except SourceError as error:
         run = Emulated(
             batch=batch, padding=padding, standing=Standing.UNKNOWN, message=error.message
@@ -201,6 +198,30 @@ def run_case(capability: Capability, case: Case, how: How) -> CaseResult:
         _result(case, run, blob_of(capability, case.co)),
         schedules=how.of(case),
         seconds=round(seconds, 3),
+    )
+
+
+def check_times(capability: Capability, wanted: Sequence[Case], how: How) -> None:
+    """Refuses cases of which one takes longer than anybody waits.
+
+    Raises:
+        UsageError: says how long it would take.
+    """
+    for case in wanted:
+        decision, batch = capability.decide(case.shape), case.batch
+        takes = launch_seconds(decision, batch, _padding(case), _options(case, how))
+        refuse_long(batch, takes)
+
+
+def _padding(case: Case) -> Padding:
+    return Padding(heads=case.shape.num_heads, qlen=case.shape.qlen)
+
+
+def _options(case: Case, how: How) -> Options:
+    return Options(
+        tolerance=how.tolerances[case.shape.q_dtype, case.shape.kv_dtype],
+        schedules=how.of(case),
+        compute_units=case.units,
     )
 
 

@@ -92,9 +92,28 @@ def instructions(decision: Decision, batch: Batch, padding: Padding, options: Op
 
 def seconds(plan: PadPlan, batch: Batch, options: Options) -> float:
     """About how long the emulation of a plan takes, on a slow core."""
+    return launch_seconds(_decision(plan, batch), batch, padding_of(plan, batch), options)
+
+
+def launch_seconds(decision: Decision, batch: Batch, padding: Padding, options: Options) -> float:
+    """About how long the emulation of a launch takes, on a slow core."""
     runs = 1 + len(SCHEDULES[options.schedules])
-    asked = instructions(_decision(plan, batch), batch, padding_of(plan, batch), options)
-    return asked * runs * rules().us * 1e-6
+    return instructions(decision, batch, padding, options) * runs * rules().us * 1e-6
+
+
+def refuse_long(batch: Batch, takes: float, otherwise: str = "") -> None:
+    """Refuses what takes longer than anybody waits.
+
+    Raises:
+        UsageError: says how long it would take, and up to which lengths it does not.
+    """
+    most = rules().most_seconds
+    if takes > most:
+        shorter = int(max(batch.kv_lens) * most / takes)
+        raise UsageError(
+            f"emulating {sum(batch.kv_lens)} KV tokens would take about {takes / 60:.0f} minutes",
+            hint=f"KV lengths up to about {shorter} take less than {most // 60}{otherwise}",
+        )
 
 
 def padding_of(plan: PadPlan, batch: Batch) -> Padding:
@@ -118,14 +137,8 @@ def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: O
             f"the plan is for {plan.num_heads} heads and query lengths "
             f"{', '.join(map(str, plan.qlens))}, the batch has {batch.num_heads} and {batch.qlen}"
         )
-    takes, most = seconds(plan, batch, options), rules().most_seconds
-    if takes > most and not options.force:
-        shorter = int(max(batch.kv_lens) * most / takes)
-        raise UsageError(
-            f"emulating {sum(batch.kv_lens)} KV tokens would take about {takes / 60:.0f} minutes",
-            hint=f"KV lengths up to about {shorter} take less than {most // 60}; "
-            "--force runs it all the same",
-        )
+    if not options.force:
+        refuse_long(batch, seconds(plan, batch, options), "; --force runs it all the same")
     return emulate_launch(
         capability, batch, padding_of(plan, batch), _decision(plan, batch), options
     )
