@@ -3,9 +3,15 @@
 Source: AMD, "CDNA3" and "CDNA4 Instruction Set Architecture", chapter "Data Share Operations", and
 section "LDS Instructions" of chapter "Instructions". A read outside LDS gives 0 and a write there
 does nothing, as on the hardware; the engine also records them.
+
+An address may have any alignment. The HSA ABI wants the unaligned access mode: LLVM turns it on for
+``amdhsa``, and amdkfd of Linux sets ``SH_MEM_CONFIG.alignment_mode`` of gfx9 queues to UNALIGNED.
+LLVM knows gfx9 to have it for LDS too (``FeatureUnalignedDSAccess``).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,34 +85,33 @@ class _Quick:
         return index
 
 
-def _careful_index(
+def _careful_addresses(
     instruction: Instruction, kind: Kind, wave: Wave, rows: Row, words: int
 ) -> tuple[Indices, Mask | None]:
-    """The index of the first word that each lane accesses, and which lanes may: ``None`` for all.
+    """The address of the first byte that each lane accesses, and which lanes may: ``None`` for all.
 
-    Lanes that may not have the index 0.
+    Lanes that may not have the address 0.
     """
     address = rows.astype(np.int64) + _offset(instruction)
     on = None if wave.full else wave.exec_mask
     if on is not None:
         address = np.where(on, address, 0)
-    if int(np.bitwise_or.reduce(address)) & 3:
-        raise instruction.unmodelled("an address that is no multiple of 4 has no rule")
     size = 4 * len(wave.lds)
     inside = address + 4 * words <= size
     if not inside.all():
         wave.memory.record_lds(kind, address[~inside], size, site_of(instruction))
         on = inside if on is None else on & inside
         address = np.where(inside, address, 0)
-    return address >> 2, on
+    return address, on
 
 
 def _careful_read(
     instruction: Instruction, wave: Wave, rows: Row, words: int
 ) -> tuple[Row, Mask | None]:
     """What the lanes read, ``[words, 64]``, and which lanes are on: ``None`` for all."""
-    at, may = _careful_index(instruction, "read", wave, rows, words)
-    found = wave.lds.take(at[:, np.newaxis] + np.arange(words)).T
+    at, may = _careful_addresses(instruction, "read", wave, rows, words)
+    lds, parts = _parts(wave, at, words)
+    found = lds.take(parts).view(np.uint32).T
     if may is not None:
         # Lanes that are on and outside get 0.
         found = np.where(may, found, np.uint32(0))
@@ -157,12 +162,20 @@ def _write(words: int) -> Rule:
 
 
 def _careful_write(instruction: Instruction, wave: Wave, rows: Row, values: Row) -> None:
-    at, may = _careful_index(instruction, "write", wave, rows, len(values))
-    for k, row in enumerate(values):
-        if may is None:
-            wave.lds[at + k] = row
-        else:
-            wave.lds[at[may] + k] = row[may]
+    at, may = _careful_addresses(instruction, "write", wave, rows, len(values))
+    stored = values.T.copy()
+    if may is not None:
+        at, stored = at[may], stored[may]
+    lds, parts = _parts(wave, at, len(values))
+    lds[parts] = stored.view(lds.dtype)
+
+
+def _parts(wave: Wave, at: Indices, words: int) -> tuple[npt.NDArray[Any], Indices]:
+    """LDS in words, or in bytes where an address is no multiple of 4; and the indices of those that
+    each lane accesses."""
+    if int(np.bitwise_or.reduce(at)) & 3:
+        return wave.lds.view(np.uint8), at[:, np.newaxis] + np.arange(4 * words)
+    return wave.lds, (at[:, np.newaxis] >> 2) + np.arange(words)
 
 
 def _read_transposed(bits: int) -> Rule:
