@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from mlaprobe.core.behaviour import Numbering, Row
     from mlaprobe.core.grid import Grid
     from mlaprobe.deciding.capability import Capability
-    from mlaprobe.deciding.refusals import Refusals
     from mlaprobe.stages.environment.session import SourceSession
 
 NearestRow = tuple[str, str, int, tuple[str, ...]]
@@ -135,11 +134,6 @@ class Opened(LiveAnswers, Protocol):
 
     def takes(self, role: str) -> bool:
         """Whether the dispatcher may have a parameter of that meaning."""
-        ...
-
-    def refusals(self, stage: str, setting: DecodeShape) -> Refusals | None:
-        """Which head counts and query lengths a stage refuses, without asking it for each;
-        ``None`` where that is no quicker."""
         ...
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:

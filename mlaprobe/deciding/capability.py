@@ -23,7 +23,6 @@ from mlaprobe.core.shape import (
 )
 from mlaprobe.deciding.compose import absent
 from mlaprobe.deciding.pipeline import Launch, judge
-from mlaprobe.deciding.refusals import Refusals
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
 from mlaprobe.rulefiles import errata
 from mlaprobe.sources import Source, open_source, require_aiter
@@ -311,10 +310,6 @@ class Capability:
         if asked is None:
             return Solved(self._absent(stage))
         return asked.solve(asked.question(shape))  # type: ignore[no-any-return]
-
-    def refusals(self, stage: str, setting: DecodeShape) -> Refusals:
-        """Which head counts and query lengths a stage refuses: sizing, planner or dispatcher."""
-        return Refusals(self.solve, stage, setting)
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
         """``None``: a source has no table of its answers."""

@@ -95,9 +95,6 @@ class KnownRevision:
         """Whether the dispatcher may have a parameter of that meaning: a snapshot does not say."""
         return True
 
-    def refusals(self, stage: str, setting: DecodeShape) -> None:
-        """``None``: asking a snapshot for each shape is as quick."""
-
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""
         return self._snapshot.has_route(route)

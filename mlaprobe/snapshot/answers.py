@@ -105,9 +105,6 @@ class Snapshot:
         """Whether the dispatcher may have a parameter of that meaning: a snapshot does not say."""
         return True
 
-    def refusals(self, stage: str, setting: DecodeShape) -> None:
-        """``None``: asking a snapshot for each shape is as quick."""
-
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""
         stage = StageName.GLUON if route is Route.GLUON else StageName.DISPATCHER
