@@ -59,8 +59,6 @@ class Cache(TextEnum):
     """Composed answers. Plans take 0.58 s without."""
     PLANS = "plans"
     """Plans, and the parts of one. Plans take 1.7 s without."""
-    CELLS = "cells"
-    """Answers to cells of a snapshot that others follow from. It takes 16.8 s without."""
     PROOFS = "proofs"
     """Evidence of cells that take the same paths. A snapshot takes 17.0 s without."""
     RECORDS = "records"

@@ -14,7 +14,6 @@ from mlaprobe.snapshot.batches import MOST_BATCH, Rule, numbers_in, rules_of
 from mlaprobe.snapshot.phrases import VARIABLES, Fields
 from mlaprobe.snapshot.records import FIELDS, at_batch, fields_of
 from mlaprobe.snapshot.scope import OMITTED, Scope
-from mlaprobe.snapshot.sharing import by_number
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ Known = Mapping[str, Any]
 """The values of a plane's setting, by axis."""
 Answer = tuple[Fields | None, ...]
 """What the tables that are filled together hold for a cell; ``None``: nothing is asked there."""
-Ask = Callable[[DecodeShape], "tuple[Answer, Leaf | None]"]
-"""Asks about a cell; with the run over symbols that answered, which others may share."""
+Ask = Callable[[DecodeShape], Answer]
+"""Asks about a cell."""
 _NOTES, _MESSAGE = FIELDS.index("notes"), FIELDS.index("message")
 
 
@@ -36,27 +35,20 @@ class Asker:
     def __init__(self, capability: Capability) -> None:
         self.capability = capability
         self.notebook = Notebook()
-        self.shared: dict[Hashable, Answer] = cache(Cache.CELLS)
-        """Answers that others follow from (see ``sharing``)."""
         self._evidence: dict[Any, tuple[int, ...]] = cache(Cache.PROOFS)
         capability.session.tracing = True  # every proof is wanted
 
     def forget(self) -> None:
         """Lets go of what no question of another arch or other dtypes can share."""
         self.capability.session.forget_runs()
-        self.shared.clear()
         self._evidence.clear()
 
     def stage(self, name: str) -> Ask:
         """Asks one stage alone."""
 
-        def ask(shape: DecodeShape) -> tuple[Answer, Leaf | None]:
-            solved = self.capability.solve(name, shape)
-            return (self._fields(solved, shape),), solved.leaf
+        return lambda shape: (self._fields(self.capability.solve(name, shape), shape),)
 
-        return ask
-
-    def launches(self, shape: DecodeShape) -> tuple[Answer, Leaf | None]:
+    def launches(self, shape: DecodeShape) -> Answer:
         """Asks the dispatcher, and the host with what it passes."""
         capability = self.capability
         dispatched = capability.solve(StageName.DISPATCHER, shape)
@@ -68,7 +60,7 @@ class Asker:
         called = None
         if launch.outcome.entry == "asm":
             called = self._fields(capability.solve_called(shape, launch), shape)
-        return (fields, called), dispatched.leaf
+        return fields, called
 
     def reducer(self, heads: int, head_dim: int | None, scope: Scope) -> Fields:
         """Asks the reducer."""
@@ -97,12 +89,20 @@ class Asker:
         that take the same paths have the same, unless a number happens to equal the head count."""
         if leaf is None:
             return self.notebook.evidence_at(outcome.evidence)
-        number = by_number(outcome.stage, shape.num_heads, shape.qlen)
+        number = _by_number(outcome.stage, shape.num_heads, shape.qlen)
         key = (leaf.clauses, outcome.status, outcome.persistent, outcome.kernels, number)
         found = self._evidence.get(key)
         if found is None:
             found = self._evidence[key] = self.notebook.evidence_at(outcome.evidence)
         return found
+
+
+def _by_number(stage: str, heads: int, qlen: int) -> Hashable:
+    """What the proof of an answer depends on besides the path: some are looked for by the head
+    count, which may happen to be another number as well."""
+    if stage not in (StageName.DISPATCHER, StageName.HOST):
+        return None
+    return (heads == qlen, heads if heads & (heads - 1) == 0 else 0)
 
 
 def shapes(scope: Scope, known: Known, **others: Any) -> Callable[[int, int], DecodeShape]:
@@ -167,7 +167,7 @@ def batch_rules(
 
     def at(batch: int) -> Answer:
         same = batch == LARGE_BATCH
-        answer = large if same else ask(replace(make(*cell), batch=batch))[0]
+        answer = large if same else ask(replace(make(*cell), batch=batch))
         if answer == unset:
             return unset
         return tuple(None if fields is None else at_batch(fields, batch) for fields in answer)

@@ -31,7 +31,6 @@ from mlaprobe.snapshot.asking import (
 from mlaprobe.snapshot.batches import Rule
 from mlaprobe.snapshot.phrases import VARIABLES
 from mlaprobe.snapshot.scope import OMITTED, Scope
-from mlaprobe.snapshot.sharing import Shared
 from mlaprobe.snapshot.tables import Table
 
 BOTH = (False, True)
@@ -160,10 +159,8 @@ class _Filler:
     def __init__(
         self, asker: Asker, scope: Scope, tables: tuple[Table, ...], stage: str, batches: bool
     ) -> None:
-        self._asker = asker
         self._scope = scope
         self._tables = tables
-        self._stage = stage
         self._ask: Ask = asker.launches if stage == StageName.DISPATCHER else asker.stage(stage)
         self._batches = batches
         self._changing: set[tuple[Any, ...]] = set()
@@ -178,7 +175,7 @@ class _Filler:
         self._keep(usual, [places for places, _ in holds])
         for setting in settings[1:]:
             here = {**known, **dict(zip(names, setting, strict=True))}
-            plane = self._plane(here)
+            plane = _Plane(self, here)
             cells = zip(self._scope.cells(), holds, strict=True)
             self._keep(here, [p if all_ else plane.cell(*at) for at, (p, all_) in cells])
 
@@ -189,9 +186,9 @@ class _Filler:
 
     def _usual_plane(self, known: Known, opened: list[str]) -> list[tuple[list[int], bool]]:
         """Every cell with the flags as usual, and whether it holds whatever the flags are."""
-        plane = self._plane(known)
+        plane = _Plane(self, known)
         flags = {name: _OPEN[name] for name in opened}
-        ask_opened = self._shared(known, **flags)
+        ask_opened = self.cells(known, **flags)
         kept = {name: value for name, value in known.items() if name not in opened}
         found: list[tuple[list[int], bool]] = []
         for heads, qlen in self._scope.cells():
@@ -206,11 +203,10 @@ class _Filler:
             found.append((places, holds))
         return found
 
-    def _plane(self, known: Known) -> _Plane:
-        return _Plane(self, known)
-
-    def _shared(self, known: Known, **others: Any) -> Shared:
-        return Shared(self._asker, self._stage, shapes(self._scope, known, **others), self._ask)
+    def cells(self, known: Known, **others: Any) -> Callable[[int, int], Answer]:
+        """Asks the cells of a setting, with some other fields of their shapes."""
+        make = shapes(self._scope, known, **others)
+        return lambda heads, qlen: self._ask(make(heads, qlen))
 
 
 class _Plane:
@@ -222,8 +218,8 @@ class _Plane:
         self._where = (known["arch"], known["dtypes"], known.get("persistent"))
         self._is_usual = all(known[n] == value for n, value in USUAL.items() if n in known)
         self._shape = shapes(filler._scope, known)
-        self.ask = filler._shared(known)
-        self._at_large = filler._shared(known, batch=LARGE_BATCH)
+        self.ask = filler.cells(known)
+        self._at_large = filler.cells(known, batch=LARGE_BATCH)
 
     def cell(self, heads: int, qlen: int) -> list[int]:
         """The places of a cell's answer in the tables."""

@@ -83,7 +83,7 @@ class _Paths:
 class PathSummary:
     """The paths of one run over symbols, and what was read off them."""
 
-    __slots__ = ("_answer", "_fill", "_parts", "_paths", "_reasons")
+    __slots__ = ("_answer", "_fill", "_paths", "_reasons")
 
     def __init__(
         self,
@@ -106,39 +106,14 @@ class PathSummary:
         self._reasons = tuple(reasons)
         self._answer = answer
         self._fill = _Maker(self._paths).fill(answer)
-        self._parts: tuple[tuple[tuple[str, Fill], ...], ...] | None = None
 
     def answer(self, inputs: tuple[int, ...]) -> Any:
         """What was read off the paths, for certain inputs."""
         return self._answer if self._fill is None else self._fill(inputs)
 
-    def _changes(self) -> tuple[tuple[tuple[str, Fill], ...], ...]:
-        """What of each path depends on the inputs; few are ever asked for it."""
-        if self._parts is None:
-            maker = _Maker(self._paths)
-            self._parts = tuple(maker.changes(o) for o in self._paths.outcomes)
-        return self._parts
-
     def reason(self, inputs: tuple[int, ...]) -> tuple[bool, ...]:
         """What inputs have to share for the same clauses to decide."""
         return tuple(bool(compile_expr(e, self._paths.names)(inputs)) for e in self._reasons)
-
-    @property
-    def constant(self) -> bool:
-        """Whether nothing depends on the inputs."""
-        return not any(self._changes())
-
-    @property
-    def paths(self) -> int:
-        """How many paths there are."""
-        return len(self._paths.outcomes)
-
-    def ending(self, inputs: tuple[int, ...]) -> Outcome:
-        """The first path for certain inputs, with the failure and the observations filled in, and
-        nothing else."""
-        changes = self._changes()[0]
-        parts = {n: fill(inputs) for n, fill in changes if n in ("failure", "observations")}
-        return replace(self._paths.outcomes[0], **parts)
 
 
 class _Filled:
@@ -171,12 +146,6 @@ class _Maker:
     def __init__(self, paths: _Paths) -> None:
         self._names = paths.names
         self._traced = paths.traced
-
-    def changes(self, outcome: Outcome) -> tuple[tuple[str, Fill], ...]:
-        """The fields of an outcome that depend on the inputs."""
-        names = ("value", "reason", "observations", "failure", "events")
-        fills = ((name, self.fill(getattr(outcome, name))) for name in names)
-        return tuple((name, fill) for name, fill in fills if fill is not None)
 
     def fill(self, value: Any) -> Fill | None:
         """A function that makes a value for inputs, ``None`` for one that holds no symbol."""

@@ -9,7 +9,6 @@ from typing import Any
 from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome
-from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.stages.base import OutcomeStage, how_failed, told_or, unknown
 from mlaprobe.stages.batches import batch_of
@@ -107,15 +106,10 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
                 stage=STAGE,
                 status=Status.REJECTED,
                 failure=how_failed(outcomes[0]),
-                message=refusal(failure),
+                message=failure.message or failure.how,
                 evidence=Proof(STAGE, self.session.text, last_check),
             )
         return unknown(self.session, STAGE, outcomes)
-
-
-def refusal(failure: Failed) -> Any:
-    """What is said of a failure: a text, which may have symbols in it."""
-    return failure.message or failure.how
 
 
 def _passed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:

@@ -243,7 +243,7 @@ class SourceSession:
             numbers = tuple(inputs.values())
             found = tree.find(numbers)
             if found is not None:
-                return Solved(found.answer(numbers), Leaf(tree, numbers, found))
+                return Solved(found.answer(numbers), Leaf(numbers, found))
 
             def explore(given: Mapping[str, Any], trace: bool) -> tuple[Outcome, ...]:
                 return self.explore(lambda r: start(r, given), context, trace=trace, **options)
@@ -253,7 +253,7 @@ class SourceSession:
             if conditions is None:
                 return Solved(answer)
             tree.add(conditions, numbers, found)
-            return Solved(answer, Leaf(tree, numbers, found))
+            return Solved(answer, Leaf(numbers, found))
 
     def _run(
         self,
