@@ -22,7 +22,7 @@ from mlaprobe.core.shape import (
     Verdict,
 )
 from mlaprobe.deciding.compose import absent
-from mlaprobe.deciding.pipeline import Launch, judge
+from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
 from mlaprobe.rulefiles import errata
 from mlaprobe.sources import Source, open_source, require_aiter
@@ -236,45 +236,37 @@ class Capability:
         planner = self.planner
         return planner is not None and (planner.takes(role) or planner.takes("options"))
 
-    def launch(self, shape: DecodeShape) -> Launch:
+    def launch(self, shape: DecodeShape) -> Dispatched:
         """What the dispatcher does, with the call that it makes."""
-        found = self._dispatch(shape).answer
-        return Launch(
-            outcome=found.outcome,
-            entry=found.entry,
-            missing=found.missing,
-            fails_after=found.fails_after,
-            call=found,
-        )
+        return self._dispatch(shape).answer
 
     def _dispatch(self, shape: DecodeShape) -> Solved[Dispatched]:
         if self.dispatcher is None:
             return Solved(Dispatched(outcome=self._absent(StageName.DISPATCHER)))
         return self.dispatcher.solve(shape)
 
-    def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+    def called(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The host, with what the dispatcher passes it."""
         return self.solve_called(shape, launch).answer
 
-    def solve_called(self, shape: DecodeShape, launch: Launch) -> Solved[StageOutcome]:
+    def solve_called(self, shape: DecodeShape, launch: Dispatched) -> Solved[StageOutcome]:
         """The same, with how it was come to."""
-        host, call = self.host, launch.call
+        host = self.host
         if host is None:
             return Solved(self._absent(StageName.HOST))
-        assert isinstance(call, Dispatched)
         called = partial(host.called, shape.arch, shape.env, entry=launch.entry)
 
         def ask(given: Deferred, decided: Mapping[Hashable, int]) -> Solved[StageOutcome]:
             return called(given, decided=decided)
 
         with self.session.exclusive:
-            return call.calls.settled(call.given, ask)
+            return launch.calls.settled(launch.given, ask)
 
-    def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+    def reduced(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
         if self.reducer is None:
             return self._absent(StageName.REDUCER)
-        return self.reducer.decide(self.reducer.pair(reduced_heads(shape, launch)))
+        return self.reducer.decide(self.reducer.pair(launch.reduced_heads(shape)))
 
     # --- one stage alone -------------------------------------------------------------------------
 
@@ -321,9 +313,3 @@ class Capability:
         for count in heads:
             for dim in self.reducer.head_dims:
                 yield count, dim, self.reducer.decide((count, dim))
-
-
-def reduced_heads(shape: DecodeShape, launch: Launch) -> int:
-    """The head count of the partial results that the dispatcher hands to the reducer."""
-    assert isinstance(launch.call, Dispatched)
-    return launch.call.partial_heads or launch.outcome.final_heads or shape.num_heads

@@ -8,9 +8,9 @@ the host gets, and what the planner folded is what the dispatcher must have fold
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -24,24 +24,10 @@ from mlaprobe.core.shape import (
 from mlaprobe.deciding.compose import absent, compose
 
 TABLE = StageName.TABLE
+L = TypeVar("L", bound=Launch)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """The dispatcher's answer, and what it means for the stages after it."""
-
-    outcome: StageOutcome
-    entry: str | None = None
-    """The entry point's own name."""
-    missing: bool = False
-    """Whether the package does not define the entry point."""
-    fails_after: str | None = None
-    """What fails after the launch."""
-    call: object = field(default=None, compare=False)
-    """The call itself, as whoever answers keeps it."""
-
-
-class Links(Protocol):
+class Links(Protocol[L]):
     """What the chain asks for."""
 
     @property
@@ -61,18 +47,18 @@ class Links(Protocol):
         """One stage alone; the host and the gluon route are asked for the shape itself."""
         ...
 
-    def launch(self, shape: DecodeShape) -> Launch: ...
+    def launch(self, shape: DecodeShape) -> L: ...
 
-    def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+    def called(self, shape: DecodeShape, launch: L) -> StageOutcome:
         """The host, with what the dispatcher passes it."""
         ...
 
-    def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+    def reduced(self, shape: DecodeShape, launch: L) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
         ...
 
 
-def judge(links: Links, shape: DecodeShape) -> Decision:
+def judge(links: Links[L], shape: DecodeShape) -> Decision:
     """What a source alone says of a shape, errata apart."""
     if shape.route is Route.GLUON:
         return _by_gluon(shape, links.ask(StageName.GLUON, shape))
@@ -111,7 +97,7 @@ def _by_gluon(shape: DecodeShape, outcome: StageOutcome) -> Decision:
 
 
 def _downstream(
-    links: Links, shape: DecodeShape, launch: Launch
+    links: Links[L], shape: DecodeShape, launch: L
 ) -> Iterator[tuple[str, StageOutcome]]:
     """Host, kernel table and reducer, with what the dispatcher passes them."""
     outcome = launch.outcome
@@ -152,7 +138,7 @@ def table_outcome(host: StageOutcome, *, has_tables: bool) -> StageOutcome:
     return altered(outcome, kernels=host.kernels)
 
 
-def _notes(links: Links, shape: DecodeShape, launch: Launch) -> Iterator[str]:
+def _notes(links: Links[L], shape: DecodeShape, launch: L) -> Iterator[str]:
     outcome = launch.outcome
     if outcome.entry not in (None, "asm") and not launch.missing:
         yield f"reaches {launch.entry} ({outcome.entry}), whose own checks were not evaluated"

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, PlannerCall, StageName, StageOutcome, Status, left_open
-from mlaprobe.deciding.capability import Capability, reduced_heads
-from mlaprobe.deciding.pipeline import Launch
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.snapshot.batches import MOST_BATCH, Rule, numbers_in, rules_of
 from mlaprobe.snapshot.phrases import VARIABLES, Fields
 from mlaprobe.snapshot.records import FIELDS, at_batch, fields_of
@@ -55,7 +55,7 @@ class Asker:
         launch = capability.launch(shape)
         reduces = None
         if launch.outcome.persistent is not False and shape.persistent:
-            reduces = reduced_heads(shape, launch)
+            reduces = launch.reduced_heads(shape)
         fields = self._fields(dispatched, shape, launch, reduces)
         called = None
         if launch.outcome.entry == "asm":

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome, Status
-from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.phrases import (
     Fields,
     choose,
@@ -207,7 +207,7 @@ class Reader:
             entry=record.get("calls"),
             missing=record.get("missing", False),
             fails_after=None if after is None else said(after, values),
-            call=None if reduces is None else number_of(reduces, values),
+            partial_heads=None if reduces is None else number_of(reduces, values),
         )
 
 

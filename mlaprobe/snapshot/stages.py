@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
-from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.file import Contents
 from mlaprobe.snapshot.lookup import StageTable
 from mlaprobe.snapshot.records import Record, Values
@@ -93,7 +93,7 @@ class Stages:
 
     def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
-        return self.reducer(launch.call if isinstance(launch.call, int) else shape.num_heads)
+        return self.reducer(launch.partial_heads or shape.num_heads)
 
     def reducer(self, heads: int, head_dim: int | None = None) -> StageOutcome:
         """Whether the merge exists for a pair."""

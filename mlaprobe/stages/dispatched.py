@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Failure, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Event, Outcome
@@ -30,24 +31,15 @@ REQUESTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dispatched:
+class Dispatched(Launch):
     """The dispatcher's answer with the call that it made."""
 
-    outcome: StageOutcome
     given: Deferred = field(default=Deferred(()), compare=False)
     """Arguments of the entry point, as ``args`` has them, on the first path to this answer."""
     calls: Calls = field(default=Calls(), compare=False)
     """The calls of the entry point on all paths to this answer."""
-    entry: str | None = None
-    """The entry point's own name."""
-    missing: bool = False
-    """Whether the package does not define the entry point."""
     merged: Deferred | None = field(default=None, compare=False)
     """Arguments of the reducer's entry point, as ``reduce_args`` has them."""
-    partial_heads: int | None = field(default=None, compare=False)
-    """The head count of the partial results that the reducer gets, where it is called."""
-    fails_after: str | None = None
-    """What fails after the entry point was called."""
     obstacle: ir.Span = field(default=ir.NOWHERE, compare=False)
     """Where the answer is unknown because of the call that is made: the place of that."""
 
