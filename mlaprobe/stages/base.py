@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -143,12 +143,9 @@ class CppStage(OutcomeStage[Question]):
         """The answer, through what is known of other head counts and query lengths."""
 
     def _unreadable(self, problem: Unreadable) -> StageOutcome:
-        return StageOutcome(
-            stage=self.name,
-            status=Status.UNKNOWN,
-            message=str(problem),
-            evidence=place_evidence(self.session, self.name, ir.Span(problem.file, 1, 1, 1, 2)),
-        )
+        start = ir.Span(problem.file, 1, 1, 1, 2)
+        places = place_evidence(self.session, self.name, start)
+        return undecided(self.name, str(problem), places)
 
 
 def find_cpp_function(session: SourceSession, stage: str) -> Closure:
@@ -220,6 +217,11 @@ def how_failed(outcome: Outcome) -> Failure | None:
     return Failure.ABORT if outcome.failure.kind == "abort" else Failure.EXCEPTION
 
 
+def undecided(stage: str, message: Any, evidence: Sequence[Evidence] = ()) -> StageOutcome:
+    """The outcome of a stage whose answer is unknown, with the reason."""
+    return StageOutcome(stage=stage, status=Status.UNKNOWN, message=message, evidence=evidence)
+
+
 def why_unknown(outcomes: tuple[Outcome, ...]) -> tuple[str, ir.Span]:
     """The first reason why paths differ or could not be followed, and its place."""
     for outcome in outcomes:
@@ -244,12 +246,10 @@ def unknown(
     """The outcome of a stage of which the paths do not say what it answers; ``read`` is what was
     read off them, if that says why."""
     reason, span = why_unknown(outcomes)
-    told = read or StageOutcome(stage=stage, status=Status.UNKNOWN)
-    return altered(
-        told,
-        message=told.message or reason,
-        evidence=told.evidence or place_evidence(session, stage, span),
-    )
+    places = place_evidence(session, stage, span)
+    if read is None:
+        return undecided(stage, reason, places)
+    return altered(read, message=read.message or reason, evidence=read.evidence or places)
 
 
 def place_evidence(session: SourceSession, stage: str, span: ir.Span) -> tuple[Evidence, ...]:

@@ -15,7 +15,7 @@ from mlaprobe.evaluator.engine.runs import Event, Outcome
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import joined, same
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.base import how_failed, place_evidence, why_unknown
+from mlaprobe.stages.base import how_failed, place_evidence, undecided, why_unknown
 from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.calls import Calls, path_call
 from mlaprobe.stages.environment.outside import assumptions
@@ -79,10 +79,7 @@ class Reader:
         if picked is None:
             reason, span = _why(outcomes, answers)
             places = place_evidence(self._session, STAGE, span)
-            outcome = StageOutcome(
-                stage=STAGE, status=Status.UNKNOWN, message=reason, evidence=places
-            )
-            return Dispatched(outcome=outcome)
+            return Dispatched(outcome=undecided(STAGE, reason, places))
         answer, path = answers[picked], outcomes[picked]
         outcome = altered(
             answer.outcome,
@@ -261,8 +258,7 @@ def refusal(failure: Failed) -> Any:
 
 
 def _unknown(reason: Any, span: ir.Span = ir.NOWHERE) -> Dispatched:
-    outcome = StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=reason)
-    return Dispatched(outcome=outcome, obstacle=span)
+    return Dispatched(outcome=undecided(STAGE, reason), obstacle=span)
 
 
 def _no_fold(entry: str, asked: Mapping[str, Any], heads: Any, qlen: Any) -> Any:

@@ -21,7 +21,15 @@ from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
-from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, told_or, unknown
+from mlaprobe.stages.base import (
+    CppStage,
+    arguments,
+    how_failed,
+    place_evidence,
+    told_or,
+    undecided,
+    unknown,
+)
 from mlaprobe.stages.environment.device import Device, in_context
 from mlaprobe.stages.environment.options import options
 from mlaprobe.stages.environment.session import SourceSession
@@ -187,7 +195,7 @@ class Planner(CppStage[PlannerQuestion]):
 
     def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> StageOutcome:
         if outcome.kind == "unknown":
-            return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=outcome.reason)
+            return undecided(STAGE, outcome.reason)
         if outcome.kind == "failed":
             failure = outcome.failure
             return StageOutcome(
@@ -198,11 +206,7 @@ class Planner(CppStage[PlannerQuestion]):
             )
         params = self._params(outcome)
         if params is None:
-            return StageOutcome(
-                stage=STAGE,
-                status=Status.UNKNOWN,
-                message="what the planner launches was not found",
-            )
+            return undecided(STAGE, "what the planner launches was not found")
         return self._accepted(params, outcome, asked)
 
     def _params(self, outcome: Outcome) -> Record | None:
@@ -224,12 +228,8 @@ class Planner(CppStage[PlannerQuestion]):
         for value in (batches, uniform, heads):
             if not is_whole(value):
                 found = value if isinstance(value, Unknown) else Unknown("its parameters")
-                return StageOutcome(
-                    stage=STAGE,
-                    status=Status.UNKNOWN,
-                    message=found.reason,
-                    evidence=place_evidence(self.session, STAGE, found.span),
-                )
+                places = place_evidence(self.session, STAGE, found.span)
+                return undecided(STAGE, found.reason, places)
         fold = multiple(batches, BATCH)
         qlen_fold = multiple(uniform, asked.get("uniform", asked["qlen"]))
         if fold is None or qlen_fold is None:
@@ -241,7 +241,7 @@ class Planner(CppStage[PlannerQuestion]):
         if not status:
             native = self._native(outcome)
             if isinstance(native, Unknown):
-                return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=native.reason)
+                return undecided(STAGE, native.reason)
             is_native = native and same(final, asked["heads"])
             status = Status.NATIVE if is_native else Status.PASSTHROUGH
         return StageOutcome(
@@ -253,15 +253,12 @@ class Planner(CppStage[PlannerQuestion]):
         the device code to say, and that is not read."""
         told = asked.get("uniform", asked["qlen"])
         if fold is None or not same(calculate("*", uniform, fold), told):
-            message = "the fold is no whole number"
-            return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message)
-        return StageOutcome(
-            stage=STAGE,
-            status=Status.UNKNOWN,
-            message="a request is planned as several of fewer query tokens: what each may see is "
-            "up to the planner's device code",
-            evidence=Proof(STAGE, self.session.text, _last_taken),
+            return undecided(STAGE, "the fold is no whole number")
+        message = (
+            "a request is planned as several of fewer query tokens: what each may see is up to "
+            "the planner's device code"
         )
+        return undecided(STAGE, message, Proof(STAGE, self.session.text, _last_taken))
 
     def _native(self, outcome: Outcome) -> Any:
         """The flag that says "native": by its name, or as what guards the fold.

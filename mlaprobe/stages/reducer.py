@@ -15,7 +15,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
-from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, unknown
+from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, undecided, unknown
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
@@ -86,12 +86,7 @@ class Reducer(CppStage[tuple[int, int]]):
         failed = next((o for o in outcomes if o.kind == "failed"), None)
         if failed is None:
             place = place_evidence(self.session, STAGE, self._function.function.span)
-            return StageOutcome(
-                stage=STAGE,
-                status=Status.UNKNOWN,
-                message="the router does nothing",
-                evidence=place,
-            )
+            return undecided(STAGE, "the router does nothing", place)
         return StageOutcome(
             stage=STAGE,
             status=Status.MISSING,
