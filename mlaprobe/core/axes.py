@@ -82,10 +82,6 @@ def _pattern(numbers: Sequence[int]) -> str | None:
     return None
 
 
-_MOST_PARTS = 6
-"""The most ranges that are written out where there is a pattern."""
-
-
 def describe_call(call: PlannerCall) -> str:
     """What the planner is told otherwise than the launch; empty where nothing."""
     if call == OMITTED:

@@ -88,12 +88,6 @@ class Snapshot:
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
 
     @property
-    def provenance(self) -> dict[str, Any]:
-        """What the file says of where it comes from."""
-        names = ("schema", "mlaprobe", "kind", "release", "commit", "distribution", "blobs")
-        return {name: self._contents.data[name] for name in names}
-
-    @property
     def knobs(self) -> tuple[str, ...]:
         """Environment variables that the deciding code asks for."""
         return tuple(sorted(self._knobs))

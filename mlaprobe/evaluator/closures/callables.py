@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.displays import compile_items
-from mlaprobe.evaluator.closures.globalnames import global_name
 from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_lvalue
 from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.unit import Unit
@@ -35,7 +34,7 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         for at, a in zip(lvalues, node.args, strict=False)
     )
     if isinstance(func, ir.Name) and scope.find(func.id) is None:
-        callee = global_name(unit, func.id, func.span)
+        callee = unit.global_name(func.id, func.span)
     else:
         callee = unit.compile(func, scope)
     return _CallSite(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import boolean, callables, displays
 from mlaprobe.evaluator.closures.attributes import attribute, subscript
-from mlaprobe.evaluator.closures.globalnames import global_name
 from mlaprobe.evaluator.closures.lvalues import compile_lvalue
 from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import compile_store
@@ -68,7 +67,7 @@ def _name(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
     head, _, last = node.id.rpartition("::")
     if head and scope.find(head) is not None:
         return _attr(unit, ir.Attr(node.span, ir.Name(node.span, head), last), scope)
-    return global_name(unit, node.id, node.span)
+    return unit.global_name(node.id, node.span)
 
 
 def _referred(local: Eval) -> Eval:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.globalnames import global_name
 from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import Unit
@@ -201,7 +200,7 @@ _NO_VARIABLES = (Closure, Builtin, Model, StructType, EnumType, EnumMember)
 
 
 def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
-    load = global_name(unit, node.id, node.span)
+    load = unit.global_name(node.id, node.span)
     key = (id(unit.module), node.id.rpartition("::")[2])
 
     def point(e: Frame) -> Ref | None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.scope import Scope
-from mlaprobe.evaluator.engine.frames import Eval
-from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.ir import Node, Span
+from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -38,3 +39,22 @@ class Unit:
     def block(self, body: tuple[Node, ...], scope: Scope) -> Eval:
         """The closure for statements one after the other."""
         return self.compiler.block(self, body, scope)
+
+    def global_name(self, name: str, span: Span) -> Eval:
+        """A name of the module; written globals first."""
+        module = self.module
+        key, written = (id(module), name), (id(module), name.rpartition("::")[2])
+
+        def load(e: Frame) -> Value:
+            run = e[RUN]
+            if run.globals and written in run.globals:
+                return run.globals[written]
+            value = run.shared.names.get(key, run)
+            if value is run:
+                before = run.effects, run.asked
+                value = module.lookup(run, name, span)
+                if (run.effects, run.asked) == before:  # else it is of this path
+                    run.shared.names[key] = value
+            return run.own(value)
+
+        return load

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.cpp.declarators import find_declarator, name_of
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in
 from mlaprobe.evaluator.cpp.translate import Translator
-from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field
+from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
 from mlaprobe.evaluator.cpp.types import parse_type
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC

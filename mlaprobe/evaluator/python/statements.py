@@ -260,11 +260,6 @@ def translate_expr(node: ast.expr, place: Place) -> ir.Node:
     return Statements(place).expr(node)
 
 
-def translate_body(nodes: Iterable[ast.stmt], place: Place) -> tuple[ir.Node, ...]:
-    """Statements, as they stand in a function or at module level."""
-    return Statements(place).body(nodes)
-
-
 def _type_names(nodes: Iterable[ast.expr]) -> tuple[str, ...]:
     """The last parts of exception types' names; ``?`` for what has no name."""
     names: list[str] = []
