@@ -109,10 +109,6 @@ class ArchiveSource(Source):
     def _exists(self, path: str) -> bool:
         return path in self._names
 
-    def _size(self, path: str) -> int | None:
-        name = self._names.get(path)
-        return None if name is None else self._archive.sizes[name]
-
     def _list(self, prefix: str) -> set[str]:
         if not prefix:
             return set(self._names)

@@ -95,10 +95,6 @@ class DirectorySource(Source):
     def _exists(self, path: str) -> bool:
         return self._stat(path) is not None
 
-    def _size(self, path: str) -> int | None:
-        status = self._stat(path)
-        return None if status is None else status.st_size
-
     def _list(self, prefix: str) -> set[str]:
         if prefix:
             return self._walk(prefix)

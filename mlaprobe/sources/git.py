@@ -115,9 +115,6 @@ class GitSource(Source):
     def _exists(self, path: str) -> bool:
         return path in self._entries()
 
-    def _size(self, path: str) -> int | None:
-        return None if (file := self.read(path)) is None else len(file.data)
-
     def _list(self, prefix: str) -> set[str]:
         if not prefix:
             return set(self._entries())

@@ -156,12 +156,6 @@ class Source(ABC):
         file = self.read(path)
         return None if file is None else file.blob
 
-    def size(self, path: str) -> int | None:
-        """The size of a file in bytes, or ``None`` where there is none."""
-        name = canonical(path)
-        with self._open():
-            return self._size(name) if name else None
-
     def close(self) -> None:
         """Lets go of what the source holds open; what was read stays at hand."""
         with self._lock:
@@ -213,6 +207,3 @@ class Source(ABC):
 
     @abstractmethod
     def _list(self, prefix: str) -> set[str]: ...
-
-    @abstractmethod
-    def _size(self, path: str) -> int | None: ...

@@ -175,15 +175,12 @@ class _CallSite:
         return function.call(e[RUN], tuple(values), named, self.node.span)
 
     def _unknown(self, e: Frame, function: Unknown, values: list[Value], named: Kwargs) -> Value:
-        returns = self.compiler.machine.assume_returns(self.name)
-        if self.lvalues and not (returns and "::" not in self.name):
+        if self.lvalues:
             values = [
                 at(e) if at is not None and not isinstance(v, Record) else v
                 for at, v in self._paired(values)
             ]
-        return result_of_unknown(
-            e[RUN], function, self.name, tuple(values), named, self.node.span, returns=returns
-        )
+        return result_of_unknown(e[RUN], function, self.name, tuple(values), named, self.node.span)
 
 
 def compile_launch(unit: Unit, node: ir.Launch, scope: Scope) -> Eval:

@@ -131,16 +131,17 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
     if how[:1] in "0123456789\"'-" and how != "":
         other = any("exception" not in name and "error" not in name for name in types)
         return None if other else False
-    raised = getattr(builtins, how.rsplit(".", 1)[-1], None)
+    how = how.rsplit(".", 1)[-1]
+    raised = getattr(builtins, how, None)
     unsure = False
     for name in types:
         short = name.rsplit(".", 1)[-1]
-        if short == how.rsplit(".", 1)[-1] or short == "Exception" or name == "std::exception":
-            return True
         handler = getattr(builtins, short, None)
         if isinstance(raised, type) and isinstance(handler, type):
             if issubclass(raised, handler):
                 return True
+        elif short in (how, "Exception") or name == "std::exception":
+            return True
         else:
             unsure = True
     return None if unsure else False

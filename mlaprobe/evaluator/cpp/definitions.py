@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from dataclasses import field as fresh
 from typing import Any, NamedTuple
 
 from mlaprobe.evaluator import ir
@@ -29,15 +30,15 @@ class Definition(NamedTuple):
     file: str
 
 
+@dataclass(slots=True, eq=False)
 class DefinitionReader:
     """Collects the definitions of one tree."""
 
-    def __init__(self, translator: Translator, file: str, namespace: str) -> None:
-        self.tr = translator
-        self.file = file
-        self.namespace = namespace
-        self.found: list[Definition] = []
-        self.template: tuple[str, ...] = ()
+    tr: Translator
+    file: str
+    namespace: str
+    found: list[Definition] = fresh(init=False, default_factory=list)
+    template: tuple[str, ...] = ()
 
     def read(self, node: Syntax) -> None:
         """Definitions at or below a node, functions not entered."""

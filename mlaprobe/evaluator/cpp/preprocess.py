@@ -186,18 +186,18 @@ class TranslationUnit:
         yield state, tokenize(unit.code, unit.path, at, end)
 
 
+@dataclass(slots=True, eq=False)
 class _Pass:
     """The directives of one file."""
 
-    def __init__(self, unit: TranslationUnit, file: Included, text: str, depth: int) -> None:
-        self.unit = unit
-        self.file = file
-        self.text = text
-        self.depth = depth
-        self.stack: list[list[bool]] = []
-        """Per open condition: [active now, some branch was taken, the outside is active]."""
-        self.doubts: list[int] = []
-        """Where conditions stand that could not be evaluated."""
+    unit: TranslationUnit
+    file: Included
+    text: str
+    depth: int
+    stack: list[list[bool]] = field(init=False, default_factory=list)
+    """Per open condition: [active now, some branch was taken, the outside is active]."""
+    doubts: list[int] = field(init=False, default_factory=list)
+    """Where conditions stand that could not be evaluated."""
 
     @property
     def active(self) -> bool:

@@ -32,9 +32,7 @@ MAX_STEPS_OF_PATHS = 2_000
 class Machine:
     """Compiles functions once and runs them for many questions."""
 
-    def __init__(self, *, assume_returns: Callable[[str], bool] = lambda name: False) -> None:
-        self.assume_returns = assume_returns
-        """Whether a function outside the source, by name, is taken to return normally."""
+    def __init__(self) -> None:
         self.watch: Callable[[Node], tuple[str, Node] | None] = lambda branch: None
         """For a branch that is compiled: an expression to observe whenever it is reached, and the
         name to observe it under."""

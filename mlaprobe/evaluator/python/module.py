@@ -16,7 +16,11 @@ from mlaprobe.evaluator.python.index import BLOCKS, Index, SyntaxProblem, block_
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.resolve import Resolver
 from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
-from mlaprobe.evaluator.python.statements import translate_expr, translate_function
+from mlaprobe.evaluator.python.statements import (
+    TRANSPARENT_DECORATORS,
+    translate_expr,
+    translate_function,
+)
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.evaluator.values.unknown import Unknown
@@ -165,7 +169,7 @@ class PyModule(Module):
             self.index.canonical(d.func if isinstance(d, ast.Call) else d)
             for d in node.decorator_list
         )
-        if not any(self.project.opaque_decorator(name) for name in decorators):
+        if TRANSPARENT_DECORATORS.issuperset(decorators):
             return Closure(function, self)
         names = (n.id for d in node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name))
         gives = not (node.returns is None or getattr(node.returns, "value", self) is None)

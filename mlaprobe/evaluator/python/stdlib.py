@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
@@ -79,15 +80,13 @@ def _namedtuple(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return RecordClass(args[0], tuple((name, None) for name in names))
 
 
+@dataclass(slots=True, eq=False)
 class Partial(Model):
     """``functools.partial``: a function with some of its arguments."""
 
-    __slots__ = ("args", "function", "kwargs")
-
-    def __init__(self, function: Value, args: Args, kwargs: Kwargs) -> None:
-        self.function = function
-        self.args = args
-        self.kwargs = kwargs
+    function: Value
+    args: Args
+    kwargs: Kwargs
 
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         named = {**self.kwargs, **kwargs}

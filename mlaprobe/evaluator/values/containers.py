@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_of
 from mlaprobe.evaluator.engine.calls import Braced, result_of_unknown
@@ -60,16 +61,14 @@ class Container(Model):
         return Unknown(f"{what} of a {name} is not followed", span)
 
 
+@dataclass(slots=True, eq=False)
 class Elsewhere:
     """A place that is not followed, as what a reference is bound to: whoever else knows it may
     write it between any two times that it is read."""
 
-    __slots__ = ("why", "writable")
-
-    def __init__(self, why: Unknown, *, writable: bool) -> None:
-        self.why = why
-        self.writable = writable
-        """Whether it is no variable of the program's, so that writing it changes none."""
+    why: Unknown
+    writable: bool
+    """Whether it is no variable of the program's, so that writing it changes none."""
 
     def __getitem__(self, slot: Value) -> Unknown:
         return self.why.another()

@@ -217,13 +217,11 @@ class Model:
         return None
 
 
+@dataclass(slots=True, eq=False)
 class LooseSet(Model):
     """A set of which it is not known whether some of its elements are the same."""
 
-    __slots__ = ("elements",)
-
-    def __init__(self, elements: Args) -> None:
-        self.elements = elements
+    elements: Args
 
     def members(self) -> Iterator[Value] | None:
         return iter(self.elements)
@@ -235,13 +233,11 @@ class SettingsBase(Model):
     __slots__ = ()
 
 
+@dataclass(slots=True, eq=False)
 class CaughtError(Model):
     """An exception in the hands of a handler."""
 
-    __slots__ = ("failure",)
-
-    def __init__(self, failure: Value) -> None:
-        self.failure = failure
+    failure: Value
 
     def get(self, name: str, span: Span) -> Value:
         if name == "what":

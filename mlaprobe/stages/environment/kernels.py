@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, cast
@@ -88,14 +89,12 @@ class Tables:
         return None if file is None else has_kernel(file.data, symbol)
 
 
+@dataclass(slots=True, eq=False)
 class Column(Model):
     """A column of the row that only watches: it equals whatever it is compared with, and tells."""
 
-    __slots__ = ("column", "run")
-
-    def __init__(self, column: str, run: Run) -> None:
-        self.column = column
-        self.run = run
+    column: str
+    run: Run
 
     def equals(self, other: Any) -> bool | None:
         if not isinstance(other, Unknown):
@@ -191,15 +190,13 @@ def _config(row: TableRow, module: str) -> Record:
     return Record("config", {**values, **names})
 
 
+@dataclass(slots=True, eq=False)
 class AsmKernel(Model):
     """A loaded kernel: launching it is what the host stage waits for."""
 
-    __slots__ = ("co", "launches", "symbol")
-
-    def __init__(self, symbol: Any, co: Any, launches: tuple[str, ...]) -> None:
-        self.symbol = symbol
-        self.co = co
-        self.launches = launches
+    symbol: Any
+    co: Any
+    launches: tuple[str, ...]
 
     def equals(self, other: Any) -> bool | None:
         return False if other is None else True if other is self else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.evaluator.ir import Span
@@ -59,13 +60,11 @@ def _arange(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span)
     return _made(run, "arange", (length,), known, args)
 
 
+@dataclass(slots=True, eq=False)
 class Library(Model):
     """A function or module of torch or triton of which nothing else is known: calls return."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
     def get(self, name: str, span: Span) -> Any:
         return Library(f"{self.name}.{name}")

@@ -5,6 +5,7 @@ device.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.evaluator.cpp.builtins import builtins, check, message_of
@@ -22,14 +23,12 @@ COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
 SUCCESS = EnumMember("hipError_t", "hipSuccess", 0, scoped=False)
 
 
+@dataclass(slots=True, eq=False)
 class Foreign(Model):
     """Something of the GPU runtime or a library, by name; calls to it return."""
 
-    __slots__ = ("name", "succeeds")
-
-    def __init__(self, name: str, *, succeeds: bool) -> None:
-        self.name = name
-        self.succeeds = succeeds
+    name: str
+    succeeds: bool
 
     @property
     def identity(self) -> Hashable:
