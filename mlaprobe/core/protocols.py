@@ -23,12 +23,10 @@ class SourceInfo(Protocol):
     @property
     def label(self) -> str:
         """The source as the user named it."""
-        ...
 
     @property
     def kind(self) -> str:
         """One of ``installed``, ``directory``, ``git``, ``archive``, ``release``."""
-        ...
 
     @property
     def release(self) -> str | None: ...
@@ -39,7 +37,6 @@ class SourceInfo(Protocol):
     @property
     def location(self) -> str:
         """Where the files lie, for display."""
-        ...
 
 
 class Decider(Protocol):
@@ -48,7 +45,6 @@ class Decider(Protocol):
     @property
     def archs(self) -> tuple[str, ...]:
         """The archs that the source names."""
-        ...
 
     def decide(self, shape: DecodeShape) -> Decision: ...
 
@@ -76,7 +72,6 @@ class Configurable(Protocol):
     @property
     def knobs(self) -> tuple[str, ...]:
         """Environment variables that the deciding code reads, as far as it was asked."""
-        ...
 
 
 class Answers(Decider, Sourced, Configurable, Protocol):
@@ -85,7 +80,6 @@ class Answers(Decider, Sourced, Configurable, Protocol):
     @property
     def stage_status(self) -> tuple[tuple[str, str, str], ...]:
         """Stage, ``present`` or ``absent``, and what there is to say about it."""
-        ...
 
 
 class LiveAnswers(Answers, Protocol):
@@ -93,25 +87,20 @@ class LiveAnswers(Answers, Protocol):
 
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         """One stage, alone."""
-        ...
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterable[tuple[int, int, StageOutcome]]:
         """Head count, head_dim and answer, for every head_dim that the router names."""
-        ...
 
     def source_text(self, file: str) -> str | None:
         """A file of the source, or ``None`` where it has none."""
-        ...
 
     def forget(self) -> None:
         """Lets go of remembered answers."""
-        ...
 
     def nearest_rows(
         self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
     ) -> tuple[NearestRow, ...]:
         """The rows of the kernel table that come closest to a key."""
-        ...
 
 
 class Opened(LiveAnswers, Protocol):
@@ -120,23 +109,18 @@ class Opened(LiveAnswers, Protocol):
     @property
     def erratum_release(self) -> str | None:
         """The release that errata are looked up for, where that is known."""
-        ...
 
     @property
     def session(self) -> SourceSession | None:
         """The functions of the source; ``None`` where there is only a snapshot."""
-        ...
 
     @property
     def capability(self) -> Capability | None:
         """The stages that give these answers; ``None`` where a snapshot gives them."""
-        ...
 
     def takes(self, role: str) -> bool:
         """Whether the dispatcher may have a parameter of that meaning."""
-        ...
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``compare.sides.parts``), a row for each head count;
         ``None`` where each shape has to be asked for itself."""
-        ...

@@ -33,29 +33,23 @@ class Links(Protocol[L]):
     @property
     def has_tables(self) -> bool:
         """Whether the source has a kernel table."""
-        ...
 
     def takes(self, role: str) -> bool:
         """Whether the dispatcher has a parameter of that meaning."""
-        ...
 
     def planner_takes(self, role: str) -> bool:
         """Whether the planner has a parameter of that meaning."""
-        ...
 
     def ask(self, stage: str, shape: DecodeShape) -> StageOutcome:
         """One stage alone; the host and the gluon route are asked for the shape itself."""
-        ...
 
     def launch(self, shape: DecodeShape) -> L: ...
 
     def called(self, shape: DecodeShape, launch: L) -> StageOutcome:
         """The host, with what the dispatcher passes it."""
-        ...
 
     def reduced(self, shape: DecodeShape, launch: L) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
-        ...
 
 
 def judge(links: Links[L], shape: DecodeShape) -> Decision:

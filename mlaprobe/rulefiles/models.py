@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.inputs import closest
@@ -134,13 +135,6 @@ def deployments(
 ) -> Iterator[Deployment]:
     """Every deployment that is possible: the heads split evenly, and context parallel ranks are
     a divisor of the tensor parallel ones (they share the model's ranks)."""
-    tps, dcps, drafts = tuple(tps), tuple(dcps), tuple(drafts)
-    for model in chosen:
-        for tp in tps:
-            if model.heads % tp:
-                continue
-            for dcp in dcps:
-                if tp % dcp:
-                    continue
-                for draft in drafts:
-                    yield Deployment(model=model, tp=tp, dcp=dcp, draft=draft)
+    for model, tp, dcp, draft in product(chosen, tps, dcps, drafts):
+        if model.heads % tp == 0 and tp % dcp == 0:
+            yield Deployment(model=model, tp=tp, dcp=dcp, draft=draft)

@@ -88,11 +88,10 @@ class Scope:
 def told(shape: DecodeShape) -> tuple[Told, int, int]:
     """The dtypes, the head count and the query length that the planner is told."""
     call = shape.planner
-    q_dtype = shape.q_dtype if call.q_dtype is SAME else call.q_dtype
-    kv_dtype = shape.kv_dtype if call.kv_dtype is SAME else call.kv_dtype
-    heads = shape.num_heads if call.num_heads is SAME else call.num_heads
-    qlen = shape.qlen if call.qlen is SAME else call.qlen
-    return (q_dtype, kv_dtype), heads, qlen  # type: ignore[return-value]
+    names = ("q_dtype", "kv_dtype", "num_heads", "qlen")
+    given = (getattr(shape if getattr(call, name) is SAME else call, name) for name in names)
+    q_dtype, kv_dtype, heads, qlen = given
+    return (q_dtype, kv_dtype), heads, qlen
 
 
 def modes_told(shape: DecodeShape) -> dict[str, int | bool]:

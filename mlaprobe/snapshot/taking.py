@@ -58,28 +58,21 @@ class Taker:
     def planner(self) -> Table:
         """The planner, told each dtype pair and none."""
         flags = self._flags(self.capability.planner, "causal", "cp_round_robin")
-        table = self._table(("dtypes", (*self.scope.dtypes, OMITTED)), *self._pages(), *flags)
+        axes = (("dtypes", (*self.scope.dtypes, OMITTED)), *self._pages(), *flags)
         open_ = tuple(name for name, _ in flags)
-        self._fill((table,), "planner", open_=open_, batches=False)
-        return table
+        return self._filled("planner", *axes, open_=open_, batches=False)
 
     def sizing(self) -> Table:
         """Sizing, for each dtype pair."""
-        table = self._table(("dtypes", self.scope.dtypes))
-        self._fill((table,), "sizing")
-        return table
+        return self._filled("sizing", ("dtypes", self.scope.dtypes))
 
     def gluon(self) -> Table:
         """The gluon route."""
-        table = self._table(("dtypes", self.scope.dtypes), ("lse", BOTH))
-        self._fill((table,), "gluon")
-        return table
+        return self._filled("gluon", ("dtypes", self.scope.dtypes), ("lse", BOTH))
 
     def host(self) -> Table:
         """The host, asked for the shape itself."""
-        table = self._table(*self._launch_axes(self.capability.host))
-        self._fill((table,), "host", batches=False)
-        return table
+        return self._filled("host", *self._launch_axes(self.capability.host), batches=False)
 
     def dispatcher(self) -> tuple[Table, Table]:
         """The dispatcher, and the host with what it passes."""
@@ -127,6 +120,12 @@ class Taker:
         )
 
     # --- planes ----------------------------------------------------------------------------------
+
+    def _filled(self, stage: str, *axes: tuple[str, tuple[Any, ...]], **how: Any) -> Table:
+        """The table of one stage."""
+        table = self._table(*axes)
+        self._fill((table,), stage, **how)
+        return table
 
     def _fill(
         self,

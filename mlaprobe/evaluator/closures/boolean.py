@@ -53,9 +53,7 @@ def compile_bool(unit: Unit, node: ir.Bool, scope: Scope) -> Eval:
         for part in node.parts
     )
     note_acting(unit.machine, node)
-    if any(part.term is not None for part in parts):
-        return _with_terms(unit, node, parts)
-    return _in_turn(unit, node, tuple(part.evaluate for part in parts))
+    return _in_turn(unit, node, parts)
 
 
 def compile_test(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -65,24 +63,7 @@ def compile_test(unit: Unit, node: Node, scope: Scope) -> Eval:
     return unit.compile(node, scope)
 
 
-def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[Eval, ...]) -> Eval:
-    stop, coerce, machine = node.op == "or", node.coerce, unit.machine
-
-    def run(e: Frame) -> Value:
-        value: Value = not stop
-        for at, part in enumerate(parts):
-            value = part(e)
-            known = value if value is True or value is False else truth(value)
-            if known is stop:
-                return stop if coerce else value
-            if isinstance(known, Unknown):
-                return undecided(machine, node, known, parts, at + 1, e)
-        return (not stop) if coerce else value
-
-    return run
-
-
-def _with_terms(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
+def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
     stop, coerce, machine, op = node.op == "or", node.coerce, unit.machine, node.op
     everything = tuple(p.evaluate for p in parts)
 

@@ -70,20 +70,11 @@ def _inner(node: ir.Node) -> ir.Node:
 def compile_sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     """A tuple, list or set display."""
     items = compile_items(unit, node.items, scope)
-    kind = node.kind
-    if kind == "tuple":
-
-        def make_tuple(e: Frame) -> Value:
-            values = items(e)
-            return values if isinstance(values, Unknown) else tuple(values)
-
-        return make_tuple
+    kind, span = node.kind, node.span
 
     def make(e: Frame) -> Value:
         values = items(e)
-        if isinstance(values, Unknown) or kind == "list":
-            return values
-        return as_set(values, node.span)
+        return values if isinstance(values, Unknown) else _collect(kind, values, span)
 
     return make
 

@@ -57,6 +57,17 @@ def block_parts(node: ast.stmt) -> Iterator[list[ast.stmt]]:
             yield handler.body
 
 
+def flat(body: list[ast.stmt], blocks: tuple[type[ast.stmt], ...] = BLOCKS) -> Iterator[ast.stmt]:
+    """Statements in order, with those inside these kinds of blocks for the blocks."""
+    todo = body[::-1]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, blocks):
+            todo += reversed([stmt for part in block_parts(node) for stmt in part])
+        else:
+            yield node
+
+
 @dataclass(slots=True)
 class Names:
     """What a top-level statement does to the names of its module."""
@@ -251,26 +262,15 @@ class Index:
 
     def unguarded_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The imports that stand in no ``try``."""
-        result: list[ast.Import | ast.ImportFrom] = []
-        todo: list[ast.stmt] = list(self.body)
-        while todo:
-            node = todo.pop()
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                result.append(node)
-            elif isinstance(node, BLOCKS) and not isinstance(node, ast.Try):
-                todo += reversed([stmt for part in block_parts(node) for stmt in part])
-        return result
+        unguarded = flat(self.body, (ast.If, ast.With, ast.For, ast.While))
+        return [node for node in unguarded if isinstance(node, (ast.Import, ast.ImportFrom))]
 
     @cached_property
     def aliases(self) -> dict[str, str]:
         """Imported names and the dotted names that they stand for."""
         result: dict[str, str] = {}
-        todo: list[ast.stmt] = list(reversed(self.body))
-        while todo:
-            node = todo.pop()
-            if isinstance(node, BLOCKS):
-                todo += reversed([stmt for part in block_parts(node) for stmt in part])
-            elif isinstance(node, ast.Import):
+        for node in flat(self.body):
+            if isinstance(node, ast.Import):
                 for a in node.names:
                     result[a.asname or a.name.split(".")[0]] = (
                         a.name if a.asname else a.name.split(".")[0]

@@ -12,7 +12,7 @@ from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.classes import class_value
-from mlaprobe.evaluator.python.index import BLOCKS, Index, SyntaxProblem, block_parts
+from mlaprobe.evaluator.python.index import FUNCTIONS, Index, SyntaxProblem, flat
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.resolve import Resolver
 from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
@@ -229,15 +229,8 @@ class PyModule(Module):
     @cached_property
     def functions(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
         """The top-level functions, the last of a name, conditional ones too."""
-        result: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
-        todo: list[ast.stmt] = list(reversed(self.index.body))
-        while todo:
-            node = todo.pop()
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                result[node.name] = node
-            elif isinstance(node, BLOCKS):
-                todo += reversed([stmt for part in block_parts(node) for stmt in part])
-        return result
+        nodes = (n for n in flat(self.index.body) if isinstance(n, FUNCTIONS))
+        return {node.name: node for node in nodes}
 
 
 class View(Module):

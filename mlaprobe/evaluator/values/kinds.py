@@ -279,3 +279,26 @@ def identity(value: Value) -> Hashable | None:
     if isinstance(value, Model):
         return value.identity
     return None
+
+
+def plain(name: str, function: Callable[..., Value]) -> Builtin:
+    """A function of plain values; anything else makes the result unknown."""
+    return Builtin(
+        name, lambda run, args, kwargs, span: computed(name, function, args, kwargs, span)
+    )
+
+
+def computed(
+    name: str, function: Callable[..., Value], args: Args, kwargs: Kwargs, span: Span
+) -> Value:
+    """The result of a function of plain values."""
+    values = [*args, *kwargs.values()]
+    unknown = next((v for v in values if isinstance(v, Unknown)), None)
+    if unknown is not None:
+        return unknown.derive(name, *values)
+    if not all(isinstance(v, (int, float, str)) for v in values):
+        return Unknown(f"{name} of something that is not followed", span)
+    try:
+        return function(*args, **kwargs)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        return Unknown(f"{name} fails: {error}", span)
