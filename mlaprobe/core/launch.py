@@ -22,5 +22,5 @@ class Launch:
     """The head count of the partial results that the reducer gets, where it is called."""
 
     def reduced_heads(self, shape: DecodeShape) -> int:
-        """The head count that the reducer is asked for."""
+        """The head count of the reducer's question."""
         return self.partial_heads or self.outcome.final_heads or shape.num_heads

@@ -1,4 +1,4 @@
-"""What the commands ask of a capability, whichever kind answers: a live source or a snapshot."""
+"""The interfaces of capabilities, live sources and snapshots alike, for the commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NearestRow = tuple[str, str, int, tuple[str, ...]]
 
 
 class SourceInfo(Protocol):
-    """Where AITER was found, for display."""
+    """Where AITER is, for display."""
 
     @property
     def label(self) -> str:
@@ -40,7 +40,7 @@ class SourceInfo(Protocol):
 
 
 class Decider(Protocol):
-    """What the resolver asks; a caller's own stand-in need have no more."""
+    """The resolver's interface; a caller's own stand-in need have no more."""
 
     @property
     def archs(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Decider(Protocol):
 
 @runtime_checkable
 class Sourced(Protocol):
-    """Something that says which AITER it answers for."""
+    """An object with the AITER that it answers for."""
 
     @property
     def source(self) -> SourceInfo: ...
@@ -59,7 +59,7 @@ class Sourced(Protocol):
 
 @runtime_checkable
 class Dated(Protocol):
-    """Something that says which release's errata it goes by."""
+    """An object with the release whose errata apply."""
 
     @property
     def erratum_release(self) -> str | None: ...
@@ -67,11 +67,11 @@ class Dated(Protocol):
 
 @runtime_checkable
 class Configurable(Protocol):
-    """Something that says what it reads from the environment."""
+    """An object with the environment variables that it reads."""
 
     @property
     def knobs(self) -> tuple[str, ...]:
-        """Environment variables that the deciding code reads, as far as it was asked."""
+        """Environment variables that the deciding code has read so far."""
 
 
 class Answers(Decider, Sourced, Configurable, Protocol):
@@ -79,11 +79,11 @@ class Answers(Decider, Sourced, Configurable, Protocol):
 
     @property
     def stage_status(self) -> tuple[tuple[str, str, str], ...]:
-        """Stage, ``present`` or ``absent``, and what there is to say about it."""
+        """Stage, ``present`` or ``absent``, and a remark."""
 
 
 class LiveAnswers(Answers, Protocol):
-    """A source at hand: its stages can be asked apart, and its text can be shown."""
+    """A source at hand: its stages answer alone, and its text can be shown."""
 
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         """One stage, alone."""
@@ -104,7 +104,7 @@ class LiveAnswers(Answers, Protocol):
 
 
 class Opened(LiveAnswers, Protocol):
-    """Whatever a person named, opened: with what comparisons and findings ask besides."""
+    """An opened source of any kind, with what comparisons and findings need besides."""
 
     @property
     def erratum_release(self) -> str | None:
@@ -123,4 +123,4 @@ class Opened(LiveAnswers, Protocol):
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``compare.sides.parts``), a row for each head count;
-        ``None`` where each shape has to be asked for itself."""
+        ``None`` where each shape has to be decided for itself."""

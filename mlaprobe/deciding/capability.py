@@ -1,6 +1,6 @@
 """One AITER source, ready to decide shapes.
 
-The stages are asked in call order; what the dispatcher passes is what the host gets, and what the
+The stages answer in call order; what the dispatcher passes is what the host gets, and what the
 planner folded is what the dispatcher must have folded.
 """
 
@@ -128,7 +128,7 @@ class Capability:
 
     @property
     def stage_status(self) -> tuple[tuple[str, str, str], ...]:
-        """(stage, ``present`` or ``absent``, what there is to say)."""
+        """(stage, ``present`` or ``absent``, a remark)."""
         rows: list[tuple[str, str, str]] = []
         tables = self.tables.modules
         table = ", ".join(tables) if tables else "kernels are named in the host code"
@@ -146,7 +146,7 @@ class Capability:
 
     @property
     def knobs(self) -> tuple[str, ...]:
-        """Environment variables that the deciding code has asked for so far."""
+        """Environment variables that the deciding code has read so far."""
         return self.session.knobs
 
     def has_route(self, route: Route) -> bool:
@@ -170,7 +170,7 @@ class Capability:
         return ()
 
     def forget(self) -> None:
-        """Lets go of remembered answers: whoever asks everything once needs none of them twice."""
+        """Lets go of remembered answers, which a pass over a whole grid needs once."""
         self._decisions.clear()
         for stage in self.stages:
             stage.forget()
@@ -188,7 +188,7 @@ class Capability:
     # --- deciding --------------------------------------------------------------------------------
 
     def decide(self, shape: DecodeShape) -> Decision:
-        """What happens to a shape; errata applied. Threads may ask at the same time.
+        """What happens to a shape; errata applied. Threads may call it at the same time.
 
         Raises:
             SourceError: a file cannot be read.
@@ -219,7 +219,7 @@ class Capability:
         return errata.release_of(self.source)
 
     def judge(self, shape: DecodeShape) -> Decision:
-        """What the source alone says of a shape."""
+        """The decision without errata."""
         return judge(self, shape)
 
     @property

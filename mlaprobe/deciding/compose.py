@@ -1,8 +1,8 @@
 """From what the stages answer to one verdict.
 
 The verdict is the first failure in call order. Planner and dispatcher that both accept but fold
-differently contradict each other, which is found at the dispatcher. A verdict is UNKNOWN only if
-what is unknown could change it.
+differently contradict each other, which counts as a failure of the dispatcher. A verdict is UNKNOWN
+only if what is unknown could change it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The calls of one MLA decode in their order, whoever answers for a stage.
+"""The calls of one MLA decode in their order, for live sources and snapshots.
 
-A live source and a snapshot both answer stage by stage; what is asked in which case, and what the
-answers come to together, is the same for both and stands here. What the dispatcher passes is what
-the host gets, and what the planner folded is what the dispatcher must have folded.
+Both answer stage by stage; which stages are needed in which case, and the verdict on their answers,
+is the same for both and stands here. What the dispatcher passes is what the host gets, and what the
+planner folded is what the dispatcher must have folded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ L = TypeVar("L", bound=Launch)
 
 
 class Links(Protocol[L]):
-    """What the chain asks for."""
+    """The stages of one source, as the chain needs them."""
 
     @property
     def has_tables(self) -> bool:
@@ -41,7 +41,7 @@ class Links(Protocol[L]):
         """Whether the planner has a parameter of that meaning."""
 
     def ask(self, stage: str, shape: DecodeShape) -> StageOutcome:
-        """One stage alone; the host and the gluon route are asked for the shape itself."""
+        """One stage alone; host and gluon route answer for the shape itself."""
 
     def launch(self, shape: DecodeShape) -> L: ...
 
@@ -53,7 +53,7 @@ class Links(Protocol[L]):
 
 
 def judge(links: Links[L], shape: DecodeShape) -> Decision:
-    """What a source alone says of a shape, errata apart."""
+    """The decision on a shape, errata apart."""
     if shape.route is Route.GLUON:
         return _by_gluon(shape, links.ask(StageName.GLUON, shape))
     launch = links.launch(shape)
@@ -100,7 +100,7 @@ def _downstream(
         yield StageName.HOST, absent(StageName.HOST, why)
         yield TABLE, absent(TABLE, why)
     else:
-        # Where nothing is launched, what would happen beyond is asked for the shape itself.
+        # Where nothing is launched, the stages beyond answer for the shape itself.
         launched = outcome.entry == "asm"
         host = links.called(shape, launch) if launched else links.ask(StageName.HOST, shape)
         yield StageName.HOST, host

@@ -2,7 +2,7 @@
 
 The commit decides: with the same commit every file is the same, and the bundled snapshot answers
 like the source. What a snapshot does not hold (a knob that is set, an unusual page size, the text
-of the source) is read from the source when it is asked for.
+of the source) is read from the source on demand.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class KnownRevision:
 
     @cached_property
     def live(self) -> Capability:
-        """The source itself, read when something is asked that the snapshot does not hold."""
+        """The source itself, read for the first question that the snapshot does not hold."""
         from mlaprobe.deciding.capability import Capability
 
         return Capability(self.source)
@@ -92,7 +92,8 @@ class KnownRevision:
         return self._snapshot.held_rows(part, numbering)
 
     def takes(self, role: str) -> bool:
-        """Whether the dispatcher may have a parameter of that meaning: a snapshot does not say."""
+        """Whether the dispatcher may have a parameter of that meaning: not known from a
+        snapshot."""
         return True
 
     def has_route(self, route: Route) -> bool:

@@ -30,7 +30,7 @@ _WORDS = {
     "$intra_batch_mode": "planner.intra_batch_mode",
     "$max_split_per_batch": "planner.max_split_per_batch",
 }
-"""Word -> field of the launched shape, or of what the planner is told besides."""
+"""Word -> field of the launched shape, or of the planner call."""
 SCHEMA = Record(
     required={
         "functions": ListOf(
@@ -63,11 +63,7 @@ def _functions() -> Mapping[str, RuleMap]:
 
 @cached(Cache.RULES, 64)
 def parameters_at(release: str) -> Mapping[str, frozenset[str]]:
-    """Those parameters of each function that a release takes.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """Those parameters of each function that a release takes."""
     at = release_key(release)
     return {
         function: frozenset(
@@ -101,7 +97,6 @@ def arguments(
 
     Raises:
         UsageError: there is no such function.
-        RuleError: the rules are wrong.
     """
     known = _functions()
     if function not in known:

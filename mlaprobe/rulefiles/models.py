@@ -102,11 +102,7 @@ class Deployment:
 
 @cached(Cache.RULES)
 def models() -> tuple[Model, ...]:
-    """All models, in the order of the file.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """All models, in the order of the file."""
     return tuple(Model(**fields_of(entry)) for entry in load_rules("models", SCHEMA)["models"])
 
 

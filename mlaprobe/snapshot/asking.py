@@ -1,4 +1,4 @@
-"""Asks a live source for single cells, and keeps what it says as records."""
+"""The answers of a live source to single cells, as records."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ USUAL: dict[str, Any] = {"lse": False, "causal": True, "cp_round_robin": False, 
 Known = Mapping[str, Any]
 """The values of a plane's setting, by axis."""
 Answer = tuple[Fields | None, ...]
-"""What the tables that are filled together hold for a cell; ``None``: nothing is asked there."""
+"""What the tables that are filled together hold for a cell; ``None``: the stage is not reached
+there."""
 Ask = Callable[[DecodeShape], Answer]
 """Asks about a cell."""
 _NOTES, _MESSAGE = FIELDS.index("notes"), FIELDS.index("message")
 
 
 class Asker:
-    """One source, asked cell by cell."""
+    """One source, evaluated cell by cell."""
 
     def __init__(self, capability: Capability) -> None:
         self.capability = capability
@@ -135,7 +136,7 @@ def values_of(heads: int, qlen: int, known: Known) -> tuple[int | None, ...]:
 
 
 def speaks_of_batch(answer: Answer) -> bool:
-    """Whether an answer says that it depends on the batch size, or may."""
+    """Whether an answer depends on the batch size by its own text, or may."""
     return any(
         fields is not None
         and (fields[0] == Status.UNKNOWN or any(" batch " in note for note in fields[_NOTES]))
@@ -162,8 +163,8 @@ def batch_rules(
     large: Answer,
     ask: Ask,
 ) -> tuple[Rule[Answer], ...] | None:
-    """What holds at which batch size; none where it is always what holds without one, and
-    ``None`` where that was not found out. ``large`` is the answer to ``LARGE_BATCH``."""
+    """What holds at which batch size; none where it is always what holds without one, and ``None``
+    where that is not known. ``large`` is the answer to ``LARGE_BATCH``."""
 
     def at(batch: int) -> Answer:
         same = batch == LARGE_BATCH

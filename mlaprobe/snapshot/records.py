@@ -125,7 +125,7 @@ def _key_value(value: Any, numbers: Iterator[int | str]) -> Any:
 
 
 class Values(dict[str, int]):
-    """What the variables are for a question, worked out when one is asked for."""
+    """The values of the variables for a question, computed on access."""
 
     __slots__ = ("_heads", "_qlen", "_shape")
 

@@ -14,15 +14,15 @@ STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
 STANDARD_QLENS = tuple(range(1, 9))
 STANDARD_PAGES = (1, 64)
 Told = tuple[Dtype | None, Dtype | None]
-"""The dtypes that the planner is told."""
+"""The dtypes that the planner gets."""
 OMITTED: Told = (None, None)
 MODES = ("fast_mode", "intra_batch_mode", "max_split_per_batch", "cp_round_robin")
-"""What else a planner may be told otherwise, that no table varies."""
+"""Other overrides of a planner call, which no table varies."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What is asked for every combination of lse, mode, causal and round robin as well."""
+    """The grid, besides every combination of lse, mode, causal and round robin."""
 
     archs: tuple[str, ...]
     dtypes: tuple[DtypePair, ...] = DEFAULT_DTYPES
@@ -86,7 +86,7 @@ class Scope:
 
 
 def told(shape: DecodeShape) -> tuple[Told, int, int]:
-    """The dtypes, the head count and the query length that the planner is told."""
+    """The dtypes, the head count and the query length that the planner gets."""
     call = shape.planner
     names = ("q_dtype", "kv_dtype", "num_heads", "qlen")
     given = (getattr(shape if getattr(call, name) is SAME else call, name) for name in names)
@@ -95,7 +95,7 @@ def told(shape: DecodeShape) -> tuple[Told, int, int]:
 
 
 def modes_told(shape: DecodeShape) -> dict[str, int | bool]:
-    """How the planner is told to split the work, where that is not as usual."""
+    """The planner's modes of splitting the work that are not as usual."""
     usual = {"cp_round_robin": shape.cp_round_robin}
     return {
         name: value

@@ -1,4 +1,4 @@
-"""The stages of a snapshot: asked for shapes on its grid, they answer as the live ones did."""
+"""The stages of a snapshot: for shapes on its grid they answer as the live ones did."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STAGES = (
     *(StageName.PLANNER, StageName.SIZING, StageName.DISPATCHER),
     *(StageName.HOST, StageName.GLUON),
 )
-"""Those that are asked for a shape."""
+"""The stages that answer for a shape."""
 
 
 OUTSIDE_TEXT = "outside the snapshot: "
@@ -30,7 +30,7 @@ class UnknownBatchError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside(StageOutcome):
-    """The outcome of a stage that is asked what the snapshot does not hold."""
+    """The outcome of a stage for a question that the snapshot does not hold."""
 
 
 def outside(stage: str, what: str) -> Outside:
@@ -39,7 +39,7 @@ def outside(stage: str, what: str) -> Outside:
 
 
 class Stages:
-    """What the chain asks (``mlaprobe.deciding.pipeline.Links``)."""
+    """The stages for the chain (``mlaprobe.deciding.pipeline.Links``)."""
 
     def __init__(self, contents: Contents) -> None:
         data = contents.data
@@ -60,7 +60,7 @@ class Stages:
         return role in self._takes
 
     def planner_takes(self, role: str) -> bool:
-        """Not asked: nothing is held of a planner that is told otherwise how to split."""
+        """Not used: nothing is held of a planner with other modes."""
         return True
 
     def ask(self, stage: str, shape: DecodeShape) -> StageOutcome:
@@ -125,7 +125,7 @@ class Stages:
 
 
 def words_of(stage: str, shape: DecodeShape) -> dict[str, str]:
-    """The values of all axes as words, as a stage is told them."""
+    """The values of all axes as words, as a stage gets them."""
     words = _words(shape)
     if stage in (StageName.PLANNER, StageName.SIZING):
         dtypes = told(shape)[0]

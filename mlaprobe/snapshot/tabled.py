@@ -1,4 +1,4 @@
-"""The behaviours of whole rows of shapes, found without composing each answer.
+"""The behaviours of whole rows of shapes, without composing each answer.
 
 What a caller notices of an answer depends on the gist of its stages' records (not on messages and
 evidence) and on little else: whether planner and dispatcher launch the same head count, which
@@ -57,7 +57,7 @@ class Tabled:
         """
         Args:
             decide: composes one answer, errata applied.
-            errata: those that can change a verdict.
+            errata: all that can change a verdict.
         """
         self.stages = stages
         self.scope = scope

@@ -1,9 +1,9 @@
 """Takes a snapshot of a live source: every stage over its own inputs, which are far fewer than the
 shapes that the stages together answer.
 
-An input that a stage's function does not take is not varied. Everything else is asked cell by
-cell; nothing is assumed of cells in between. A flag that can be left *open*, as an unknown, is
-asked so first: an answer that holds whatever the flag is holds for all of its values.
+An input that a stage's function does not take is not varied. Everything else is evaluated cell by
+cell; nothing is assumed of cells in between. A flag that can be left *open*, as an unknown, is left
+so first: an answer that holds whatever the flag is holds for all of its values.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Taker:
     # --- tables ----------------------------------------------------------------------------------
 
     def planner(self) -> Table:
-        """The planner, told each dtype pair and none."""
+        """The planner, with each dtype pair and with none."""
         flags = self._flags(self.capability.planner, "causal", "cp_round_robin")
         axes = (("dtypes", (*self.scope.dtypes, OMITTED)), *self._pages(), *flags)
         open_ = tuple(name for name, _ in flags)
@@ -71,7 +71,7 @@ class Taker:
         return self._filled("gluon", ("dtypes", self.scope.dtypes), ("lse", BOTH))
 
     def host(self) -> Table:
-        """The host, asked for the shape itself."""
+        """The host, for the shape itself."""
         return self._filled("host", *self._launch_axes(self.capability.host), batches=False)
 
     def dispatcher(self) -> tuple[Table, Table]:
@@ -135,7 +135,7 @@ class Taker:
         open_: tuple[str, ...] = (),
         batches: bool = True,
     ) -> None:
-        """Fills tables of the same axes, of which each cell is asked for together."""
+        """Fills tables of the same axes, whose cells are evaluated together."""
         filler = _Filler(self.asker, self.scope, tables, stage, batches)
         fixed = [(name, values) for name, values in tables[0].axes if name not in open_]
         flags = [(name, values) for name, values in tables[0].axes if name in open_]

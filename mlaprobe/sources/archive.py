@@ -161,8 +161,8 @@ class _Tar(_Archive):
         self.sizes = {name: member.size for name, member in self._members.items()}
 
     def _scan(self) -> None:
-        """Lists the members in the one pass that a compressed stream allows cheaply, and keeps
-        the files that are likely to be asked for."""
+        """Lists the members in the one pass that a compressed stream allows cheaply, and keeps the
+        files that are likely to be read."""
         unpacked = kept = 0
         for count, member in enumerate(self._file):
             unpacked += member.size

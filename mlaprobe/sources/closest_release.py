@@ -46,11 +46,7 @@ class Nearest:
 
 @cached(Cache.RULES)
 def release_files() -> Mapping[str, Mapping[str, str]]:
-    """For every release, in order, the blob hash of each file; ``ABSENT`` where it has none.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """For every release, in order, the blob hash of each file; ``ABSENT`` where it has none."""
     changes = load_rules(RULES, SCHEMA)["files"]
     releases = sorted(load_rules(BLOBS, BLOB_SCHEMA)["releases"], key=release_key)
     found: dict[str, dict[str, str]] = {}
@@ -66,7 +62,6 @@ def nearest(source: Source) -> Nearest | None:
     own, else the last. ``None`` where not one file of the source is of any release.
 
     Raises:
-        RuleError: the rules are wrong.
         SourceError: a file cannot be read.
     """
     known = release_files()

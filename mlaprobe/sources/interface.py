@@ -72,8 +72,8 @@ class Source(ABC):
     ``rest`` it is kept, until the last who held it rests.
 
     A file that is not there is ``None``. A file that is there and cannot be had (too large,
-    unreadable, missing from a partial clone) raises ``SourceError``: taking it for absent would
-    be a claim about AITER that nobody checked.
+    unreadable, missing from a partial clone) raises ``SourceError``: taking it for absent would be
+    an unchecked claim about AITER.
     """
 
     kind: ClassVar[str]
@@ -175,7 +175,7 @@ class Source(ABC):
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """One read: one thread at a time, and no process is left that nobody holds."""
+        """One read: one thread at a time, and no process is left that is not held."""
         with self._lock:
             self.hold()
             try:

@@ -42,7 +42,7 @@ class Faulted(StageOutcome):
 
 
 def faulted(stage: str, error: Exception) -> Faulted:
-    """What is said where something was raised that nobody expected."""
+    """The outcome after an unexpected exception of mlaprobe's own."""
     logger.debug("the evaluation of stage %s failed", stage, exc_info=error)
     if isinstance(error, RecursionError):
         message = "the code is nested too deeply to be followed from here"
@@ -206,7 +206,7 @@ def _mystery(param: ir.Param) -> Unknown:
 
 
 def told_or(told: Any, otherwise: Any) -> Any:
-    """What the caller tells, where that is not what the shape says."""
+    """The caller's value where it gives one, else the shape's."""
     return otherwise if told is SAME else told
 
 
@@ -243,8 +243,8 @@ def unknown(
     outcomes: tuple[Outcome, ...],
     read: StageOutcome | None = None,
 ) -> StageOutcome:
-    """The outcome of a stage of which the paths do not say what it answers; ``read`` is what was
-    read off them, if that says why."""
+    """The outcome of a stage whose paths do not determine its answer; ``read`` is the outcome that
+    was read off them, if it has the reason."""
     reason, span = why_unknown(outcomes)
     places = place_evidence(session, stage, span)
     if read is None:

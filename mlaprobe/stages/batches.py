@@ -1,4 +1,4 @@
-"""A batch size that is not known, and what is said of a gate on it."""
+"""A batch size that is not known, and the text about a gate on it."""
 
 from __future__ import annotations
 

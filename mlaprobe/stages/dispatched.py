@@ -27,7 +27,7 @@ from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
 STAGE = StageName.DISPATCHER
 REQUESTS = 2
-"""Requests in the asked batch, where the question leaves them open."""
+"""Requests in the batch, where the question leaves them open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,8 @@ class Dispatched(Launch):
 
 
 class Reader:
-    """Reads the answer to a shape off the paths. ``asked`` are its numbers, or symbols for them."""
+    """Reads the answer to a shape off the paths. ``asked`` holds its numbers, or symbols for
+    them."""
 
     def __init__(self, session: SourceSession, shape: DecodeShape) -> None:
         self._session = session
@@ -101,8 +102,8 @@ class Reader:
     def _settle(
         self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
     ) -> tuple[int | None, tuple[str, ...]]:
-        """The path whose answer all agree on; paths that only the batch size tells apart are
-        gates on it, which are told and not applied."""
+        """The path whose answer all agree on; paths that differ in the batch size only are gates on
+        it, which are reported and not applied."""
         unknown = [a.outcome.status == Status.UNKNOWN for a in answers]
         if all(same(a, answers[0]) for a in answers):
             return (None if unknown[0] else 0), ()
@@ -180,7 +181,7 @@ class Reader:
         )
 
     def _fits(self, rows: Any, heads: Any, asked: Mapping[str, Any]) -> bool:
-        """Whether the rows of the query are those that were asked, in other portions of heads."""
+        """Whether the rows of the query are the question's, in other portions of heads."""
         if not is_whole(rows):
             return False
         tokens = calculate("*", self._shape.batch or REQUESTS, asked["qlen"])
@@ -190,7 +191,7 @@ class Reader:
         return event.kind == "entry" and event.name in self._names["reduce"]
 
     def _short_name(self, name: str) -> str:
-        """``asm``, ``hk``, ``opus``, ...; an entry nobody has named is called by its own name."""
+        """``asm``, ``hk``, ``opus``, ...; an entry without such a name has its own."""
         words = set(name.split("_"))
         if name in self._names["asm"] or "asm" in words:
             return "asm"
@@ -251,7 +252,7 @@ def _folds(asked: Mapping[str, Any], heads: Any, qlen: Any) -> tuple[Any, Any]:
 
 
 def refusal(failure: Failed) -> Any:
-    """What is said of a failure: a text, which may have symbols in it."""
+    """The message about a failure: a text, which may have symbols in it."""
     if failure.how in ("AssertionError", "exception"):
         return failure.message or failure.how
     return joined([failure.how, ": ", failure.message]) if failure.message else failure.how
@@ -262,7 +263,8 @@ def _unknown(reason: Any, span: ir.Span = ir.NOWHERE) -> Dispatched:
 
 
 def _no_fold(entry: str, asked: Mapping[str, Any], heads: Any, qlen: Any) -> Any:
-    """What is said of a call that is neither native nor a fold: a query widened on the way, say."""
+    """The message about a call that is neither native nor a fold: a query widened on the way,
+    say."""
     gets = [entry, " gets ", heads, " heads at query length ", qlen]
     where = [" where ", asked["heads"], " heads at query length ", asked["qlen"], " were asked"]
     return joined([*gets, *where, ": that is no fold"])
@@ -270,7 +272,7 @@ def _no_fold(entry: str, asked: Mapping[str, Any], heads: Any, qlen: Any) -> Any
 
 def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str, ir.Span]:
     """Why the answer is unknown, and the place: what could not be followed comes first, then the
-    call that is made and cannot be judged, then what tells the paths apart."""
+    call that is made and cannot be judged, then the branch on which the paths differ."""
     followed = all(o.kind != "unknown" for o in outcomes)
     if followed and all(u.free is not None for o in outcomes for u, _ in o.decisions):
         for answer in answers:

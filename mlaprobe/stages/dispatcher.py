@@ -24,7 +24,7 @@ from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.pyfunction import PythonStage, Start
 
 TOKENS_KV = 4096
-"""KV tokens per request in the asked batch."""
+"""KV tokens per request."""
 LATENT, ROPE = 512, 64
 WORKERS = 256
 """Work groups that the metadata is for: any number above 0."""
@@ -40,7 +40,7 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
     name = STAGE
 
     def solve(self, question: DecodeShape) -> Solved[Dispatched]:
-        """What the dispatcher does with a shape; of what the planner is told, it is passed one."""
+        """What the dispatcher does with a shape. Of the planner's overrides it gets one."""
         if question.planner != _NO_PLANNER:
             mode = PlannerCall(intra_batch_mode=question.planner.intra_batch_mode)
             question = replace(question, planner=mode)

@@ -18,7 +18,7 @@ logger = logging.getLogger("mlaprobe")
 
 
 class LazyEvidence(Sequence[Evidence]):
-    """Evidence that is looked for when somebody wants to see it."""
+    """Evidence that is computed when it is first accessed."""
 
     __slots__ = ("_args", "_find", "_found")
 
@@ -35,7 +35,7 @@ class LazyEvidence(Sequence[Evidence]):
             except MlaprobeError:
                 raise
             except Exception:
-                # The answer stands without its proof, which may be found the next time.
+                # The answer stands without its proof; the next access tries again.
                 logger.debug("evidence could not be looked for", exc_info=True)
                 return ()
         return self._found
@@ -67,8 +67,8 @@ class LazyEvidence(Sequence[Evidence]):
 
 
 class Proof(LazyEvidence):
-    """How the evidence of an answer is found. Stands for it while the answer may have symbols in
-    it; whoever fills them in (``instantiate``) makes evidence of it."""
+    """How the evidence of an answer is computed. Stands for it while the answer may have symbols in
+    it; ``instantiate`` fills them in and makes evidence of it."""
 
     __slots__ = ("_first", "_path", "_pick", "_stage", "_text_of", "values")
 
@@ -143,8 +143,8 @@ class Trace:
         return None
 
     def branch(self, number: int, before: Event | str | None = None) -> Node | None:
-        """The last branch taken that asked for a certain number (the head count), of those before
-        an event, or before the first one of a name."""
+        """The last branch taken whose test reads a certain number (the head count), before an event
+        or before the first one of a name."""
         found: Node | None = None
         for node, value in self.items:
             if isinstance(node, ir.Launch) and before in (value, node.name):

@@ -341,5 +341,5 @@ def _places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
 
 
 def _divides(node: ir.Node) -> bool:
-    """Whether a node is the ratio of query heads to KV heads, which is what branches ask for."""
+    """Whether a node is the ratio of query heads to KV heads, which branches test."""
     return isinstance(node, ir.Binary) and node.op == "c/"

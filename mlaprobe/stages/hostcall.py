@@ -1,4 +1,4 @@
-"""A question to the host, and the call that asks it: all tensors valid."""
+"""The host's call for a shape: all tensors valid."""
 
 from __future__ import annotations
 

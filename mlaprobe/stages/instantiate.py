@@ -25,7 +25,7 @@ Fill = Callable[[tuple[int, ...]], Any]
 
 
 class Deferred:
-    """A value with symbols in it that is filled in when somebody asks for it."""
+    """A value with symbols in it that is filled in when it is accessed."""
 
     __slots__ = ("_inputs", "_made", "_maker", "value")
 
@@ -98,7 +98,7 @@ class PathSummary:
         Args:
             outcomes: the paths.
             names: of the inputs.
-            reasons: comparisons that tell apart why inputs take these paths.
+            reasons: comparisons by which the reasons differ why inputs take these paths.
             answer: what was read off the paths.
             retrace: makes traced paths for inputs; ``None`` where ``outcomes`` are traced.
         """

@@ -58,7 +58,7 @@ class Parameterized:
     __slots__ = ("_numbers", "_shapes", "_unknowns", "key", "names")
 
     def __init__(self, args: tuple[Any, ...], *, told: bool = True) -> None:
-        """Without ``told`` it makes no difference why a value is unknown."""
+        """Without ``told`` the reason of an unknown value makes no difference."""
         self._numbers: list[Any] = []
         self._shapes = tuple(self._lift(a) for a in args)
         self._unknowns = Unknowns(told=told)

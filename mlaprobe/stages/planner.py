@@ -40,12 +40,12 @@ from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
 STAGE = StageName.PLANNER
 BATCH = 7
-"""Requests in the asked batch: a prime, so that a fold shows as an exact multiple."""
+"""Requests in the batch: a prime, so that a fold shows as an exact multiple."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerQuestion:
-    """What the caller tells the planner."""
+    """The planner's arguments."""
 
     arch: str
     q_dtype: Dtype | None
@@ -76,7 +76,7 @@ class Planner(CppStage[PlannerQuestion]):
 
     @staticmethod
     def question(shape: DecodeShape) -> PlannerQuestion:
-        """What the planner is told of a shape."""
+        """The planner's arguments for a shape."""
         told = shape.planner
         qlen = told_or(told.qlen, shape.qlen)
         return PlannerQuestion(
@@ -185,10 +185,10 @@ class Planner(CppStage[PlannerQuestion]):
     def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
         first, *others = (self._path(outcome, asked) for outcome in outcomes)
         if not all(same(first, other) for other in others):
-            # a path on which only the device decides is not what the planner says of the shape
+            # a path on which only the device decides is no answer about the shape
             return unknown(self.session, STAGE, outcomes)
         if first.status == Status.UNKNOWN:
-            if isinstance(first.evidence, Proof):  # found when it is asked for
+            if isinstance(first.evidence, Proof):  # computed when it is accessed
                 return first
             return unknown(self.session, STAGE, outcomes, first)
         return altered(first, evidence=Proof(STAGE, self.session.text, _decisive_places))
@@ -249,8 +249,8 @@ class Planner(CppStage[PlannerQuestion]):
         )
 
     def _no_fold(self, fold: Any, uniform: Any, asked: Mapping[str, Any]) -> StageOutcome:
-        """More requests of shorter queries, say: which of the KV each token may see is then for
-        the device code to say, and that is not read."""
+        """More requests of shorter queries, say: which of the KV each token may see is then up to
+        the device code, which is not read."""
         told = asked.get("uniform", asked["qlen"])
         if fold is None or not same(calculate("*", uniform, fold), told):
             return undecided(STAGE, "the fold is no whole number")

@@ -23,7 +23,7 @@ from mlaprobe.stages.passing import Passing, Taken, passed
 
 Start = Callable[[Run, Mapping[str, Any]], Any]
 NO_CONTEXT = ("", ())
-"""No arch and no environment: what a source says by itself."""
+"""No arch and no environment."""
 
 
 class PythonStage(Stage[Question, Answer]):

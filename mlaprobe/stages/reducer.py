@@ -31,7 +31,7 @@ TILES = 5
 
 
 class Reducer(CppStage[tuple[int, int]]):
-    """The reducer of one source, asked for pairs of head count and head_dim."""
+    """The reducer of one source, for pairs of head count and head_dim."""
 
     name = STAGE
 

@@ -33,7 +33,7 @@ BUFFERS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizingQuestion:
-    """What the caller asks the sizes for."""
+    """The sizing function's arguments."""
 
     arch: str
     q_dtype: Dtype
@@ -55,7 +55,7 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
 
     @staticmethod
     def question(shape: DecodeShape) -> SizingQuestion:
-        """What sizing is told of a shape; it is given dtypes, also where the planner is not."""
+        """The arguments for a shape; they include dtypes, also where the planner's do not."""
         told = shape.planner
         return SizingQuestion(
             arch=shape.arch,

@@ -149,7 +149,7 @@ def compile_comprehension(unit: Unit, node: ir.Comprehension, scope: Scope) -> E
         except Failed:
             if kind != "tuple" or not out:
                 raise
-            # whoever is given a generator may not ask it that far
+            # the receiver of a generator may not consume it that far
             return Unknown("a generator fails on the way", span)
         if stop is not None:
             # what it depends on is not what it is

@@ -66,7 +66,7 @@ def compile_try(unit: Unit, node: ir.Try, scope: Scope) -> Eval:
         else:
             last = final(e)
             return last if last is not None else signal
-        if failed.kind != "exception":  # the end of the process, or nobody knows
+        if failed.kind != "exception":  # the end of the process, or unknown
             raise failed
         try:
             signal = _handle(handlers, failed, e, span)

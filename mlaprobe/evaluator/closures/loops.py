@@ -182,7 +182,7 @@ class _AnyOrder:
         return None if signal is BREAK else signal
 
     def _watch(self, e: Frame, container: Unordered) -> None:
-        """Let the extra element see what the loop asks of its elements."""
+        """Lets the extra element observe the loop's accesses to its elements."""
         if self.unit.traced:
             e[RUN].trace.append((ir.Launch(self.span, LOOKUP, ()), None))
         if container.probe is not None:

@@ -175,7 +175,8 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
 
 
 def _of_kind(before: Value, value: Value) -> Value:
-    """A number or text as a variable takes it, of which only what it held before tells the type."""
+    """A number or text converted for a variable whose type is known from its previous value
+    only."""
     number = isinstance(value, (int, float, Sym))
     if number and not_followed(before):
         return before.another()

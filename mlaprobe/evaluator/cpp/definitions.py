@@ -239,7 +239,7 @@ _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {
 
 
 def _is_odd(member: Syntax) -> bool:
-    """Whether the type of a member does not tell how much room it takes."""
+    """Whether the size of a member does not follow from its type."""
     kinds = ("bitfield_clause", "array_declarator", "alignas_qualifier", "attribute_specifier")
     return any(child.type in kinds for child in member.children)
 

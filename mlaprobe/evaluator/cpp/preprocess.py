@@ -159,7 +159,7 @@ class TranslationUnit:
         """
         found: list[Token] = []
         budget = MAX_TOKENS
-        # What a macro's body says means what it means where the macro is used, so each part of
+        # A macro's body has the meaning of the place where the macro is used, so each part of
         # the text between two definitions is expanded by itself.
         for state, parts in groupby(self._tokens(unit, start, end), key=itemgetter(0)):
             tokens = [token for _, part in parts for token in part]

@@ -31,7 +31,7 @@ SCALARS = ("int", "unsigned", "bool", "float")
 
 
 def parse_type(text: str, *, ref: bool = False, pointer: bool = False) -> CType:
-    """A type from its text; ``ref`` and ``pointer`` say what the declarator adds."""
+    """A type from its text; ``ref`` and ``pointer`` are what the declarator adds."""
     const = bool(re.search(r"\b(const|constexpr)\b", text))
     bare = _DROPPED.sub(" ", text)
     ref = ref or "&" in _outside_angles(bare)

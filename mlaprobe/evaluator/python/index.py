@@ -1,4 +1,4 @@
-"""What the text of a Python module says without running it: its names and where they are bound."""
+"""The names of a Python module and where they are bound, read from its text without running it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Names:
     """It writes to ``globals()``, or runs text."""
 
     def touches(self, name: str) -> bool:
-        """Whether the statement may have a say in what ``name`` is."""
+        """Whether the statement may affect the value of ``name``."""
         return self.stars or self.dynamic or name in self.bound or name in self.changed
 
 
@@ -212,7 +212,7 @@ class Index:
         return [i for i, names in enumerate(self.names) if names.stars or names.dynamic]
 
     def positions(self, name: str) -> list[int]:
-        """The statements that may have a say in what ``name`` is, in order."""
+        """The statements that may affect the value of ``name``, in order."""
         return sorted({*self._by_name.get(name, ()), *self._wild})
 
     def binds(self, name: str) -> bool:

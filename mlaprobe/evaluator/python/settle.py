@@ -1,4 +1,4 @@
-"""Values that do not depend on the path that happened to ask first."""
+"""Values that do not depend on the path that happened to need them first."""
 
 from __future__ import annotations
 

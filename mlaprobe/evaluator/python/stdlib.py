@@ -1,4 +1,4 @@
-"""The few things of Python's library that module-level code asks for."""
+"""The few parts of Python's library that module-level code uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What single Python statements write, raise and catch, as far as their text says."""
+"""The writes and exceptions of single Python statements, as far as their text shows them."""
 
 from __future__ import annotations
 

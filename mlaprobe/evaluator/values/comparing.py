@@ -178,7 +178,7 @@ def _equal_mappings(left: dict[Value, Value], right: dict[Value, Value], span: S
 
 
 def identical(left: Value, right: Value, span: Span) -> Value:
-    """Python's ``is``: only for singletons and models, where it is what ``==`` says."""
+    """Python's ``is``: only for singletons and models, where it equals ``==``."""
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return _compare_unknown("==", left, right)
     if left is right:

@@ -1,6 +1,6 @@
 """Containers of the C++ library.
 
-What one holds is not followed: whatever is asked of a :class:`Container` is unknown, and each time
+The contents are not followed: every result of a :class:`Container` is unknown, and each time
 another unknown, because anything may have been stored in between, also through a copy, a reference
 or an iterator. Pairs, tuples and arrays of known length are Python's tuples. Maps in which a
 function keeps objects by name are in ``keptmaps.py``.
@@ -63,8 +63,8 @@ class Container(Model):
 
 @dataclass(slots=True, eq=False)
 class Elsewhere:
-    """A place that is not followed, as what a reference is bound to: whoever else knows it may
-    write it between any two times that it is read."""
+    """A place that is not followed, as the target of a reference: other code may write it between
+    any two reads."""
 
     why: Unknown
     writable: bool

@@ -85,7 +85,8 @@ class StructType:
     packed: bool = False
     """Whether its members follow each other without gaps."""
     odd: tuple[str, ...] = ()
-    """Members whose place the types do not tell: arrays, bit fields, any of an aligned struct."""
+    """Members whose place does not follow from the types: arrays, bit fields, any of an aligned
+    struct."""
 
 
 class Pointer:
@@ -228,7 +229,7 @@ class LooseSet(Model):
 
 
 class SettingsBase(Model):
-    """A base class outside the source whose subclasses are what their attributes say."""
+    """A base class outside the source whose subclasses have nothing but their attributes."""
 
     __slots__ = ()
 
@@ -254,7 +255,7 @@ class Unordered(Model):
     def __init__(self, elements: Args, probe: Callable[[Value], Value] | None = None) -> None:
         self.elements = elements
         self.probe = probe
-        """Makes, for a run, an extra element that only watches what a loop asks of its
+        """Makes, for a run, an extra element that only observes a loop's accesses to its
         elements."""
 
     def iterate(self) -> Iterator[Value] | None:

@@ -46,7 +46,7 @@ class StructLayout:
 
 
 def struct_layout(struct: StructType, lookup: Lookup, depth: int = 0) -> StructLayout | Unknown:
-    """The layout of a struct; unknown where a member's type does not tell it."""
+    """The layout of a struct; unknown where it does not follow from a member's type."""
     if not struct.plain or struct.odd or depth > _DEEPEST:
         what = struct.odd[0] if struct.odd else struct.name
         return Unknown(f"how much room {what} takes in {struct.name} is not followed", NOWHERE)

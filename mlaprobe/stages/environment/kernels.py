@@ -90,7 +90,8 @@ class Tables:
 
 @dataclass(slots=True, eq=False)
 class Column(Model):
-    """A column of the row that only watches: it equals whatever it is compared with, and tells."""
+    """A column of the row that only watches: it equals whatever it is compared with, and records
+    it."""
 
     column: str
     run: Run
@@ -125,7 +126,7 @@ class KernelMap(Entries, Unordered):
         super().__init__(elements, self._watcher)
 
     def _watcher(self, run: Run) -> Record:
-        """A row that is not there: it tells the run what it is compared with."""
+        """A row that is not there, which records what it is compared with."""
         columns = (*self.table.columns, "arch", "knl_name", "co_name")
         return pair(Column("", run), Record("config", {c: Column(c, run) for c in columns}))
 
@@ -186,7 +187,7 @@ class AsmKernel(Model):
 
 
 class KernelCache(Model):
-    """A cache of loaded kernels; whatever is asked for is made."""
+    """A cache of loaded kernels, in which every kernel is made anew."""
 
     __slots__ = ()
 

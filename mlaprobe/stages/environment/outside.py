@@ -65,8 +65,8 @@ class Foreign(Model):
 
 
 def foreign(names: Mapping[str, Any], name: str) -> Foreign | None:
-    """Something that the source does not define, where its name says that it is of the GPU runtime
-    or a library. ``names``: what ``foreign`` in ``rules/layouts.yaml`` says."""
+    """Something that the source does not define and that by its name belongs to the GPU runtime or
+    a library. ``names``: ``foreign`` in ``rules/layouts.yaml``."""
     if name.startswith(tuple(names["succeeding"])):
         return Foreign(name, succeeds=True)
     if name.startswith(tuple(names["prefixes"])):
@@ -89,7 +89,7 @@ def cpp_externals() -> dict[str, Any]:
 
 
 def device_functions(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Functions that ask for properties of the device. ``names``: ``rules/layouts.yaml``."""
+    """Functions that return properties of the device. ``names``: ``rules/layouts.yaml``."""
     found: dict[str, Any] = {}
     for name in names["arch_functions"]:
         found[name] = Builtin(name, _arch, constant=True)

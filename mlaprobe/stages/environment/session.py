@@ -154,7 +154,7 @@ class SourceSession:
         return {**cpp_externals(), **self.device_functions()}
 
     def device_functions(self) -> dict[str, Any]:
-        """Functions that ask for properties of the device, in either language."""
+        """Functions that return properties of the device, in either language."""
         return device_functions(self.names.data)
 
     # --- Python ----------------------------------------------------------------------------------
@@ -300,12 +300,12 @@ class SourceSession:
 
     @cached_property
     def bindings(self) -> Bindings:
-        """The compiled functions that Python code asks."""
+        """The compiled functions that Python code calls."""
         return Bindings(self)
 
     @property
     def knobs(self) -> tuple[str, ...]:
-        """Environment variables that anything evaluated so far has asked for."""
+        """Environment variables that anything evaluated so far has read."""
         with self.exclusive:
             return tuple(sorted(self._knobs))
 

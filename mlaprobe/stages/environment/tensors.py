@@ -1,8 +1,7 @@
 """Tensors and data types as the stages hand them to AITER's code.
 
 One model serves both languages: ``q.shape`` and ``q.dtype`` of Python, ``Q->size(1)`` and
-``Q.dtype()`` of C++. Contents are unknown; shapes, types and contiguity are what the question
-says.
+``Q.dtype()`` of C++. Contents are unknown; shapes, types and contiguity are the question's.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _BYTES = {"fp8": 1, "byte": 1, "i8": 1, "bf16": 2, "fp16": 2, "i16": 2, "i64": 8
 
 
 class DtypeToken(Model):
-    """A data type; ``variant`` tells the two fp8 encodings apart, where it is known."""
+    """A data type; ``variant`` is the fp8 encoding, where it is known."""
 
     __slots__ = ("kind", "variant")
 
