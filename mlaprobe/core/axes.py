@@ -174,6 +174,19 @@ def shape_of(cell: Sequence[Any]) -> DecodeShape:
     return DecodeShape(**dict(zip(_FIELDS, (arch, *dtypes, *rest), strict=True)))
 
 
+_PLANNER_FIELDS = tuple(PlannerCall.__dataclass_fields__)
+
+
+def planner_values(shape: DecodeShape) -> dict[str, Any]:
+    """The planner's arguments for a shape, by the fields of a planner call."""
+    call = shape.planner
+    values = {name: getattr(call, name) for name in _PLANNER_FIELDS}
+    for name, value in values.items():
+        if value is SAME:
+            values[name] = values["qlen"] if name == "uniform_qlen" else getattr(shape, name)
+    return values
+
+
 # --- regions -------------------------------------------------------------------------------------
 
 

@@ -114,7 +114,7 @@ def phrase(text: str, numbers: Iterator[int | str]) -> str | Phrase:
     return parts if len(parts) > 1 else str(parts[0])
 
 
-def said(text: str | Phrase, values: Mapping[str, int]) -> str:
+def text_of(text: str | Phrase, values: Mapping[str, int]) -> str:
     """The text of a phrase."""
     if isinstance(text, str):
         return text

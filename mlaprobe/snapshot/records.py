@@ -14,8 +14,8 @@ from mlaprobe.snapshot.phrases import (
     choose,
     mark_batch,
     phrase,
-    said,
     skeleton,
+    text_of,
     unmarked,
     written,
 )
@@ -188,7 +188,7 @@ class Reader:
             persistent=get("persistent"),
             entry=get("entry"),
             failure=None if failure is None else Failure(failure),
-            message=None if message is None else said(message, values),
+            message=None if message is None else text_of(message, values),
             key=None if key is None else self._key(key, values),
             kernels=tuple(self._kernels[name] for name in get("kernels", ())),
             notes=tuple(get("notes", ())),
@@ -206,7 +206,7 @@ class Reader:
             outcome=self.outcome(record, values),
             entry=record.get("calls"),
             missing=record.get("missing", False),
-            fails_after=None if after is None else said(after, values),
+            fails_after=None if after is None else text_of(after, values),
             partial_heads=None if reduces is None else number_of(reduces, values),
         )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
+from mlaprobe.core.axes import planner_values
 from mlaprobe.core.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair
 from mlaprobe.core.numbers import ranges
 from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
@@ -13,9 +14,9 @@ from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
 STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
 STANDARD_QLENS = tuple(range(1, 9))
 STANDARD_PAGES = (1, 64)
-Told = tuple[Dtype | None, Dtype | None]
+PlannerDtypes = tuple[Dtype | None, Dtype | None]
 """The dtypes that the planner gets."""
-OMITTED: Told = (None, None)
+OMITTED: PlannerDtypes = (None, None)
 MODES = ("fast_mode", "intra_batch_mode", "max_split_per_batch", "cp_round_robin")
 """Other overrides of a planner call, which no table varies."""
 
@@ -65,7 +66,7 @@ class Scope:
             return None
         if shape.page_size not in self.page_sizes:
             return f"page size {shape.page_size} (it holds {ranges(self.page_sizes)})"
-        modes = modes_told(shape)
+        modes = planner_modes(shape)
         if not shape.persistent:  # of the modes, the dispatcher is passed one
             modes = {name: modes[name] for name in modes if name == "intra_batch_mode"}
         if modes:
@@ -73,7 +74,7 @@ class Scope:
         return self._planner_outside(shape) if shape.persistent else None
 
     def _planner_outside(self, shape: DecodeShape) -> str | None:
-        dtypes, heads, qlen = told(shape)
+        dtypes, heads, qlen = planner_cell(shape)
         if dtypes != OMITTED and dtypes not in self.dtypes:
             words = "/".join("nothing" if d is None else str(d) for d in dtypes)
             return f"a planner told the dtypes {words}"
@@ -85,16 +86,13 @@ class Scope:
         return None
 
 
-def told(shape: DecodeShape) -> tuple[Told, int, int]:
+def planner_cell(shape: DecodeShape) -> tuple[PlannerDtypes, int, int]:
     """The dtypes, the head count and the query length that the planner gets."""
-    call = shape.planner
-    names = ("q_dtype", "kv_dtype", "num_heads", "qlen")
-    given = (getattr(shape if getattr(call, name) is SAME else call, name) for name in names)
-    q_dtype, kv_dtype, heads, qlen = given
-    return (q_dtype, kv_dtype), heads, qlen
+    given = planner_values(shape)
+    return (given["q_dtype"], given["kv_dtype"]), given["num_heads"], given["qlen"]
 
 
-def modes_told(shape: DecodeShape) -> dict[str, int | bool]:
+def planner_modes(shape: DecodeShape) -> dict[str, int | bool]:
     """The planner's modes of splitting the work that are not as usual."""
     usual = {"cp_round_robin": shape.cp_round_robin}
     return {
@@ -105,9 +103,9 @@ def modes_told(shape: DecodeShape) -> dict[str, int | bool]:
 
 
 def _with_modes(modes: dict[str, int | bool]) -> str:
-    said = ", ".join(f"{name}={int(value)}" for name, value in modes.items())
+    listed = ", ".join(f"{name}={int(value)}" for name, value in modes.items())
     return (
-        f"a planner told {said} (it holds what AITER takes where nothing is said; ask the AITER "
+        f"a planner told {listed} (it holds what AITER takes where nothing is said; ask the AITER "
         "source itself: installed, a directory or REPO@REV)"
     )
 

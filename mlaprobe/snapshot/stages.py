@@ -10,7 +10,7 @@ from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
 from mlaprobe.snapshot.file import Contents
 from mlaprobe.snapshot.lookup import StageTable
 from mlaprobe.snapshot.records import Record, Values
-from mlaprobe.snapshot.scope import OMITTED, told
+from mlaprobe.snapshot.scope import OMITTED, planner_cell
 
 STAGES = (
     *(StageName.PLANNER, StageName.SIZING, StageName.DISPATCHER),
@@ -74,7 +74,7 @@ class Stages:
         table = self.table(stage)
         heads, qlen = shape.num_heads, shape.qlen
         if stage in (StageName.PLANNER, StageName.SIZING):
-            _, heads, qlen = told(shape)
+            _, heads, qlen = planner_cell(shape)
         words = words_of(stage, shape)
         record = self._record(table, words, heads, qlen, shape.batch)
         return table.reader.outcome(record, Values(shape, heads, qlen))
@@ -128,7 +128,7 @@ def words_of(stage: str, shape: DecodeShape) -> dict[str, str]:
     """The values of all axes as words, as a stage gets them."""
     words = _words(shape)
     if stage in (StageName.PLANNER, StageName.SIZING):
-        dtypes = told(shape)[0]
+        dtypes = planner_cell(shape)[0]
         if dtypes != OMITTED:
             words["dtypes"] = "/".join(map(str, dtypes))
         elif stage == StageName.PLANNER:

@@ -36,7 +36,7 @@ OUTSIDE = ""
 class _Gist:
     """What a behaviour can depend on, of one record."""
 
-    told: Hashable
+    fields: Hashable
     """All but the numbers."""
     final_heads: int | str | None
     """Maybe the name of a variable (see ``phrases``); so is the next."""
@@ -104,7 +104,7 @@ class Tabled:
         kernels = tuple(self._kernels[name] for name in record.get("kernels", ()))
         loaded = tuple((k.symbol, k.co_present, k.has_symbol) for k in kernels)
         return _Gist(
-            told=(
+            fields=(
                 *(record.get(name) for name in _TELLING),
                 *(name in record for name in ("key", "fails_after")),
                 loaded,
@@ -211,7 +211,7 @@ class _Rows:
             cell = [self._tabled.gist(name[at]) for name in names if name[at] != NONE]
             rest, by_heads = self._numbers(heads, qlen, cell)
             follows = follows or by_heads
-            key = (mode, *(each.told for each in cell), rest, met[turn] if met else ())
+            key = (mode, *(each.fields for each in cell), rest, met[turn] if met else ())
             row.append(self._tabled.number(key, lambda qlen=qlen: self._shape(heads, qlen)))  # type: ignore[misc]
         return tuple(row), follows
 
@@ -230,7 +230,7 @@ class _Rows:
         reduces, final = dispatched.reduces, dispatched.final_heads
         follows = isinstance(reduces, str) and reduces != "heads"
         name = self._reduced(heads if reduces in (None, "heads") else valued(reduces))
-        reduced = name if name == OUTSIDE else self._tabled.gist(name).told
+        reduced = name if name == OUTSIDE else self._tabled.gist(name).fields
         if not self._mode[1]:
             return reduced, follows
         planned = cell[-2].final_heads

@@ -80,7 +80,7 @@ def nearest(source: Source) -> Nearest | None:
     least = min(distance.values())
     closest = [name for name, count in distance.items() if count == least]
     own = _own(source.release, closest)
-    return _told(own or closest[-1], closest, held)
+    return _compared(own or closest[-1], closest, held)
 
 
 def _own(release: str | None, names: list[str]) -> str | None:
@@ -90,7 +90,7 @@ def _own(release: str | None, names: list[str]) -> str | None:
     return next((name for name in names if release_key(name) == release_key(release)), None)
 
 
-def _told(name: str, closest: list[str], held: Mapping[str, str]) -> Nearest:
+def _compared(name: str, closest: list[str], held: Mapping[str, str]) -> Nearest:
     blobs = release_files()[name]
     differing = [file for file, blob in blobs.items() if held[file] != blob]
     return Nearest(

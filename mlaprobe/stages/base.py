@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
-from mlaprobe.core.shape import SAME, Evidence, Failure, StageOutcome, Status, altered
+from mlaprobe.core.shape import Evidence, Failure, StageOutcome, Status, altered
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome
@@ -203,11 +203,6 @@ def arguments(
 
 def _mystery(param: ir.Param) -> Unknown:
     return Unknown(f"the argument {param.name} is not known", param.span, foreign=True)
-
-
-def told_or(told: Any, otherwise: Any) -> Any:
-    """The caller's value where it gives one, else the shape's."""
-    return otherwise if told is SAME else told
 
 
 def how_failed(outcome: Outcome) -> Failure | None:

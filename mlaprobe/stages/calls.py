@@ -54,7 +54,7 @@ class Calls:
         self._all = tuple(calls)
         found: list[tuple[Parameterized, PathCall]] = []
         for call in self._all:
-            parameterize = Parameterized(call.given.value, told=False)
+            parameterize = Parameterized(call.given.value, reasons=False)
             if not any(_alike(parameterize, other) for other, _ in found):
                 found.append((parameterize, call))
         self._apart = tuple(call for _, call in found)

@@ -65,7 +65,7 @@ class Dispatched(Launch):
 
 
 class Reader:
-    """Reads the answer to a shape off the paths. ``asked`` holds its numbers, or symbols for
+    """Reads the answer to a shape off the paths. ``inputs`` holds its numbers, or symbols for
     them."""
 
     def __init__(self, session: SourceSession, shape: DecodeShape) -> None:
@@ -73,9 +73,9 @@ class Reader:
         self._names = session.names.data[STAGE]
         self._shape = shape
 
-    def answer(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> Dispatched:
+    def answer(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> Dispatched:
         """The answer, without symbols where the inputs are plain."""
-        answers = [self._path(outcome, asked) for outcome in outcomes]
+        answers = [self._path(outcome, inputs) for outcome in outcomes]
         picked, note = self._settle(outcomes, answers)
         if picked is None:
             reason, span = _why(outcomes, answers)
@@ -85,7 +85,7 @@ class Reader:
         outcome = altered(
             answer.outcome,
             notes=(*note, *assumptions(path)),
-            evidence=self._proof(path, asked["heads"], answer.outcome.final_heads),
+            evidence=self._proof(path, inputs["heads"], answer.outcome.final_heads),
         )
         pairs = zip(outcomes, answers, strict=True)
         calls = [path_call(o, a.given) for o, a in pairs if a is answer or same(a, answer)]
@@ -124,7 +124,7 @@ class Reader:
             notes.append(f"{batch_condition(outcome.decisions)}: {path} path")
         return kept[0], tuple(dict.fromkeys(notes))
 
-    def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> Dispatched:
+    def _path(self, outcome: Outcome, inputs: Mapping[str, Any]) -> Dispatched:
         if outcome.kind == "unknown":
             return _unknown(outcome.reason)
         entry = entry_of(outcome)
@@ -140,9 +140,9 @@ class Reader:
                     )
                 )
             return _unknown("no entry point is called")
-        return self._entered(outcome, entry, asked)
+        return self._entered(outcome, entry, inputs)
 
-    def _entered(self, outcome: Outcome, entry: Event, asked: Mapping[str, Any]) -> Dispatched:
+    def _entered(self, outcome: Outcome, entry: Event, inputs: Mapping[str, Any]) -> Dispatched:
         named = dict(entry.kwargs)
         q, qlen = _query(named, entry.args), self._role(named, "qlen")
         for given in (q, qlen):
@@ -153,9 +153,9 @@ class Reader:
         rows, heads, _ = q.shape
         if not is_whole(heads) or calculate("<", heads, 1):
             return _unknown(f"the head count given to {entry.name} is not known", entry.span)
-        fold, qlen_fold = _folds(asked, heads, qlen)
-        if fold is None or not self._fits(rows, heads, asked):
-            return _unknown(_no_fold(entry.name, asked, heads, qlen), entry.span)
+        fold, qlen_fold = _folds(inputs, heads, qlen)
+        if fold is None or not self._fits(rows, heads, inputs):
+            return _unknown(_no_fold(entry.name, inputs, heads, qlen), entry.span)
         status = folded(fold, qlen_fold) or Status.NATIVE
         reduce = next((e for e in outcome.events if self._merges(e)), None)
         failed = outcome.failure if outcome.kind == "failed" else None
@@ -180,12 +180,12 @@ class Reader:
             fails_after=None if missing or failed is None else refusal(failed),
         )
 
-    def _fits(self, rows: Any, heads: Any, asked: Mapping[str, Any]) -> bool:
+    def _fits(self, rows: Any, heads: Any, inputs: Mapping[str, Any]) -> bool:
         """Whether the rows of the query are the question's, in other portions of heads."""
         if not is_whole(rows):
             return False
-        tokens = calculate("*", self._shape.batch or REQUESTS, asked["qlen"])
-        return same(calculate("*", rows, heads), calculate("*", tokens, asked["heads"]))
+        tokens = calculate("*", self._shape.batch or REQUESTS, inputs["qlen"])
+        return same(calculate("*", rows, heads), calculate("*", tokens, inputs["heads"]))
 
     def _merges(self, event: Event) -> bool:
         return event.kind == "entry" and event.name in self._names["reduce"]
@@ -241,14 +241,14 @@ def _choices(outcome: Outcome) -> tuple[int, ...]:
     return tuple(choice for _, choice in outcome.decisions)
 
 
-def _folds(asked: Mapping[str, Any], heads: Any, qlen: Any) -> tuple[Any, Any]:
+def _folds(inputs: Mapping[str, Any], heads: Any, qlen: Any) -> tuple[Any, Any]:
     """(batch fold, query-length fold), or ``None`` where heads and length make none."""
-    if same(heads, asked["heads"]) and same(qlen, asked["qlen"]):
+    if same(heads, inputs["heads"]) and same(qlen, inputs["qlen"]):
         return 1, 1
-    qlen_fold = multiple(qlen, asked["qlen"])
+    qlen_fold = multiple(qlen, inputs["qlen"])
     if qlen_fold is None:
         return None, 1
-    return multiple(asked["heads"], calculate("*", heads, qlen_fold)), qlen_fold
+    return multiple(inputs["heads"], calculate("*", heads, qlen_fold)), qlen_fold
 
 
 def refusal(failure: Failed) -> Any:
@@ -262,11 +262,11 @@ def _unknown(reason: Any, span: ir.Span = ir.NOWHERE) -> Dispatched:
     return Dispatched(outcome=undecided(STAGE, reason), obstacle=span)
 
 
-def _no_fold(entry: str, asked: Mapping[str, Any], heads: Any, qlen: Any) -> Any:
+def _no_fold(entry: str, inputs: Mapping[str, Any], heads: Any, qlen: Any) -> Any:
     """The message about a call that is neither native nor a fold: a query widened on the way,
     say."""
     gets = [entry, " gets ", heads, " heads at query length ", qlen]
-    where = [" where ", asked["heads"], " heads at query length ", asked["qlen"], " were asked"]
+    where = [" where ", inputs["heads"], " heads at query length ", inputs["qlen"], " were asked"]
     return joined([*gets, *where, ": that is no fold"])
 
 

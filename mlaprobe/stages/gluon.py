@@ -70,7 +70,7 @@ class Gluon(OutcomeStage[DecodeShape], PythonStage[DecodeShape, StageOutcome]):
         run.emit("launch", entry.name, (), {}, span)
         return Unknown(f"the result of {entry.name}", span, free="data", foreign=True)
 
-    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
+    def _read(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
         accepted = [o for o in outcomes if o.kind == "returned"]
         failed = [o for o in outcomes if o.kind == "failed"]
         certain = all(_settled(o) for o in outcomes)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.axes import planner_values
 from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.unit import CppModule
@@ -26,7 +27,6 @@ from mlaprobe.stages.base import (
     arguments,
     how_failed,
     place_evidence,
-    told_or,
     undecided,
     unknown,
 )
@@ -77,22 +77,12 @@ class Planner(CppStage[PlannerQuestion]):
     @staticmethod
     def question(shape: DecodeShape) -> PlannerQuestion:
         """The planner's arguments for a shape."""
-        told = shape.planner
-        qlen = told_or(told.qlen, shape.qlen)
         return PlannerQuestion(
             arch=shape.arch,
-            q_dtype=told_or(told.q_dtype, shape.q_dtype),
-            kv_dtype=told_or(told.kv_dtype, shape.kv_dtype),
-            num_heads=told_or(told.num_heads, shape.num_heads),
-            qlen=qlen,
-            uniform_qlen=told_or(told.uniform_qlen, qlen),
             causal=shape.causal,
             page_size=shape.page_size,
-            cp_round_robin=told_or(told.cp_round_robin, shape.cp_round_robin),
-            fast_mode=told.fast_mode,
-            intra_batch_mode=told.intra_batch_mode,
-            max_split_per_batch=told.max_split_per_batch,
             env=shape.env,
+            **planner_values(shape),
         )
 
     def _evaluated(self, question: PlannerQuestion) -> Solved[StageOutcome]:
@@ -182,8 +172,8 @@ class Planner(CppStage[PlannerQuestion]):
 
     # --- reading the answer ----------------------------------------------------------------------
 
-    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
-        first, *others = (self._path(outcome, asked) for outcome in outcomes)
+    def _read(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
+        first, *others = (self._path(outcome, inputs) for outcome in outcomes)
         if not all(same(first, other) for other in others):
             # a path on which only the device decides is no answer about the shape
             return unknown(self.session, STAGE, outcomes)
@@ -193,7 +183,7 @@ class Planner(CppStage[PlannerQuestion]):
             return unknown(self.session, STAGE, outcomes, first)
         return altered(first, evidence=Proof(STAGE, self.session.text, _decisive_places))
 
-    def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> StageOutcome:
+    def _path(self, outcome: Outcome, inputs: Mapping[str, Any]) -> StageOutcome:
         if outcome.kind == "unknown":
             return undecided(STAGE, outcome.reason)
         if outcome.kind == "failed":
@@ -207,7 +197,7 @@ class Planner(CppStage[PlannerQuestion]):
         params = self._params(outcome)
         if params is None:
             return undecided(STAGE, "what the planner launches was not found")
-        return self._accepted(params, outcome, asked)
+        return self._accepted(params, outcome, inputs)
 
     def _params(self, outcome: Outcome) -> Record | None:
         """The parameters handed to the device: an aggregate that has the number of batches."""
@@ -222,7 +212,9 @@ class Planner(CppStage[PlannerQuestion]):
     def _field(self, params: Record, names: str) -> Any:
         return next((params.fields[n] for n in self._names[names] if n in params.fields), None)
 
-    def _accepted(self, params: Record, outcome: Outcome, asked: Mapping[str, Any]) -> StageOutcome:
+    def _accepted(
+        self, params: Record, outcome: Outcome, inputs: Mapping[str, Any]
+    ) -> StageOutcome:
         batches, uniform = self._field(params, "batches"), self._field(params, "uniform")
         heads = self._field(params, "heads")
         for value in (batches, uniform, heads):
@@ -231,28 +223,28 @@ class Planner(CppStage[PlannerQuestion]):
                 places = place_evidence(self.session, STAGE, found.span)
                 return undecided(STAGE, found.reason, places)
         fold = multiple(batches, BATCH)
-        qlen_fold = multiple(uniform, asked.get("uniform", asked["qlen"]))
+        qlen_fold = multiple(uniform, inputs.get("uniform", inputs["qlen"]))
         if fold is None or qlen_fold is None:
-            return self._no_fold(fold, uniform, asked)
+            return self._no_fold(fold, uniform, inputs)
         status = folded(fold, qlen_fold)
         final = heads
-        if status and same(heads, asked["heads"]):
+        if status and same(heads, inputs["heads"]):
             final = calculate("//", heads, calculate("*", fold, qlen_fold))
         if not status:
             native = self._native(outcome)
             if isinstance(native, Unknown):
                 return undecided(STAGE, native.reason)
-            is_native = native and same(final, asked["heads"])
+            is_native = native and same(final, inputs["heads"])
             status = Status.NATIVE if is_native else Status.PASSTHROUGH
         return StageOutcome(
             stage=STAGE, status=status, fold=fold, qlen_fold=qlen_fold, final_heads=final
         )
 
-    def _no_fold(self, fold: Any, uniform: Any, asked: Mapping[str, Any]) -> StageOutcome:
+    def _no_fold(self, fold: Any, uniform: Any, inputs: Mapping[str, Any]) -> StageOutcome:
         """More requests of shorter queries, say: which of the KV each token may see is then up to
         the device code, which is not read."""
-        told = asked.get("uniform", asked["qlen"])
-        if fold is None or not same(calculate("*", uniform, fold), told):
+        given = inputs.get("uniform", inputs["qlen"])
+        if fold is None or not same(calculate("*", uniform, fold), given):
             return undecided(STAGE, "the fold is no whole number")
         message = (
             "a request is planned as several of fewer query tokens: what each may see is up to "

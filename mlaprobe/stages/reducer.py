@@ -76,9 +76,9 @@ class Reducer(CppStage[tuple[int, int]]):
         inputs = {"heads": heads, "dim": dim}
         return self.session.solve(STAGE, inputs, self._start, ("", ()), self._read, **_ROUTER)
 
-    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
+    def _read(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
         reaching = [o for o in outcomes if _merges(o)]
-        places = Proof(STAGE, self.session.text, self._case, asked["heads"], path=_preferred)
+        places = Proof(STAGE, self.session.text, self._case, inputs["heads"], path=_preferred)
         if any(o.certain for o in reaching):
             return StageOutcome(stage=STAGE, status=Status.INSTANTIATED, evidence=places)
         if reaching or any(o.kind == "unknown" or not o.certain for o in outcomes):
