@@ -34,6 +34,8 @@ class Era:
     """Of the first."""
     named: bool
     """Whether these releases name the arch at all."""
+    replaced: tuple[str, ...]
+    """Those whose kernel is the one of the release before, from another file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,11 @@ class History:
                 releases=len(at),
                 behaviour=line.behaviours[at[0]],
                 named=named[at[0]],
+                replaced=tuple(
+                    self.releases[each]
+                    for each in at[1:]
+                    if line.behaviours[each].replaces(line.behaviours[each - 1])
+                ),
             )
             for at in _runs(answers)
         )

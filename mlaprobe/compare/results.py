@@ -122,6 +122,7 @@ def _behaviour(behaviour: Behaviour) -> dict[str, Any]:
         "qlen_fold": behaviour.qlen_fold,
         "failure": None if behaviour.failure is None else behaviour.failure.value,
         "kernels": list(behaviour.kernels),
+        "files": list(behaviour.files),
     }
 
 

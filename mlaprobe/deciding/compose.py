@@ -121,7 +121,7 @@ def _failure(
 def _table_failure(outcome: StageOutcome) -> tuple[Verdict | None, str | None]:
     if outcome.status == Status.AMBIGUOUS:
         return Verdict.AMBIGUOUS, outcome.message
-    if outcome.status == Status.NO_FILE:
+    if outcome.status in (Status.NO_FILE, Status.OVER_LIMIT):
         return Verdict.NO_KERNEL, outcome.message
     return None, None
 

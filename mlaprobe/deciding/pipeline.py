@@ -22,6 +22,7 @@ from mlaprobe.core.shape import (
     altered,
 )
 from mlaprobe.deciding.compose import absent, compose
+from mlaprobe.rulefiles.archs import lds_limit
 
 TABLE = StageName.TABLE
 L = TypeVar("L", bound=Launch)
@@ -104,13 +105,13 @@ def _downstream(
         launched = outcome.entry == "asm"
         host = links.called(shape, launch) if launched else links.ask(StageName.HOST, shape)
         yield StageName.HOST, host
-        yield TABLE, table_outcome(host, has_tables=links.has_tables)
+        yield TABLE, table_outcome(host, shape.arch, has_tables=links.has_tables)
     if shape.persistent and (outcome.persistent or outcome.persistent is None):
         yield StageName.REDUCER, links.reduced(shape, launch)
 
 
-def table_outcome(host: StageOutcome, *, has_tables: bool) -> StageOutcome:
-    """Whether exactly one kernel with the host's key ships."""
+def table_outcome(host: StageOutcome, arch: str, *, has_tables: bool) -> StageOutcome:
+    """Whether exactly one kernel with the host's key ships, and can be launched."""
     if not has_tables and host.key is None:
         outcome = absent(TABLE, "kernels are named in the host code")
     elif host.status == Status.UNKNOWN:
@@ -129,6 +130,10 @@ def table_outcome(host: StageOutcome, *, has_tables: bool) -> StageOutcome:
         if kernel.has_symbol is False:
             message = f"{kernel.co} does not define {kernel.symbol}"
             return altered(outcome, status=Status.NO_FILE, message=message)
+        limit = lds_limit(arch)
+        if kernel.lds is not None and limit is not None and kernel.lds > limit:
+            message = f"{kernel.co} takes {kernel.lds} bytes of LDS, and {arch} has {limit}"
+            return altered(outcome, status=Status.OVER_LIMIT, message=message)
     return altered(outcome, kernels=host.kernels)
 
 

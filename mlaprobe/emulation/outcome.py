@@ -5,31 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mlaprobe.core.accuracy import Error
-from mlaprobe.core.enums import TextEnum
+from mlaprobe.core.enums import Standing as Standing
 from mlaprobe.core.shape import Kernel
 from mlaprobe.emulation.batch import Batch
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulator.memory import OutsideAccess
 from mlaprobe.stages.kernelargs import ArgumentBlock
-
-
-class Standing(TextEnum):
-    """What became of an emulated launch."""
-
-    PASSED = "PASSED"
-    """The result is right, and nothing else was touched."""
-    WRONG = "WRONG"
-    """The result is not what attention gives."""
-    OUTSIDE = "OUTSIDE"
-    """The kernel wrote outside its buffers; or its result is right and it read outside."""
-    UNWRITTEN = "UNWRITTEN"
-    """Part of the result was never written."""
-    TIMING = "TIMING"
-    """The result is right under the default schedule, not under others as plausible."""
-    REFUSED = "REFUSED"
-    """AITER launches nothing."""
-    UNKNOWN = "UNKNOWN"
-    """What would happen is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

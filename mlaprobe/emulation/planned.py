@@ -16,6 +16,7 @@ from mlaprobe.emulator.floats import FP8
 from mlaprobe.emulator.schedules import ADVERSARIAL, SWEEP, Schedule
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.plan import PadPlan
+from mlaprobe.rulefiles.archs import compute_units
 from mlaprobe.stages.environment.device import Device
 
 SCHEDULES: dict[str, tuple[tuple[Schedule, int], ...]] = {
@@ -137,7 +138,7 @@ def emulate_launch(
     """
     settings = Settings(
         tolerance=options.tolerance,
-        device=Device.of(batch.arch, rules().compute_units[batch.arch]),
+        device=Device.of(batch.arch, compute_units(batch.arch)),
         planned_units=_planned_units(batch, options),
         own_metadata=options.own_metadata,
         splits=options.splits,
@@ -152,7 +153,7 @@ def emulate_launch(
 
 
 def _planned_units(batch: Batch, options: Options) -> int:
-    most = rules().compute_units[batch.arch]
+    most = compute_units(batch.arch)
     return options.compute_units or min(most, batch.requests * _UNITS_PER_REQUEST)
 
 

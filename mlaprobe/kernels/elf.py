@@ -68,6 +68,26 @@ def has_kernel(data: bytes, symbol: str) -> bool | None:
     return None if symbol in defined else False
 
 
+def lds_bytes(data: bytes, symbol: str) -> int | None:
+    """The LDS in bytes that a workgroup of the kernel ``symbol`` takes, ``None`` where that cannot
+    be read: ``GROUP_SEGMENT_FIXED_SIZE``, the first word of its descriptor (LLVM's "User Guide for
+    AMDGPU Backend", "Kernel Descriptor"). Never raises.
+    """
+    name = f"{symbol}.kd"
+    try:
+        address = next((each.address for each in symbols(data) if each.name == name), None)
+        if address is None:
+            return None
+        header = unpack(HEADER, data, 0)
+        offset, size, count = header[4], header[8], header[9]
+        if size != SEGMENT.size:
+            return None
+        segments = list(SEGMENT.iter_unpack(part(data, offset, count * size)))
+        return unpack(_WORD, data, _file_offset(segments, address))[0]
+    except MalformedError:
+        return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Symbol:
     """A global symbol that a file defines."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.shape import PlannerCall
 from mlaprobe.output import SCHEMA
+from mlaprobe.output.emulated import emulation_rows
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, to_json
 from mlaprobe.padding.plan import PadPlan, Rejected, Way
@@ -50,6 +51,7 @@ def plan_row(plan: PadPlan) -> Row:
         "settings": plan.settings,
         "notes": list(plan.notes),
         "decisions": [decision_row(decision) for decision in plan.decisions],
+        "emulated": [emulation_rows(decision) for decision in plan.decisions],
     }
 
 

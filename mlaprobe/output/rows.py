@@ -54,7 +54,13 @@ def planner_row(call: PlannerCall) -> Row:
 
 def kernel_row(kernel: Kernel) -> Row:
     """One kernel that would be launched."""
-    return {"symbol": kernel.symbol, "co": kernel.co, "co_present": kernel.co_present}
+    return {
+        "symbol": kernel.symbol,
+        "co": kernel.co,
+        "co_present": kernel.co_present,
+        "blob": kernel.blob,
+        "lds": kernel.lds,
+    }
 
 
 def evidence_row(evidence: Evidence) -> Row:

@@ -102,7 +102,7 @@ class Tabled:
 
     def _gist(self, record: Record) -> _Gist:
         kernels = tuple(self._kernels[name] for name in record.get("kernels", ()))
-        loaded = tuple((k.symbol, k.co_present, k.has_symbol) for k in kernels)
+        loaded = tuple((k.symbol, k.co_present, k.has_symbol, k.blob, k.lds) for k in kernels)
         return _Gist(
             fields=(
                 *(record.get(name) for name in _TELLING),

@@ -16,6 +16,7 @@ from typing import Any
 from mlaprobe.core.boxes import cover
 from mlaprobe.core.shape import Evidence, Kernel
 from mlaprobe.snapshot.cells import write_plane
+from mlaprobe.snapshot.file import KERNEL_FIELDS
 from mlaprobe.snapshot.lookup import NONE
 from mlaprobe.snapshot.records import Record, write_records
 from mlaprobe.snapshot.scope import OMITTED
@@ -70,7 +71,13 @@ def evidence_row(each: Evidence, files: Sequence[str]) -> list[Any]:
 
 def kernel_row(each: Kernel) -> list[Any]:
     """A kernel as JSON."""
-    return [each.symbol, each.co, each.co_present, each.has_symbol]
+    return [getattr(each, name) for name in KERNEL_FIELDS]
+
+
+def kernel_names(found: Iterable[Kernel]) -> list[str]:
+    """A name for each kernel, by all but the contents of its file: one that is replaced changes
+    only the kernel's own line."""
+    return named([compact([k.symbol, k.co, k.co_present, k.has_symbol]) for k in found])
 
 
 class NameTable:
@@ -80,7 +87,7 @@ class NameTable:
         places, kernels = list(notebook.evidence), list(notebook.kernels)
         self.names = {
             "evidence": evidence_names(places),
-            "kernels": named([compact(kernel_row(each)) for each in kernels]),
+            "kernels": kernel_names(kernels),
         }
         self.files = sorted({each.file for each in places})
         rows = [evidence_row(each, self.files) for each in places]

@@ -12,6 +12,7 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Pointer
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.rulefiles.archs import archs
 
 _FACT = "device"
 Environment = tuple[tuple[str, str], ...]
@@ -28,9 +29,8 @@ class Device:
 
     @staticmethod
     def of(arch: str, compute_units: int) -> Device:
-        """A device of CDNA3 or CDNA4 (AMD's ISA documents of both, section on LDS)."""
-        lds = 163_840 if arch == "gfx950" else 65_536
-        return Device(compute_units=compute_units, lds_bytes=lds)
+        """A device of an arch of ``rules/archs.yaml``."""
+        return Device(compute_units=compute_units, lds_bytes=archs()[arch].lds_bytes)
 
     def value(self, name: str) -> int | None:
         """What a member of HIP's ``hipDeviceProp_t`` or of torch's device properties, or a function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values.keptmaps import Entries, pair
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Record, Unordered
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.kernels import KernelTable, TableRow, comment_rule, has_kernel, read_tables
+from mlaprobe.kernels import KernelTable, TableRow, comment_rule, has_kernel, lds_bytes, read_tables
 from mlaprobe.stages.environment.session import SourceSession
 
 GENERATOR = "hsa/codegen.py"
@@ -73,19 +73,18 @@ class Tables:
         """A kernel by its symbol and the path that the host loads it from."""
         path = f"hsa/{arch}/{co.lstrip('/')}"
         present = path in self._present if self._files else None
-        return Kernel(
-            symbol=symbol,
-            co=path,
-            co_present=present,
-            has_symbol=self._has_symbol(path, symbol) if present else None,
-        )
-
-    def _has_symbol(self, path: str, symbol: str) -> bool | None:
+        found = partial(Kernel, symbol=symbol, co=path, co_present=present)
         try:
-            file = self.session.source.read(path)
+            file = self.session.source.read(path) if present else None
         except SourceError:
-            return None
-        return None if file is None else has_kernel(file.data, symbol)
+            file = None
+        if file is None:
+            return found()
+        return found(
+            has_symbol=has_kernel(file.data, symbol),
+            blob=file.blob,
+            lds=lds_bytes(file.data, symbol),
+        )
 
 
 @dataclass(slots=True, eq=False)
