@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome
+from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
 from mlaprobe.opening import bundled
 from mlaprobe.opening.probing import probe, snapshot_of
 from mlaprobe.snapshot import OUTSIDE, Outside, Snapshot
@@ -82,11 +82,6 @@ class KnownRevision:
         found = self._snapshot.decide(shape)
         return self.live.decide(shape) if found.stage == OUTSIDE else found
 
-    def judge(self, shape: DecodeShape) -> Decision:
-        """What the source alone says of a shape."""
-        found = self._snapshot.judge(shape)
-        return self.live.judge(shape) if found.stage == OUTSIDE else found
-
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid, where the snapshot holds all of it."""
         return self._snapshot.held_rows(part, numbering)
@@ -95,10 +90,6 @@ class KnownRevision:
         """Whether the dispatcher may have a parameter of that meaning: not known from a
         snapshot."""
         return True
-
-    def has_route(self, route: Route) -> bool:
-        """Whether the source has a route at all."""
-        return self._snapshot.has_route(route)
 
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         """One stage alone."""

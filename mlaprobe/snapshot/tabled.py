@@ -10,7 +10,7 @@ composed and stands for the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -127,33 +127,22 @@ class _Rows:
     """The rows of one part of a grid, with or without the LSE."""
 
     def __init__(self, tabled: Tabled, part: Grid, lse: bool) -> None:
-        (q_dtype, kv_dtype), heads = part.dtypes[0], part.heads[0]
         self._tabled = tabled
         self._stages = tabled.stages
         self._scope = tabled.scope
         self._part = part
-        self._fields: dict[str, Any] = {
-            "arch": part.archs[0],
-            "q_dtype": q_dtype,
-            "kv_dtype": kv_dtype,
-            "lse": lse,
-            "persistent": part.persistent[0],
-            "causal": part.causal[0],
-            "cp_round_robin": part.cp_round_robin[0],
-            "page_size": part.page_sizes[0],
-            "route": part.route,
-            "env": part.env,
-            "planner": part.planner,
-        }
-        first = self._shape(heads, part.qlens[0])
+        first = self._first = next(replace(part, lse=(lse,)).shapes())
         self._mode = (part.route, part.persistent[0], part.qlens)
         self._planes = [self._plane(stage, first) for stage in self._asked()]
-        self._reducer = self._reducer_plane() if part.route is Route.ASM else None
+        self._reducer: Plane | None = None
+        if part.route is Route.ASM:
+            dim = {"head_dim": str(self._stages.head_dims[0])}
+            self._reducer = self._stages.table("reducer").plane(dim)
         numbered = (e for e in tabled.errata if e.pattern.matches_but_for_numbers(first))
         self._errata = tuple(numbered)
 
     def _shape(self, heads: int, qlen: int) -> DecodeShape:
-        return DecodeShape(num_heads=heads, qlen=qlen, **self._fields)
+        return replace(self._first, num_heads=heads, qlen=qlen)
 
     def _asked(self) -> Sequence[str]:
         if self._part.route is Route.GLUON:
@@ -163,9 +152,6 @@ class _Rows:
     def _plane(self, name: str, shape: DecodeShape) -> Plane:
         table = self._stages.table(name, "host" if name == "called" else None)
         return table.plane(words_of(name, shape))
-
-    def _reducer_plane(self) -> Plane:
-        return self._stages.table("reducer").plane({"head_dim": str(self._stages.head_dims[0])})
 
     def all(self) -> list[Row]:
         """The rows, in the order of the head counts."""

@@ -16,8 +16,7 @@ from mlaprobe.evaluator.closures.compiler import Compiler
 from mlaprobe.evaluator.engine.frames import OUTER, RUN
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed, Restart, Unsupported
-from mlaprobe.evaluator.ir import Function, Node, Span
-from mlaprobe.evaluator.values.kinds import Closure
+from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 
@@ -47,10 +46,6 @@ class Machine:
     def evaluate(self, run: Run, node: Node, module: Module) -> Value:
         """The value of an expression in a module's scope."""
         return self._compiler.expression(node, module)({OUTER: None, RUN: run})
-
-    def function(self, function: Function, module: Module) -> Closure:
-        """A function of a module as a value."""
-        return Closure(function, module)
 
     def explore(
         self,

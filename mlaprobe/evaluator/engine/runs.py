@@ -63,54 +63,13 @@ class Outcome:
         return all(u.free is not None for u, _ in self.decisions)
 
 
-class Choices:
-    """The sides that a path takes of branches on what is not known."""
-
-    def __init__(self, script: tuple[int, ...], decided: Mapping[Hashable, int]) -> None:
-        self.script = script
-        """The choices to make, as far as they are prescribed."""
-        self.taken: list[tuple[int, int, Unknown]] = []
-        """(choice, of how many, why) in order."""
-        self.decisions: dict[Hashable, int] = dict(decided)
-        """The side that is taken of an unknown, by its key."""
-        self.effects = 0
-        """Counts what the path did to the outside world, and its choices."""
-        self.asked = 0
-        """Counts the decisions on unknowns: what was computed in between is of this path only."""
-
-    def choose(self, count: int, why: Unknown) -> int:
-        """One of ``count`` alternatives; every other is taken by a later path."""
-        at = len(self.taken)
-        choice = self.script[at] if at < len(self.script) else 0
-        self.taken.append((choice, count, why))
-        self.effects += 1
-        return choice
-
-    def decide(self, value: Unknown) -> bool:
-        """A side of a branch on an unknown; the same unknown always goes the same way."""
-        if value.free == PROBE:
-            return False
-        self.asked += 1
-        key, flip = value.key, False
-        while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
-            key, flip = key[1], not flip
-        choice = self.decisions.get(key)
-        if choice is None:
-            choice = self.choose(2, value)
-            if flip:
-                choice = 1 - choice
-            self.decisions[key] = choice
-        return (choice == 0) is not flip
-
-
-class Run(Choices):
+class Run:
     """The state of one path."""
 
     def __init__(
         self,
         machine: Machine,
         *,
-        context: Hashable = None,
         env: Mapping[str, str] | None = None,
         shared: SharedState | None = None,
         script: tuple[int, ...] = (),
@@ -119,9 +78,17 @@ class Run(Choices):
         trace: bool = False,
         knobs: set[str] | None = None,
     ) -> None:
-        super().__init__(script, decided or {})
+        self.script = script
+        """The choices to make, as far as they are prescribed."""
+        self.taken: list[tuple[int, int, Unknown]] = []
+        """(choice, of how many, why) in order."""
+        self.decisions: dict[Hashable, int] = dict(decided or {})
+        """The side that is taken of an unknown, by its key."""
+        self.effects = 0
+        """Counts what the path did to the outside world, and its choices."""
+        self.asked = 0
+        """Counts the decisions on unknowns: what was computed in between is of this path only."""
         self.machine = machine
-        self.context = context
         self.env = env if env is not None else {}
         self.shared = shared if shared is not None else SharedState()
         self.facts = facts if facts is not None else {}
@@ -146,6 +113,30 @@ class Run(Choices):
         """Names of the environment variables that were read."""
         self.resolving: dict[Hashable, int] = {}
         """Names of modules that are being looked up, and how often each was wanted meanwhile."""
+
+    def choose(self, count: int, why: Unknown) -> int:
+        """One of ``count`` alternatives; every other is taken by a later path."""
+        at = len(self.taken)
+        choice = self.script[at] if at < len(self.script) else 0
+        self.taken.append((choice, count, why))
+        self.effects += 1
+        return choice
+
+    def decide(self, value: Unknown) -> bool:
+        """A side of a branch on an unknown; the same unknown always goes the same way."""
+        if value.free == PROBE:
+            return False
+        self.asked += 1
+        key, flip = value.key, False
+        while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
+            key, flip = key[1], not flip
+        choice = self.decisions.get(key)
+        if choice is None:
+            choice = self.choose(2, value)
+            if flip:
+                choice = 1 - choice
+            self.decisions[key] = choice
+        return (choice == 0) is not flip
 
     def own(self, value: Value) -> Value:
         """A value that outlives the run, as the run may use it."""

@@ -71,7 +71,6 @@ def settle(
     def child(script: tuple[int, ...]) -> Run:
         fresh = ImportRun(
             run.machine,
-            context=run.context,
             env=run.env,
             shared=shared,
             facts=run.facts,

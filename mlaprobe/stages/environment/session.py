@@ -201,7 +201,6 @@ class SourceSession:
         def make(script: tuple[int, ...]) -> Run:
             run = Run(
                 self.machine,
-                context=context,
                 env=variables,
                 shared=shared or self._shared.setdefault(context, SharedState()),
                 script=script,
