@@ -31,10 +31,9 @@ from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.dispatcher import Dispatcher
 from mlaprobe.stages.environment.kernels import Tables
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.gluon import Gluon
 from mlaprobe.stages.host import Host
-from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.stages.instantiate import Deferred, Solved
 from mlaprobe.stages.planner import Planner
 from mlaprobe.stages.reducer import Reducer
 from mlaprobe.stages.sizing import Sizing

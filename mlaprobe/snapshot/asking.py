@@ -17,7 +17,7 @@ from mlaprobe.snapshot.scope import OMITTED, Scope
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.environment.solved import Leaf, Solved
+    from mlaprobe.stages.instantiate import Leaf, Solved
 
 USUAL: dict[str, Any] = {"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1}
 Known = Mapping[str, Any]

@@ -14,7 +14,7 @@ from typing import Any
 
 from mlaprobe.core.enums import StageName
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.snapshot.asking import (
     LARGE_BATCH,
     USUAL,

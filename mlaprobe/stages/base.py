@@ -13,11 +13,11 @@ from mlaprobe.core.shape import Evidence, Failure, StageOutcome, Status, altered
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.evidence import evidence
+from mlaprobe.stages.instantiate import Solved
 
 logger = logging.getLogger("mlaprobe")
 Question = TypeVar("Question", bound=Hashable)

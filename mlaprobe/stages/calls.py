@@ -14,9 +14,8 @@ from typing import Any
 from mlaprobe.core.shape import StageOutcome, Status, altered
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.environment.solved import Solved
-from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.evaluator.values import Unknown
+from mlaprobe.stages.instantiate import Deferred, Solved
 from mlaprobe.stages.parameterize import Parameterized
 
 NOTHING: Mapping[Hashable, int] = {}

@@ -26,15 +26,14 @@ from mlaprobe.evaluator.closures.loops import LOOKUP
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure, EnumMember
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, why_unknown
 from mlaprobe.stages.environment.kernels import AsmKernel, Tables, kernel_externals
 from mlaprobe.stages.environment.session import Context, SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.evidence import Proof, Trace, evidence
 from mlaprobe.stages.hostcall import STAGE, family, inputs_of, values_of
-from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.stages.instantiate import Deferred, Solved
 from mlaprobe.stages.kernelargs import sizeof
 from mlaprobe.stages.parameterize import Parameterized, Sides, parameterize
 

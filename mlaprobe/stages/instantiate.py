@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import Evidence, altered
 from mlaprobe.evaluator.engine.runs import Outcome
-from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.symbolic.formulas import Expr, Text, compile_all, compile_expr
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
@@ -21,6 +20,7 @@ from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import LazyEvidence, Proof
 
+T = TypeVar("T")
 Fill = Callable[[tuple[int, ...]], Any]
 
 
@@ -116,6 +116,29 @@ class PathSummary:
         return tuple(bool(compile_expr(e, self._paths.names)(inputs)) for e in self._reasons)
 
 
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The run over symbols that answered a question."""
+
+    inputs: tuple[int, ...]
+    run: PathSummary
+    """Questions with one run take the same paths."""
+
+    @property
+    def clauses(self) -> Hashable:
+        """What questions share that are decided by the same clauses."""
+        return self.run, self.run.reason(self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Solved(Generic[T]):
+    """An answer, and how it was come to."""
+
+    answer: T
+    leaf: Leaf | None = None
+    """``None`` where the question had a run of its own, or none was needed."""
+
+
 class _Filled:
     """What a run over symbols computed, for certain inputs; filled in when it is looked at."""
 
@@ -163,9 +186,6 @@ class _Maker:
             return self._deferred(value)
         if kind is Proof:
             return self._proof(value)
-        if kind is Failed:
-            message = self.fill(value.message)
-            return None if message is None else _failing(value, message)
         if is_dataclass(kind):
             return self._dataclass(value)
         if kind is Tensor:
@@ -222,7 +242,3 @@ class _Maker:
         if not changed:
             return None
         return lambda inputs: altered(value, **{n: f(inputs) for n, f in changed})
-
-
-def _failing(failure: Failed, message: Fill) -> Fill:
-    return lambda inputs: Failed(failure.kind, failure.how, message(inputs), failure.span)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Record, identity
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import is_whole

@@ -17,8 +17,8 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import assigned_names, walk
 
 DEEPEST = 8

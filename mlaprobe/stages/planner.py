@@ -18,9 +18,9 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.symbolic.symbols import same
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
 from mlaprobe.stages.base import (
     CppStage,
@@ -33,9 +33,9 @@ from mlaprobe.stages.base import (
 from mlaprobe.stages.environment.device import Device, in_context
 from mlaprobe.stages.environment.options import options
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
 STAGE = StageName.PLANNER

@@ -13,12 +13,12 @@ from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.values import EntryPoint
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import Absent, Answer, Question, Stage, place_evidence, undecided
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.evidence import Trace
+from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.passing import Passing, Taken, passed
 
 Start = Callable[[Run, Mapping[str, Any]], Any]

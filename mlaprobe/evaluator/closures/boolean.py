@@ -13,20 +13,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.scope import Scope
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.engine.undecided import note_acting, undecided
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
+from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.comparing import condition, contains, membership
 from mlaprobe.evaluator.values.kinds import Builtin, Closure
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Value
 
 Term = Callable[[Value], Value]
 """An operand as a term: ``True``, ``False``, a ``Condition`` that is not written down yet, or

@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import compile_store
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import Eval, Frame, Store
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
+from mlaprobe.evaluator.values import SomeText, Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import SomeText, Unknown, rest_of, unknown_in
-from mlaprobe.evaluator.values.value import Value
 from mlaprobe.evaluator.walk import bound_names
 
 MAX_ELEMENTS = 20_000

@@ -8,13 +8,13 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import boolean, callables, displays
 from mlaprobe.evaluator.closures.attributes import attribute, subscript
 from mlaprobe.evaluator.closures.lvalues import compile_lvalue
-from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import compile_store
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.comparing import negate
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import (
@@ -29,8 +29,6 @@ from mlaprobe.evaluator.values.kinds import (
 from mlaprobe.evaluator.values.operators import binary, unary
 from mlaprobe.evaluator.values.optionals import Engaged, held
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from mlaprobe.evaluator.ir import CType, Span
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values import Unknown
 
 _INTS: dict[str, tuple[str, int]] = {
     **{f"int{bits}_t": ("int", bits) for bits in (8, 16, 32, 64)},

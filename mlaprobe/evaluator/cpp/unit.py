@@ -23,10 +23,9 @@ from mlaprobe.evaluator.cpp.types import parse_type, zero_of
 from mlaprobe.evaluator.cpp.writes import may_write
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.containers import CONTAINERS, Container
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, StructType
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:

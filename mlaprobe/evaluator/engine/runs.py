@@ -10,10 +10,9 @@ from mlaprobe.evaluator.engine.frames import Frame
 from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
+from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.kept import Copies
 from mlaprobe.evaluator.values.kinds import identity
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.machine import Machine

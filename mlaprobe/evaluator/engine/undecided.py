@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Restart
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:

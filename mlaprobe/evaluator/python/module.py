@@ -22,9 +22,8 @@ from mlaprobe.evaluator.python.statements import (
     translate_function,
 )
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Closure
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.project import PyProject

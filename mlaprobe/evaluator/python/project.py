@@ -29,9 +29,8 @@ from mlaprobe.evaluator.python.values import (
     MissingName,
     ModuleRef,
 )
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Model
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module

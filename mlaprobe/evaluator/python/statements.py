@@ -10,7 +10,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.expressions import BINARY_OPS, MAX_DEPTH, Expressions
 from mlaprobe.evaluator.python.match import Patterns
 from mlaprobe.evaluator.python.place import Place, dotted_name, own_nodes, written_names
-from mlaprobe.evaluator.values.value import Value
+from mlaprobe.evaluator.values import Value
 
 TRANSPARENT_DECORATORS = frozenset(
     {

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.values import RecordClass
 from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record, computed, plain
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

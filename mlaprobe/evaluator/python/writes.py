@@ -7,9 +7,8 @@ from typing import TypeGuard
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.index import is_globals
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Record
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 
 def header_names(node: ast.stmt) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Condition, Sym
+from mlaprobe.evaluator.values import Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.arithmetic import (
     NUMBERS,
     arithmetic,
@@ -14,8 +15,6 @@ from mlaprobe.evaluator.values.arithmetic import (
 )
 from mlaprobe.evaluator.values.kinds import EnumMember, Model
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown, rest_of, unknown_in
-from mlaprobe.evaluator.values.value import Value
 
 PLAIN = frozenset((int, bool, str, float, EnumMember))
 SEQUENCES = (tuple, list)

@@ -17,10 +17,9 @@ from mlaprobe.evaluator.engine.calls import Braced, result_of_unknown
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import CType, Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Pointer, Record
 from mlaprobe.evaluator.values.optionals import engaged, held
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 
 _NAMES = """vector list forward_list deque map multimap set multiset unordered_map unordered_set
 unordered_multimap unordered_multiset flat_map flat_set flat_multimap flat_multiset inplace_vector

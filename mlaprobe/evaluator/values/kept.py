@@ -7,8 +7,8 @@ calls have left there is not known.
 
 from __future__ import annotations
 
+from mlaprobe.evaluator.values import Value
 from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record
-from mlaprobe.evaluator.values.value import Value
 
 _HOLDERS = (list, dict, set, tuple, Record)
 

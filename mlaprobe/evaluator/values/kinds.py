@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Node, Span
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module

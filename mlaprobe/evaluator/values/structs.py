@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from mlaprobe.evaluator.ir import NOWHERE, CType
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import StructType
-from mlaprobe.evaluator.values.unknown import Unknown
 
 Lookup = Callable[[str], StructType | None]
 """A struct by its name."""

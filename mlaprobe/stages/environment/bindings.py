@@ -13,8 +13,8 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.python.values import EntryPoint
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import EnumType
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.tensors import Tensor
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Pointer
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.rulefiles.archs import archs
 
 _FACT = "device"

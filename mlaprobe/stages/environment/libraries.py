@@ -8,8 +8,8 @@ from typing import Any
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values import Something, Unknown
 from mlaprobe.evaluator.values.kinds import Builtin, Model, plain
-from mlaprobe.evaluator.values.unknown import Something, Unknown
 from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 

@@ -12,8 +12,8 @@ from mlaprobe.evaluator.cpp.builtins import builtins, check, message_of
 from mlaprobe.evaluator.engine.runs import Outcome, Run, memo_key
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import READING
 from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import named_dtypes

@@ -33,9 +33,8 @@ from mlaprobe.stages.environment.bindings import Bindings, enum_ids
 from mlaprobe.stages.environment.outside import cpp_externals, device_functions, foreign
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.settings import settings_externals
-from mlaprobe.stages.environment.solved import Leaf, Solved
 from mlaprobe.stages.environment.tensors import named_dtypes
-from mlaprobe.stages.instantiate import PathSummary
+from mlaprobe.stages.instantiate import Leaf, PathSummary, Solved
 
 T = TypeVar("T")
 Context = tuple[str, tuple[tuple[str, str], ...]]

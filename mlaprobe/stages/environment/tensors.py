@@ -13,9 +13,9 @@ from typing import Any
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.rulefiles.layouts import layouts
 
 _BYTES = {"fp8": 1, "byte": 1, "i8": 1, "bf16": 2, "fp16": 2, "i16": 2, "i64": 8, "u64": 8}
