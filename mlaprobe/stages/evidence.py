@@ -98,10 +98,17 @@ class Proof(LazyEvidence):
         self._first = first
         self.values = values
 
-    def found(self, paths: Sequence[Outcome], values: tuple[Any, ...]) -> tuple[Evidence, ...]:
-        """The evidence in the traced paths of a question, ``values`` being its own."""
-        outcome = next(iter(self._path(paths)), None)
-        spans = () if outcome is None else self._pick(Trace(outcome), outcome, *values)
+    def found(
+        self,
+        paths: Sequence[Outcome],
+        values: tuple[Any, ...],
+        filled: Callable[[Outcome], Outcome] = lambda outcome: outcome,
+    ) -> tuple[Evidence, ...]:
+        """The evidence in the traced paths of a question, ``values`` being its own; ``filled``
+        fills in the path that is looked at."""
+        spans: tuple[Span, ...] = ()
+        for outcome in map(filled, tuple(self._path(paths))[:1]):
+            spans = self._pick(Trace(outcome), outcome, *values)
         places = (evidence(self._stage, span, self._text_of) for span in dict.fromkeys(spans))
         return (*self._first(), *(place for place in places if place is not None))
 

@@ -6,14 +6,13 @@ shared by all answers, the rest is filled in by functions that are compiled once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import Evidence, altered
 from mlaprobe.evaluator.engine.runs import Outcome
-from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.symbolic.formulas import Expr, Text, compile_all, compile_expr
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values.kinds import Record
@@ -72,12 +71,23 @@ class _Paths:
     retrace: Callable[[tuple[int, ...]], tuple[Outcome, ...]] | None
     """Makes traced paths for inputs; ``None`` where ``outcomes`` are traced."""
 
-    def traced(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
-        """The paths with what their runs computed, for certain inputs. Their events are left as
-        they are, as the trace refers to them."""
+    def evidence(
+        self, proof: Proof, inputs: tuple[int, ...], values: Fill | None
+    ) -> tuple[Evidence, ...]:
+        """The evidence of an answer for certain inputs; ``values`` makes those of the proof."""
+        found = proof.values if values is None else values(inputs)
         if self.retrace is not None:
-            return self.retrace(inputs)
-        return tuple(replace(o, trace=_Filled(o.trace, self.names, inputs)) for o in self.outcomes)
+            return proof.found(self.retrace(inputs), found)
+        return proof.found(self.outcomes, found, lambda outcome: self._filled(outcome, inputs))
+
+    def _filled(self, outcome: Outcome, inputs: tuple[int, ...]) -> Outcome:
+        """A path with what its run computed, for certain inputs. Its events are left as they are,
+        as the trace refers to them."""
+        items = (
+            (node, compile_expr(value.expr, self.names)(inputs) if type(value) is Sym else value)
+            for node, value in outcome.trace
+        )
+        return replace(outcome, trace=tuple(items))
 
 
 class PathSummary:
@@ -139,36 +149,12 @@ class Solved(Generic[T]):
     """``None`` where the question had a run of its own, or none was needed."""
 
 
-class _Filled:
-    """What a run over symbols computed, for certain inputs; filled in when it is looked at."""
-
-    __slots__ = ("_inputs", "_items", "_names")
-
-    def __init__(
-        self, items: Iterable[tuple[Node, Any]], names: tuple[str, ...], inputs: tuple[int, ...]
-    ) -> None:
-        self._items = items
-        self._names = names
-        self._inputs = inputs
-
-    def __iter__(self) -> Iterator[tuple[Node, Any]]:
-        names, inputs = self._names, self._inputs
-        return iter(
-            [
-                item
-                if type(item[1]) is not Sym
-                else (item[0], compile_expr(item[1].expr, names)(inputs))
-                for item in self._items
-            ]
-        )
-
-
 class _Maker:
     """Makes the functions that fill in what depends on the inputs."""
 
     def __init__(self, paths: _Paths) -> None:
         self._names = paths.names
-        self._traced = paths.traced
+        self._paths = paths
 
     def fill(self, value: Any) -> Fill | None:
         """A function that makes a value for inputs, ``None`` for one that holds no symbol."""
@@ -228,13 +214,8 @@ class _Maker:
         return lambda inputs: value.filled(self, inputs)
 
     def _proof(self, proof: Proof) -> Fill:
-        traced, plain = self._traced, proof.values
-        values = self.fill(plain)
-
-        def find(inputs: tuple[int, ...]) -> tuple[Evidence, ...]:
-            return proof.found(traced(inputs), plain if values is None else values(inputs))
-
-        return lambda inputs: LazyEvidence(find, inputs)
+        values, evidence = self.fill(proof.values), self._paths.evidence
+        return lambda inputs: LazyEvidence(evidence, proof, inputs, values)
 
     def _dataclass(self, value: Any) -> Fill | None:
         fills = {f.name: self.fill(getattr(value, f.name)) for f in fields(value)}
