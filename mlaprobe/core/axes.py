@@ -175,12 +175,12 @@ def shape_of(cell: Sequence[Any]) -> DecodeShape:
 
 
 _PLANNER_FIELDS = tuple(PlannerCall.__dataclass_fields__)
+_planner_fields_of = attrgetter(*_PLANNER_FIELDS)
 
 
 def planner_values(shape: DecodeShape) -> dict[str, Any]:
     """The planner's arguments for a shape, by the fields of a planner call."""
-    call = shape.planner
-    values = {name: getattr(call, name) for name in _PLANNER_FIELDS}
+    values = dict(zip(_PLANNER_FIELDS, _planner_fields_of(shape.planner), strict=True))
     for name, value in values.items():
         if value is SAME:
             values[name] = values["qlen"] if name == "uniform_qlen" else getattr(shape, name)

@@ -38,6 +38,7 @@ from mlaprobe.stages.kernelargs import sizeof
 from mlaprobe.stages.parameterize import Parameterized, Sides, parameterize
 
 _NO_SIDES = Sides({}, None)
+_NO_PLANNER = PlannerCall()
 
 
 class Host(CppStage[DecodeShape]):
@@ -57,7 +58,9 @@ class Host(CppStage[DecodeShape]):
     @staticmethod
     def question(shape: DecodeShape) -> DecodeShape:
         """The call with the shape itself, whatever the dispatcher makes of it."""
-        return replace(shape, batch=None, planner=PlannerCall(), route=Route.ASM)
+        if shape.batch is None and shape.planner == _NO_PLANNER and shape.route is Route.ASM:
+            return shape
+        return replace(shape, batch=None, planner=_NO_PLANNER, route=Route.ASM)
 
     def _evaluated(self, question: DecodeShape) -> Solved[StageOutcome]:
         function, roles = self._function.function, self.session.names.roles(STAGE)
