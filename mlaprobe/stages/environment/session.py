@@ -198,18 +198,17 @@ class SourceSession:
         variables = dict(env)
 
         def make(script: tuple[int, ...]) -> Run:
-            run = Run(
+            return Run(
                 self.machine,
                 env=variables,
                 shared=shared or self._shared.setdefault(context, SharedState()),
                 script=script,
                 facts=known,
-                decided=decided,
-                trace=trace,
+                decisions=dict(decided or {}),
+                trace=[] if trace else None,
                 knobs=self._knobs,
+                on_entry=on_entry or self.bindings.called,
             )
-            run.on_entry = on_entry or self.bindings.called
-            return run
 
         with self.exclusive:
             return self.machine.explore(start, make, limit=limit, enough=enough)
