@@ -13,8 +13,8 @@ from mlaprobe.core.shape import Dtype
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.batch import Batch, Values
 from mlaprobe.emulation.launch import Call, Prepared, execute, prepare
-from mlaprobe.emulation.rules import rules
 from mlaprobe.emulation.works import Cutting, own_works
+from mlaprobe.rulefiles.archs import compute_units
 from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.launching import NotLaunchedError
 
@@ -63,7 +63,7 @@ def _launches(spec: str) -> Iterator[Prepared]:
             call = Call(
                 values=Values.random(batch),
                 works=own_works(batch, Cutting(splits=2)),
-                device=Device.of(batch.arch, rules().compute_units[batch.arch]),
+                device=Device.of(batch.arch, compute_units(batch.arch)),
             )
             try:
                 yield prepare(capability, call)

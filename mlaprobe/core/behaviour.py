@@ -39,7 +39,7 @@ class Behaviour:
 
     @property
     def words(self) -> str:
-        """The answer as a person says it: ``native``, ``fold 2``, ``no kernel``."""
+        """The answer in words: ``native``, ``fold 2``, ``no kernel``."""
         if self.verdict is not Verdict.FOLDED:
             words: str = self.verdict.value.lower().replace("_", " ")
             return words

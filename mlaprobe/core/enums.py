@@ -43,7 +43,7 @@ class Failure(TextEnum):
 
 
 class Route(TextEnum):
-    """Which implementation a caller asks for."""
+    """Which implementation a caller uses."""
 
     ASM = "asm"
     GLUON = "gluon"
@@ -62,7 +62,7 @@ class StageName(TextEnum):
 
 
 class Status(TextEnum):
-    """What a stage says of a question, or of a source."""
+    """A stage's answer to a question, or its state in a source."""
 
     UNKNOWN = "unknown"
     ABSENT = "absent"

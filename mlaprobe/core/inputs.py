@@ -44,7 +44,7 @@ def shown(value: object) -> str:
 
 def closest(word: str, known: Collection[str]) -> str | None:
     """The one of some words that a person may have meant; ``None``: none is close."""
-    from difflib import get_close_matches  # of no use until somebody slips
+    from difflib import get_close_matches  # of no use without a mistake
 
     return next(iter(get_close_matches(word, known, n=1)), None)
 

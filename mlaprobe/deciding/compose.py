@@ -104,29 +104,28 @@ def _failure(
     missing_entry: bool,
 ) -> Decision | None:
     """The verdict where this stage is the one that fails."""
-    verdict: Verdict | None = None
-    message = outcome.message
-    if outcome.status == Status.REJECTED:
+    verdict = _FAILURES.get(outcome.status)
+    if verdict is None and stage == StageName.DISPATCHER and missing_entry:
         verdict = Verdict.REJECTED
-    elif outcome.status == Status.NO_KERNEL:
-        verdict = Verdict.NO_KERNEL
-    elif outcome.status == Status.MISSING:
-        verdict = Verdict.NO_REDUCER
-    elif stage == StageName.DISPATCHER and missing_entry:
-        verdict = Verdict.REJECTED
-    elif stage == StageName.TABLE:
-        verdict, message = _table_failure(outcome)
     if verdict is None:
         return None
-    return altered(base, verdict=verdict, stage=stage, failure=outcome.failure, message=message)
+    return altered(
+        base,
+        verdict=verdict,
+        stage=stage,
+        failure=outcome.failure,
+        message=outcome.message,
+    )
 
 
-def _table_failure(outcome: StageOutcome) -> tuple[Verdict | None, str | None]:
-    if outcome.status == Status.AMBIGUOUS:
-        return Verdict.AMBIGUOUS, outcome.message
-    if outcome.status in (Status.NO_FILE, Status.OVER_LIMIT):
-        return Verdict.NO_KERNEL, outcome.message
-    return None, None
+_FAILURES = {
+    Status.REJECTED: Verdict.REJECTED,
+    Status.NO_KERNEL: Verdict.NO_KERNEL,
+    Status.NO_FILE: Verdict.NO_KERNEL,
+    Status.OVER_LIMIT: Verdict.NO_KERNEL,
+    Status.AMBIGUOUS: Verdict.AMBIGUOUS,
+    Status.MISSING: Verdict.NO_REDUCER,
+}
 
 
 def clash(planner: StageOutcome | None, dispatcher: StageOutcome) -> str | None:
@@ -160,8 +159,8 @@ def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
             stage=StageName.DISPATCHER,
             message=dispatcher.message if dispatcher is not None else "it was not asked",
         )
-    silent = [s for s in _NEEDED if _is_absent(found.get(s))]
-    if silent and not _other_entry(dispatcher):
+    silent = [s for s in _NEEDED if s in found and found[s].status == Status.ABSENT]
+    if silent and dispatcher.entry in (None, "asm"):
         return altered(
             base,
             verdict=Verdict.UNKNOWN,
@@ -172,11 +171,3 @@ def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
     folded = fold > 1 or qlen_fold > 1
     verdict = Verdict.FOLDED if folded else Verdict.NATIVE
     return altered(base, verdict=verdict, fold=fold, qlen_fold=qlen_fold)
-
-
-def _is_absent(outcome: StageOutcome | None) -> bool:
-    return outcome is not None and outcome.status == Status.ABSENT
-
-
-def _other_entry(dispatcher: StageOutcome) -> bool:
-    return dispatcher.entry not in (None, "asm")

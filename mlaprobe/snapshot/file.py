@@ -1,4 +1,4 @@
-"""Reads a snapshot file: what it must be, and what is said where it is something else."""
+"""Reads a snapshot file, with an error where it is something else."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A snapshot as text: JSON with one record per line, so that a diff shows what changed.
 
-Records, pieces of evidence and kernels are named by a few letters of a hash over what they say, so
+Records, pieces of evidence and kernels are named by a few letters of a hash over their content, so
 that a name stands for the same thing in every snapshot and nothing is renumbered by a change
 elsewhere. Evidence is named by its file and text: code that moved changes only its line.
 """
@@ -131,7 +131,7 @@ class NameTable:
 
 
 def _sorted(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """By what they say, so that neighbours belong together."""
+    """Ordered by their content, so that neighbours belong together."""
     return dict(sorted(pairs, key=lambda pair: (compact(pair[1]), pair[0])))
 
 

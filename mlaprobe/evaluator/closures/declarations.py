@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.lvalues import Binding, Lvalue, compile_lvalue, compile_untracked
-from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import adapter, compile_store
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
 from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, storing
 from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
 from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, SettingsBase
-from mlaprobe.evaluator.values.unknown import UNINITIALISED, Unknown
-from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
