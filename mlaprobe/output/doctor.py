@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
-from mlaprobe.output.rows import shape_row
+from mlaprobe.output.rows import Row, picked
 from mlaprobe.output.style import Line, Span, line, paragraph
 from mlaprobe.system.doctor.model import Check, Checkup, Severity
 
@@ -78,14 +77,9 @@ def doctor_json(found: Checkup) -> str:
     return json.dumps(data, indent=2, default=str) + "\n"
 
 
-def _row(check: Check) -> dict[str, Any]:
+def _row(check: Check) -> Row:
     return {
         "topic": check.topic,
-        "standing": check.severity.value,
-        "found": check.found,
-        "how": check.how,
-        "more": list(check.more),
-        "advice": check.advice,
-        "shape": None if check.shape is None else shape_row(check.shape),
-        "detail": dict(check.detail),
+        "standing": check.severity,
+        **picked(check, ("found", "how", "more", "advice", "shape", "detail")),
     }

@@ -16,7 +16,7 @@ from mlaprobe.output.cells import WORDS, cell
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html.compact import runs
 from mlaprobe.output.report import values_of, varying
-from mlaprobe.output.rows import key_row
+from mlaprobe.output.rows import plain
 from mlaprobe.reports.survey import Answer, Block, Survey
 
 NONE = -1
@@ -90,8 +90,8 @@ class Shared:
 
     def record(self, decision: Decision) -> int:
         """What a cell shows, and what there is to say about it."""
-        shape, key = decision.shape, key_row(decision.key)
-        pairs = None if key is None else ", ".join(f"{name}={value}" for name, value in key.items())
+        shape, key = decision.shape, decision.key
+        pairs = None if key is None else ", ".join(f"{name}={plain(each)}" for name, each in key)
         shown = cell(Answer(decision=decision))
         return self.records.number(
             (
