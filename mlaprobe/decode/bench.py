@@ -107,9 +107,9 @@ class Form:
     """What AITER does with it on the sweep's arch."""
     backend: str
     """What ran it; empty: it was not run, because AITER would not."""
-    timing: Timing | None = None
     graph: bool = False
     """Whether a captured graph was timed, without the host's share."""
+    timing: Timing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +118,9 @@ class Point:
 
     case: Case
     status: Outcome
-    forms: tuple[Form, ...] = ()
     reason: str = ""
     """Why it was skipped, or how it failed."""
+    forms: tuple[Form, ...] = ()
 
     def form(self, name: Variant) -> Form | None:
         """The form of that name, if it was timed."""

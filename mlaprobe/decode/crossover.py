@@ -143,7 +143,7 @@ def _profile(points: list[Point], environment: Mapping[str, Any]) -> dict[str, A
             *(f"{name} {environment[name]}" for name in ("torch", "triton") if environment[name]),
         ],
         "note": f"Medians with cold caches. Absolute figures hold for {device} only.",
-        "crossovers": [_crossover_json(each) for each in crossovers(points)],
+        "crossovers": [_crossover_row(each) for each in crossovers(points)],
     }
 
 
@@ -162,12 +162,6 @@ def _backends(points: Iterable[Point]) -> str:
     return " and ".join(sorted(names))
 
 
-def _crossover_json(found: Crossover) -> dict[str, Any]:
-    return {
-        "heads": found.heads,
-        "launched": found.launched,
-        "qlen": found.qlen,
-        "batch": found.batch,
-        "loses": found.loses or 0,
-        "wins": found.wins or 0,
-    }
+def _crossover_row(found: Crossover) -> dict[str, Any]:
+    row = {name: getattr(found, name) for name in ("heads", "launched", "qlen", "batch")}
+    return {**row, "loses": found.loses or 0, "wins": found.wins or 0}
