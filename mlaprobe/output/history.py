@@ -33,7 +33,7 @@ def history(found: History, *, native: bool, width: int) -> list[Styled]:
     lines: list[Styled] = [line(Span(_title(found), "title"))]
     room = max(map(len, found.releases), default=0)
     for title, rows in _blocks(found, native):
-        lines += [(), *paragraph(printable(title), width, style="title")]
+        lines += [(), *paragraph(title, width, style="title")]
         for release, answer, style in rows:
             lines += paragraph(answer, width, first=f"  {release.ljust(room)}  ", style=style)
     if native:
