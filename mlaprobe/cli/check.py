@@ -77,6 +77,7 @@ def parse_kinds(text: str) -> tuple[Kind, ...]:
 
 def _run(given: dict[str, Any]) -> int:
     from mlaprobe.cli.compare import archs_of, load_served
+    from mlaprobe.cli.support.pins import pin_text
     from mlaprobe.compare.waivers import load_waivers
 
     reads = (given["pin"], given["aiter"], given["deployments"], given["waivers"])
@@ -91,7 +92,7 @@ def _run(given: dict[str, Any]) -> int:
     old, new = common.both(given["pin"], given["aiter"], quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     # Before anything is shown: what cannot become a pin is told at once.
-    text = _accepted(given, new) if given["accept"] else None
+    text = pin_text(new, given["aiter"]) if given["accept"] else None
     done = _judge(given, old, new, served=served, fail_on=fail_on, waivers=waivers)
     specs = {"old": given["pin"], "new": given["aiter"]}
     outputs.write_outputs(done.results, wanted, specs=specs, every=given["every"])
@@ -153,14 +154,8 @@ def _pin_file(pin: str) -> None:
     emit.check_writable(Path(pin))
 
 
-def _accepted(given: dict[str, Any], new: Any) -> str:
-    from mlaprobe.cli.support.pins import pin_text
-
-    return pin_text(new, given["aiter"])
-
-
 def _accept(text: str, given: dict[str, Any]) -> None:
-    emit.write([text], given["pin"])
+    emit.write(text, given["pin"])
     if not given["quiet"]:
         note = f"{given['pin']} is the pin of {given['aiter']} now"
         print(printable(note), file=sys.stderr)
