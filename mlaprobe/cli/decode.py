@@ -227,19 +227,11 @@ def _kv_lens(text: str, batch: str | None) -> tuple[int, ...]:
 def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: str) -> PadPlan:
     from mlaprobe.padding.api import plan
 
-    lens = problem.kv_lens
     return plan(
-        problem.num_heads,
         capability=answers,
-        arch=problem.arch,
-        q_dtype=problem.q_dtype,
-        kv_dtype=problem.kv_dtype,
-        qlens=problem.qlen,
-        lse=problem.lse,
-        page_size=problem.page_size,
+        **problem.question,
         **common.parse_plan({**given, "mode": mode}),
-        persistent=problem.persistent,
-        kv_len=max(1, sum(lens) // len(lens)),
+        kv_len=max(1, sum(problem.kv_lens) // problem.batch),
         batch=problem.batch,
     )
 
