@@ -168,9 +168,6 @@ class FindingRule:
 class _Fields(dict[str, Any]):
     """Fields of a message. One that a fact does not have is a fault of the rule, and is seen."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        super().__init__(values)
-
     def __missing__(self, key: str) -> str:
         return f"{{{key}}}"
 
@@ -190,13 +187,7 @@ def _rule(name: str) -> FindingRule:
     if name.rpartition("/")[2] != loaded["id"]:
         raise loaded.places["id"].error(f"the file of {loaded['id']} is named {name}")
     return FindingRule(
-        rule=Rule(
-            id=loaded["id"],
-            title=loaded["title"],
-            level=Level(loaded["level"]),
-            why=" ".join(loaded["why"].split()),
-            fix=" ".join(loaded["fix"].split()),
-        ),
+        rule=Rule.of(loaded),
         about=frozenset(loaded["about"]),
         match=Match.of(loaded["when"]),
         message=loaded["message"],
