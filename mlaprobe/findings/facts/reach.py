@@ -208,21 +208,16 @@ def pairs_of(row: TableRow) -> tuple[Pair, ...]:
     return tuple(dict.fromkeys((first, *((q, kv) for q in named for kv in named))))
 
 
+_COMMON = (
+    *("arch", "q_dtype", "kv_dtype", "lse", "persistent", "causal", "cp_round_robin", "page_size"),
+)
+
+
 def _callers(question: HostQuestion) -> Iterator[DecodeShape]:
     """The shapes that a dispatcher can turn into a question: its own first, then those with a
     multiple of its heads (folded into the batch, or into a longer query)."""
+    common = {name: getattr(question, name) for name in _COMMON}
     for qlen in (q for q in range(question.qlen, 0, -1) if question.qlen % q == 0):
         stretch = question.qlen // qlen
         for heads in range(question.num_heads * stretch, max(HEADS) + 1, question.num_heads):
-            yield DecodeShape(
-                arch=question.arch,
-                q_dtype=question.q_dtype,
-                kv_dtype=question.kv_dtype,
-                num_heads=heads,
-                qlen=qlen,
-                lse=question.lse,
-                persistent=question.persistent,
-                causal=question.causal,
-                cp_round_robin=question.cp_round_robin,
-                page_size=question.page_size,
-            )
+            yield DecodeShape(num_heads=heads, qlen=qlen, **common)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.caches import Cache, cache
-from mlaprobe.core.grid import DEFAULT_DTYPES, DtypePair
+from mlaprobe.core.grid import DEFAULT_DTYPES, DtypePair, Grid
 from mlaprobe.core.protocols import Opened
 from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
 from mlaprobe.findings.facts import Fact
@@ -86,18 +86,17 @@ class ShapeFacts:
         if {"shape", "flag"} & set(kinds):
             yield from self._knobs()
 
-    def _shapes(self, heads: tuple[int, ...], **fields: Any) -> Iterator[DecodeShape]:
+    def _shapes(self, heads: tuple[int, ...], *, persistent: bool = True) -> Iterator[DecodeShape]:
         scope = self.scope
-        for arch, pair, count, qlen in product(scope.archs, scope.dtypes, heads, scope.qlens):
-            yield DecodeShape(
-                arch=arch,
-                q_dtype=pair[0],
-                kv_dtype=pair[1],
-                num_heads=count,
-                qlen=qlen,
-                page_size=self.pages[arch],
-                **fields,
-            )
+        for arch in scope.archs:
+            yield from Grid(
+                archs=(arch,),
+                dtypes=scope.dtypes,
+                heads=heads,
+                qlens=scope.qlens,
+                page_sizes=(self.pages[arch],),
+                persistent=(persistent,),
+            ).shapes()
 
     def _refused(self, shape: DecodeShape, stages: tuple[str, ...] = CHAIN) -> Refused | None:
         """How each of these stages refuses a shape, where all do; ``None`` otherwise, and where
@@ -169,17 +168,14 @@ class ShapeFacts:
 
 def usual_page(answers: Opened, arch: str, scope: Scope) -> int:
     """The page size to ask an arch with: 1, unless the host finds kernels for others only."""
-    for page, pair, count, persistent in product(
-        (1, TRIED_PAGE_SIZE), scope.dtypes, _TRIED_HEADS, (True, False)
-    ):
-        shape = DecodeShape(
-            arch=arch,
-            q_dtype=pair[0],
-            kv_dtype=pair[1],
-            num_heads=count,
-            page_size=page,
-            persistent=persistent,
+    for page in (1, TRIED_PAGE_SIZE):
+        tried = Grid(
+            archs=(arch,),
+            dtypes=scope.dtypes,
+            heads=_TRIED_HEADS,
+            page_sizes=(page,),
+            persistent=(True, False),
         )
-        if answers.ask(StageName.HOST, shape).status == Status.KERNEL:
+        if any(answers.ask(StageName.HOST, s).status == Status.KERNEL for s in tried.shapes()):
             return page
     return 1
