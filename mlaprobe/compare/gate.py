@@ -67,7 +67,6 @@ def check(
 
     Raises:
         SourceError: a file cannot be read.
-        RuleError: the rules are wrong.
     """
     comparison = (
         compare_served(old, new, served, step=step)

@@ -68,11 +68,7 @@ class Results:
 
 @cached(Cache.RULES)
 def change_rules() -> Mapping[Kind, Rule]:
-    """The classes of changes: ``rules/changes.yaml``.
-
-    Raises:
-        RuleError: the file is wrong.
-    """
+    """The classes of changes: ``rules/changes.yaml``."""
     entries = load_rules("changes", SCHEMA)["changes"]
     return {Kind(entry["id"]): Rule.of(entry) for entry in entries}
 

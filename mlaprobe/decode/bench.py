@@ -111,6 +111,12 @@ class Form:
     """Whether a captured graph was timed, without the host's share."""
     timing: Timing | None = None
 
+    @property
+    def us(self) -> float:
+        """Microseconds, the median; of a form that was timed."""
+        assert self.timing is not None
+        return self.timing.us
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:

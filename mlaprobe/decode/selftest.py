@@ -93,7 +93,6 @@ def selftest(
             process is then on record as the one that was running.
 
     Raises:
-        RuleError: the rules are wrong.
         NoTorchError: PyTorch is not installed.
     """
     report = Report(
@@ -101,19 +100,15 @@ def selftest(
         arch=arch,
         results=tuple(Result(test=test) for test in rules().selftest),
     )
+    results = list(report.results)
     for at, result in enumerate(report.results):
-        report = _with(report, at, replace(result, outcome=Outcome.RUNNING))
-        keep(report)
-        done = _run(capability, result.test, arch, device, backend, force)
-        report = _with(report, at, done)
+        results[at] = replace(result, outcome=Outcome.RUNNING)
+        keep(replace(report, results=tuple(results)))
+        results[at] = _run(capability, result.test, arch, device, backend, force)
+    report = replace(report, results=tuple(results))
     report = _asked(report, capability, functions or InstalledFunctions(), device)
     keep(report)
     return report
-
-
-def _with(report: Report, at: int, result: Result) -> Report:
-    results = (*report.results[:at], result, *report.results[at + 1 :])
-    return replace(report, results=results)
 
 
 def _run(

@@ -174,11 +174,7 @@ class _Fields(dict[str, Any]):
 
 @cached(Cache.RULES)
 def finding_rules() -> tuple[FindingRule, ...]:
-    """All rules, by id.
-
-    Raises:
-        RuleError: one is wrong.
-    """
+    """All rules, by id."""
     return tuple(_rule(name) for name in rule_names(FOLDER))
 
 
@@ -205,9 +201,5 @@ def _rule(name: str) -> FindingRule:
 
 @cached(Cache.RULES)
 def settings() -> Mapping[str, Any]:
-    """What the facts are gathered with: ``rules/findings.yaml``.
-
-    Raises:
-        RuleError: it is wrong.
-    """
+    """What the facts are gathered with: ``rules/findings.yaml``."""
     return load_rules(SETTINGS, SETTINGS_SCHEMA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mlaprobe.decode.bench import Form, Outcome, Point, Variant
+from mlaprobe.decode.bench import Outcome, Point, Variant
 from mlaprobe.decode.crossover import Crossover, crossovers
 from mlaprobe.output.style import Line, Span, line, paragraph
 
@@ -79,7 +79,7 @@ def _gain(point: Point) -> float | None:
     stay, pad = point.form(Variant.STAY), point.form(Variant.PAD)
     if stay is None or pad is None:
         return None
-    return 100 * (1 - _us(pad) / _us(stay))
+    return 100 * (1 - pad.us / stay.us)
 
 
 def _row(point: Point, gain: float | None) -> tuple[str, ...]:
@@ -94,11 +94,6 @@ def _row(point: Point, gain: float | None) -> tuple[str, ...]:
         *_form(point, Variant.PAD),
         "" if gain is None else f"{gain:+.0f} %",
     )
-
-
-def _us(form: Form) -> float:
-    assert form.timing is not None
-    return form.timing.us
 
 
 def _form(point: Point, name: str) -> tuple[str, str, str]:
