@@ -79,6 +79,7 @@ CASES: list[tuple[str, str | None, Decision, bool]] = [
     ("emulated-16-heads", "v0.1.20", decision(f"gfx950 {F8}", 16, 4), False),
     ("emulated-16-heads", "v0.1.20", decision(f"gfx950 {B16}", 16, 4, causal=False), False),
     ("emulated-16-heads", "v0.1.20", decision(f"gfx950 {B16}", 32, 4), False),
+    ("emulated-16-heads", "v0.1.20", decision(f"gfx950 {B16}", 16, 4, route="gluon"), False),
     ("emulated-16-heads-3-tokens", "v0.1.17", decision(f"gfx950 {B16}", 16, 3), True),
     ("emulated-16-heads-3-tokens", "v0.1.16.post2", decision(f"gfx950 {B16}", 16, 3), False),
     ("emulated-16-heads-3-tokens", "v0.1.20", decision(f"gfx950 {B16}", 16, 2), False),
