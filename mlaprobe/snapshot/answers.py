@@ -83,12 +83,14 @@ class Snapshot:
         self.scope = contents.scope
         self.archs = contents.scope.archs
         self.erratum_release: str | None = release or data["same_files_as"]
-        self.release = self.source.release
-        """The release that the snapshot is of, where that is known."""
-        self.knobs: tuple[str, ...] = tuple(sorted(data["knobs"]))
-        """Environment variables that the deciding code reads."""
+        self._knobs = frozenset(data["knobs"])
         self._stages = Stages(contents)
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Environment variables that the deciding code reads."""
+        return tuple(sorted(self._knobs))
 
     session = capability = None
     """A snapshot holds no source."""
@@ -112,6 +114,11 @@ class Snapshot:
     ) -> tuple[tuple[str, str, int, tuple[str, ...]], ...]:
         """A snapshot holds no kernel table."""
         return ()
+
+    @property
+    def release(self) -> str | None:
+        """The release that the snapshot is of, where that is known."""
+        return self.source.release
 
     def forget(self) -> None:
         """Lets go of remembered answers."""
@@ -143,7 +150,7 @@ class Snapshot:
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""
-        why = self.scope.outside(shape, self.knobs)
+        why = self.scope.outside(shape, self._knobs)
         if why is None:
             try:
                 return judge(self._stages, shape)
@@ -186,7 +193,7 @@ class Snapshot:
 
     def _outside(self, part: Grid) -> str | None:
         """What of a part is not on the grid, whatever the cell."""
-        return self.scope.outside(next(part.shapes()), self.knobs)
+        return self.scope.outside(next(part.shapes()), self._knobs)
 
     @cached_property
     def _tabled(self) -> Tabled:
@@ -209,7 +216,7 @@ class Snapshot:
                 f"unknown stage {stage!r}",
                 hint="use one of " + ", ".join((*STAGES, StageName.REDUCER)),
             )
-        why = self.scope.outside(_asked_alone(stage, shape), self.knobs)
+        why = self.scope.outside(_asked_alone(stage, shape), self._knobs)
         if why is None:
             try:
                 return self._stages.ask(stage, shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -46,7 +45,7 @@ class Scope:
         """Head counts and query lengths, the head count slowest."""
         return product(self.heads, self.qlens)
 
-    def outside(self, shape: DecodeShape, knobs: Collection[str]) -> str | None:
+    def outside(self, shape: DecodeShape, knobs: frozenset[str]) -> str | None:
         """What of a shape is not on the grid, in words; ``None`` where all of it is.
 
         A variable that no deciding code reads changes nothing; one of ``knobs`` may.
