@@ -21,7 +21,8 @@ from mlaprobe.core.enums import Standing
 from mlaprobe.core.releases import release_key
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.decode.rules import rules
-from mlaprobe.emulation.matrix import DTYPES, WORLD, Case, CaseResult, How, Scope, blob_of, cases
+from mlaprobe.emulation.case import Case, CaseResult
+from mlaprobe.emulation.matrix import DTYPES, How, Scope, blob_of, cases
 from mlaprobe.emulation.pool import Record, run_cases
 from mlaprobe.opening import bundled
 from mlaprobe.rulefiles.loader import rules_dir
@@ -29,15 +30,14 @@ from mlaprobe.rulefiles.outcomes import FOLDER, KernelRun, row_of
 
 ARCHS = ("gfx942", "gfx950")
 GIB = 1 << 30
-EDGES = (*range(1, 4), *(n + more for n in (16, 32, 64, 128) for more in (-1, 0, 1, 2, 3)))
-"""KV tokens around the edges of tiles."""
+_MOST_SAID = 2
 EVERY = Scope(arch="", kv_lens=(70, 33), heads=tuple(range(8, 129, 8)), qlens=tuple(range(1, 9)))
 """Every head count and query length that a kernel of its own is launched for."""
 FEW = (
     Scope(arch="", kv_lens=(200, 163)),
-    Scope(arch="", kv_lens=EDGES),
+    Scope(arch="", kv_lens=(200, 163), edges=True),
     Scope(arch="", kv_lens=(200, 163), page_size=64),
-    *(Scope(arch="", kv_lens=(40, 33), kv_cache_bytes=n * GIB) for n in (3, 5, 9, 20)),
+    *(Scope(arch="", kv_lens=(40, 33), kv_cache_bytes=n * GIB) for n in (3, 5, 20)),
 )
 """What the least and the largest query of each kernel are launched with besides."""
 
@@ -110,7 +110,7 @@ def _run(case: Case, result: CaseResult) -> KernelRun:
     """A launch and its outcome, without its KV tokens."""
     shape = case.shape
     right = result.standing == Standing.PASSED
-    text = next(iter((*result.said, *result.outside)), "")
+    text = "; ".join((*result.said, *result.races, *result.outside)[:_MOST_SAID])
     return KernelRun(
         dtype=shape.dtype,
         heads=shape.num_heads,
@@ -118,10 +118,11 @@ def _run(case: Case, result: CaseResult) -> KernelRun:
         lse=shape.lse,
         persistent=shape.persistent,
         causal=shape.causal,
-        world=WORLD if shape.cp_round_robin else 1,
+        world=case.world if shape.cp_round_robin else 1,
         page_size=shape.page_size,
         kv_splits=case.kv_splits,
         kv_cache_bytes=case.kv_cache_bytes,
+        scales=case.scales,
         kv=(),
         outcome=Standing(result.standing),
         text="" if right else text,

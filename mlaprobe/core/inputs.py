@@ -100,6 +100,20 @@ def check_kv_lens(kv_lens: Sequence[int], qlen: int) -> None:
             )
 
 
+def check_scales(scales: Sequence[float]) -> None:
+    """Refuses scales of query and cache that no value can be divided by.
+
+    Raises:
+        UsageError: there are not two, or one is no positive number.
+    """
+    numbers = [type(scale) in (int, float) and 0 < scale < float("inf") for scale in scales]
+    if len(numbers) != 2 or not all(numbers):
+        raise UsageError(
+            f"scales {shown(tuple(scales))}: one for the query and one for the cache are wanted, "
+            "positive numbers both"
+        )
+
+
 def flag(value: object, what: str, *, text: bool = False) -> bool:
     """A yes or no: a ``bool``, numpy's, 0 or 1.
 

@@ -1,8 +1,9 @@
 """From what the stages answer to one verdict.
 
 The verdict is the first failure in call order. Planner and dispatcher that both accept but fold
-differently contradict each other, which counts as a failure of the dispatcher. A verdict is UNKNOWN
-only if what is unknown could change it.
+differently contradict each other: that is the verdict where nothing that follows, host or kernel
+table, refuses the launch, so that results are wrong in silence. A verdict is UNKNOWN only if what
+is unknown could change it.
 """
 
 from __future__ import annotations
@@ -49,13 +50,16 @@ def compose(
         key=found[StageName.HOST].key if StageName.HOST in found else None,
     )
     doubt: tuple[str, StageOutcome] | None = None
+    clashing = clash(found.get(StageName.PLANNER), found[StageName.DISPATCHER])
     for stage, outcome in stages:
-        if stage == StageName.REDUCER and fails_after is not None:
+        if stage == StageName.REDUCER and (fails_after or clashing) is not None:
             break
         if outcome.status == Status.UNKNOWN:
             doubt = doubt or (stage, outcome)
             continue
-        failed = _failure(base, stage, outcome, found, missing_entry)
+        failed = _failure(base, stage, outcome, missing_entry)
+        if failed is not None and clashing and failed.verdict is Verdict.AMBIGUOUS:
+            break  # whichever kernel runs, it reads another's plan
         if failed is not None:
             return failed if doubt is None else _doubtful(base, doubt, failed)
     if fails_after is not None:
@@ -63,6 +67,10 @@ def compose(
         return failed if doubt is None else _doubtful(base, doubt, failed)
     if doubt is not None:
         return _unknown(base, *doubt)
+    if clashing is not None:
+        return altered(
+            base, verdict=Verdict.INCOHERENT, stage=StageName.DISPATCHER, message=clashing
+        )
     return _running(base, found)
 
 
@@ -93,19 +101,21 @@ def _failure(
     base: Decision,
     stage: str,
     outcome: StageOutcome,
-    found: dict[str, StageOutcome],
     missing_entry: bool,
 ) -> Decision | None:
     """The verdict where this stage is the one that fails."""
-    verdict, failure, message = _FAILURES.get(outcome.status), outcome.failure, outcome.message
-    if verdict is None and stage == StageName.DISPATCHER:
-        if (why := clash(found.get(StageName.PLANNER), outcome)) is not None:
-            verdict, failure, message = Verdict.INCOHERENT, None, why
-        elif missing_entry:
-            verdict = Verdict.REJECTED
+    verdict = _FAILURES.get(outcome.status)
+    if verdict is None and stage == StageName.DISPATCHER and missing_entry:
+        verdict = Verdict.REJECTED
     if verdict is None:
         return None
-    return altered(base, verdict=verdict, stage=stage, failure=failure, message=message)
+    return altered(
+        base,
+        verdict=verdict,
+        stage=stage,
+        failure=outcome.failure,
+        message=outcome.message,
+    )
 
 
 _FAILURES = {

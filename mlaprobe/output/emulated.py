@@ -78,6 +78,8 @@ def circumstances(run: KernelRun, found: Emulation | None = None) -> str:
         words.append(f"with {run.kv_splits} KV split{'s' * (run.kv_splits > 1)}")
     if run.kv_cache_bytes:
         words.append(f"in a cache of {run.kv_cache_bytes / _GIB:g} GiB")
+    if run.scales != (1.0, 1.0):
+        words.append("with scales {:g} and {:g}".format(*run.scales))
     return ", ".join(words) or "as the shape has it"
 
 
@@ -140,6 +142,7 @@ def _run(run: KernelRun) -> Row:
         "page_size": run.page_size,
         "kv_splits": run.kv_splits,
         "kv_cache_bytes": run.kv_cache_bytes or None,
+        "scales": list(run.scales),
         "kv_lens": [list(kv) for kv in run.kv],
         "outcome": run.outcome.value,
         "text": run.text,

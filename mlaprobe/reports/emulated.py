@@ -22,7 +22,8 @@ class Emulation:
     alike: tuple[KernelRun, ...]
     """Launches like the decision's, with a small cache and as many splits as AITER chooses."""
     otherwise: tuple[KernelRun, ...]
-    """Launches like it but for the number of splits, the page size or the size of the cache."""
+    """Launches like it but for the number of splits, the page size, the size of the cache or the
+    scales."""
 
     @property
     def outcome(self) -> Standing | None:
@@ -61,7 +62,7 @@ def _emulation(kernel: Kernel, decision: Decision) -> Emulation:
 
 
 def _is_plain(run: KernelRun) -> bool:
-    return run.kv_splits is None and not run.kv_cache_bytes
+    return run.kv_splits is None and not run.kv_cache_bytes and run.scales == (1.0, 1.0)
 
 
 def _launch(decision: Decision) -> tuple[object, ...]:

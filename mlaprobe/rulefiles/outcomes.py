@@ -40,6 +40,8 @@ class KernelRun:
     """AITER's ``num_kv_splits``; ``None``: AITER chose."""
     kv_cache_bytes: int = 0
     """The size of the cache that the pages were spread over; 0: a small one."""
+    scales: tuple[float, float] = (1.0, 1.0)
+    """What query and cache were multiplied with, each where it is fp8."""
     kv: tuple[tuple[int, ...], ...]
     """KV tokens of each request, for each launch."""
     outcome: Standing
@@ -49,8 +51,9 @@ class KernelRun:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> KernelRun:
         """A run from JSON."""
-        kv = tuple(map(tuple, row["kv"]))
-        return cls(**{**row, "kv": kv, "outcome": Standing(row["outcome"])})
+        kv, outcome = tuple(map(tuple, row["kv"])), Standing(row["outcome"])
+        lists = {"scales": tuple(row["scales"])} if "scales" in row else {}
+        return cls(**{**row, **lists, "kv": kv, "outcome": outcome})
 
     @property
     def launch(self) -> tuple[object, ...]:

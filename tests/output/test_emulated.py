@@ -76,7 +76,8 @@ def test_another_launch_says_nothing_of_this_one(know: Know, change: dict[str, A
 
 
 @pytest.mark.parametrize(
-    "change", [{"page_size": 64}, {"kv_splits": 1}, {"kv_cache_bytes": 5 * GIB}]
+    "change",
+    [{"page_size": 64}, {"kv_splits": 1}, {"kv_cache_bytes": 5 * GIB}, {"scales": (0.5, 1.5)}],
 )
 def test_other_circumstances_are_kept_apart(know: Know, change: dict[str, Any]) -> None:
     know(RUN, replace(WRONG, **change))

@@ -85,6 +85,7 @@ def problem_row(problem: Problem) -> Row:
         "causal": problem.causal,
         "persistent": problem.persistent,
         "sm_scale": problem.sm_scale,
+        "scales": list(problem.scales),
         "kv_bytes": problem.kv_bytes,
         "device": problem.device,
     }

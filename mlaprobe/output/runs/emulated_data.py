@@ -56,8 +56,10 @@ def emulated_row(run: Emulated) -> Row:
         "merged": run.merged,
         "instructions": run.instructions,
         "error": None if run.error is None else error_row(run.error),
+        "wrong_requests": list(run.wrong),
         "outside": [asdict(access) for access in run.outside],
         "checks": [asdict(check) for check in run.checks],
+        "races": [asdict(race) for race in run.races],
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import SourceInfo
-from mlaprobe.emulation.outside import outside_line
+from mlaprobe.emulation.wording import details, outside_line, race_line, unset_names
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
@@ -24,7 +24,7 @@ _INDENT = " " * 12
 STYLES = {"PASSED": "native", "UNKNOWN": "unknown"}
 """By standing; all others are failures."""
 _MOST = 6
-"""Places of outside accesses that are shown."""
+"""Places of outside accesses, and pairs of instructions, that are shown."""
 
 
 def emulated(
@@ -65,9 +65,8 @@ def _what_ran(run: Emulated, width: int) -> list[Line]:
     if run.merged is not None:
         text = f"merge: mlaprobe's own, where AITER calls {run.merged}"
         lines += paragraph(printable(text), width, first=_INDENT)
-    empty = [] if run.block is None else [slot.name for slot in run.block.uninitialised]
-    if empty:
-        text = f"the host stores nothing in {', '.join(empty)}: taken for 0"
+    if run.block is not None and run.block.uninitialised:
+        text = f"the host stores nothing in {unset_names(run.block)}: garbage is there"
         lines += paragraph(printable(text), width, first=_INDENT)
     return lines
 
@@ -88,11 +87,13 @@ def _standing(run: Emulated, width: int) -> list[Line]:
         lines += paragraph(text, width, first=_INDENT)
         for complaint in error.complaints:
             lines += paragraph(complaint, width, first=_INDENT, style="fail")
+    for text in details(run):
+        lines += paragraph(printable(text), width, first=_INDENT, style="fail")
     for access in run.outside[:_MOST]:
         lines += paragraph(printable(outside_line(access)), width, first=_INDENT, style="fail")
     if len(run.outside) > _MOST:
         lines += paragraph(f"and {len(run.outside) - _MOST} places more", width, first=_INDENT)
-    return [*lines, *_checks(run, width)]
+    return [*lines, *_checks(run, width), *_races(run, width)]
 
 
 def _checks(run: Emulated, width: int) -> list[Line]:
@@ -107,9 +108,25 @@ def _checks(run: Emulated, width: int) -> list[Line]:
         if not check.same:
             how = "right" if check.passed else "wrong"
             kind = "" if check.plausible else ", which no hardware has"
-            text = f"{how}, not the same, under the schedule {check.schedule}{kind}"
+            where = f"under the schedule {check.schedule}{kind}"
+            if check.zeros:
+                where = "with zeros where the host stores nothing"
+            text = f"{how}, not the same, {where}"
             style = "fail" if check.plausible and not check.passed else ""
             lines += paragraph(text, width, first=_INDENT + "  ", style=style)
+    return lines
+
+
+def _races(run: Emulated, width: int) -> list[Line]:
+    """What makes the result hang on timing."""
+    if not run.races:
+        return []
+    lines = paragraph("what the result hangs on:", width, first=_INDENT)
+    texts = [race_line(race) for race in run.races[:_MOST]]
+    if len(run.races) > _MOST:
+        texts.append(f"and {len(run.races) - _MOST} pairs of instructions more")
+    for text in texts:
+        lines += paragraph(printable(text), width, first=_INDENT + "  ")
     return lines
 
 
