@@ -98,7 +98,7 @@ class OutOfRangeError(SourceError):
 
 
 class RuleError(MlaprobeError):
-    """A rule file is wrong; carries file and line."""
+    """A rule file is wrong; carries file and line. Whatever goes by the rules may raise it."""
 
 
 class InputFileError(RuleError, UsageError):

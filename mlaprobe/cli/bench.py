@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -81,8 +83,6 @@ def bench(
 
 
 def _run(given: dict[str, Any], start: float) -> int:
-    from pathlib import Path
-
     from mlaprobe.decode.bench import Outcome
     from mlaprobe.decode.benchfile import environment, load
 
@@ -113,16 +113,15 @@ def _show(
     if given["format"] == "json":
         from mlaprobe.output.runs.bench_data import bench_json
 
-        emit.write([bench_json(points, left, around, written)], given["output"])
+        emit.write(bench_json(points, left, around, written), given["output"])
     elif given["format"] == "svg":
         from mlaprobe.output.pictures.bench import bench_svg
 
-        emit.write([bench_svg(points, around)], given["output"])
+        emit.write(bench_svg(points, around), given["output"])
     else:
         from mlaprobe.output.runs.bench_text import bench as lines_of
 
-        lines = lines_of(points, left, around, written, width=emit.width(given["output"]))
-        emit.write_lines(lines, given["output"])
+        emit.write_text(lines_of, points, left, around, written, output=given["output"])
 
 
 def _measure(
@@ -133,8 +132,6 @@ def _measure(
     around: dict[str, Any],
     start: float,
 ) -> None:
-    from pathlib import Path
-
     from mlaprobe.decode.bench import run
     from mlaprobe.decode.benchfile import CRASHED, Writer
 
@@ -223,8 +220,6 @@ def _decisions(given: dict[str, Any], arch: str) -> tuple[Any, str]:
 
 
 def _folder(name: str) -> Any:
-    from pathlib import Path
-
     folder = Path(name)
     if not folder.is_dir():
         raise UsageError(f"--profiles: {name} is no directory", hint="make it first")
@@ -233,14 +228,12 @@ def _folder(name: str) -> Any:
 
 def _write_profiles(points: list[Point], around: dict[str, Any], folder: Any) -> tuple[str, ...]:
     """Writes a profile per pair of dtypes, and says where."""
-    import json
-
     from mlaprobe.decode.crossover import profiles
 
     written = []
     for profile in profiles(points, around):
         name = "-".join(("mlaprobe", profile["arch"], profile["q_dtype"], profile["kv_dtype"]))
         file = str(folder / f"{name}.json")
-        emit.write([json.dumps(profile, indent=1) + "\n"], file)
+        emit.write(json.dumps(profile, indent=1) + "\n", file)
         written.append(file)
     return tuple(written)

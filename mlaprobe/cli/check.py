@@ -91,7 +91,7 @@ def _run(given: dict[str, Any]) -> int:
     old, new = common.both(given["pin"], given["aiter"], quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     # Before anything is shown: what cannot become a pin is told at once.
-    text = _accepted(given, new) if given["accept"] else None
+    text = _pin_text(new, given["aiter"]) if given["accept"] else None
     done = _judge(given, old, new, served=served, fail_on=fail_on, waivers=waivers)
     specs = {"old": given["pin"], "new": given["aiter"]}
     outputs.write_outputs(done.results, wanted, specs=specs, every=given["every"])
@@ -153,14 +153,29 @@ def _pin_file(pin: str) -> None:
     emit.check_writable(Path(pin))
 
 
-def _accepted(given: dict[str, Any], new: Any) -> str:
-    from mlaprobe.cli.support.pins import pin_text
+def _pin_text(answers: Any, spec: str) -> str:
+    """The snapshot of a source, as a file holds it.
 
-    return pin_text(new, given["aiter"])
+    Raises:
+        UsageError: the source is a snapshot itself; copying it is a matter of a file.
+        SourceError: a file of the source cannot be read.
+    """
+    from mlaprobe.deciding.capability import Capability
+    from mlaprobe.opening.shortcut import KnownRevision
+    from mlaprobe.snapshot.making import make
+
+    if isinstance(answers, KnownRevision):
+        answers = answers.live
+    if not isinstance(answers, Capability):
+        raise UsageError(
+            f"--accept: {spec} is a snapshot already",
+            hint="copy it, or make one: mlaprobe snapshot -o FILE",
+        )
+    return make(answers)
 
 
 def _accept(text: str, given: dict[str, Any]) -> None:
-    emit.write([text], given["pin"])
+    emit.write(text, given["pin"])
     if not given["quiet"]:
         note = f"{given['pin']} is the pin of {given['aiter']} now"
         print(printable(note), file=sys.stderr)

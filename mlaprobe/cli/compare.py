@@ -13,7 +13,6 @@ from mlaprobe.cli.support.progress import Progress
 from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlaprobe.compare.diff import Comparison
     from mlaprobe.core.grid import Grid
 
 EPILOG = """\b
@@ -51,8 +50,9 @@ def compare(
 
 
 def _run(given: dict[str, Any]) -> None:
+    from mlaprobe.compare.diff import compare as compare_grids
     from mlaprobe.compare.results import compared
-    from mlaprobe.compare.scope import requests_for
+    from mlaprobe.compare.scope import compare_served, requests_for
     from mlaprobe.compare.signatures import changed_signatures
 
     reads = (given["old"], given["new"], given["deployments"])
@@ -62,7 +62,11 @@ def _run(given: dict[str, Any]) -> None:
     requests = requests_for(served)
     old, new = common.sides(given["old"], given["new"], requests, quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
-    comparison = run_comparison(given, old, new, served)
+    with Progress("shapes compared", quiet=given["quiet"]) as progress:
+        if served:
+            comparison = compare_served(old, new, served, step=progress.step)
+        else:
+            comparison = compare_grids(old, new, grids_of(given, old, new), step=progress.step)
     results = compared(comparison, changed_signatures(old, new))
     specs = {"old": given["old"], "new": given["new"]}
     outputs.write_outputs(results, wanted, specs=specs, every=given["every"])
@@ -93,17 +97,6 @@ def archs_of(given: dict[str, Any], served: Any) -> tuple[str, ...]:
     if given["arch"]:
         return common.parse_archs("--arch", given["arch"])
     return tuple(arch for each in served for arch in each.grid.archs)
-
-
-def run_comparison(given: dict[str, Any], old: Any, new: Any, served: Any) -> Comparison:
-    """Compares two sources on what the filters or the deployments leave."""
-    from mlaprobe.compare.diff import compare as compare_grids
-    from mlaprobe.compare.scope import compare_served
-
-    with Progress("shapes compared", quiet=given["quiet"]) as progress:
-        if served:
-            return compare_served(old, new, served, step=progress.step)
-        return compare_grids(old, new, grids_of(given, old, new), step=progress.step)
 
 
 def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:

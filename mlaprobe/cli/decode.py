@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlaprobe.cli import emulated, machine
+from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.options import SCHEDULES
+from mlaprobe.cli.support.progress import Progress
+from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from mlaprobe.core.protocols import LiveAnswers
@@ -87,7 +91,6 @@ def decode(
 
 def _check_words(given: dict[str, Any]) -> None:
     """Checks what may only be one of several words: a slip is told before anything is done."""
-    from mlaprobe.cli.support import common
     from mlaprobe.decode.backends.emulate import EMULATE
     from mlaprobe.decode.backends.registry import AUTO, NAMES
 
@@ -103,8 +106,6 @@ def _no_shape(ctx: typer.Context) -> None:
     Raises:
         UsageError: it was.
     """
-    from mlaprobe.errors import UsageError
-
     for name in ctx.params:
         source = ctx.get_parameter_source(name)
         if name not in OF_THE_SELFTEST and source is not None and source.name == "COMMANDLINE":
@@ -118,12 +119,6 @@ def _no_shape(ctx: typer.Context) -> None:
 
 
 def _decode(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import emulated, machine
-    from mlaprobe.cli.support import emit
-    from mlaprobe.cli.support.progress import Progress
-    from mlaprobe.decode.environment import environment_of
-    from mlaprobe.errors import UsageError
-
     if given["json"] is not None:
         raise UsageError("--json is for --selftest", hint="--format json prints this as JSON")
     for option in ("heads", "dtype"):
@@ -133,12 +128,24 @@ def _decode(given: dict[str, Any]) -> int:
     problem = _problem(given, "cpu" if emulating else machine.device(given["device"]))
     answers = machine.answers(given)
     plan = _plan(answers, given, problem, given["mode"])
-    instead: str | None = None
-    if emulating:
-        instead = emulated.passed_over(answers, plan, problem, given)
-        if instead is None:
-            return emulated.run(answers, plan, problem, given)
-        problem = replace(problem, device=machine.device(given["device"]))
+    if not emulating:
+        return _run(answers, plan, problem, given)
+    instead = emulated.passed_over(answers, plan, problem, given)
+    if instead is None:
+        return emulated.run(answers, plan, problem, given)
+    problem = replace(problem, device=machine.device(given["device"]))
+    return _run(answers, plan, problem, given, (instead,))
+
+
+def _run(
+    answers: LiveAnswers,
+    plan: PadPlan,
+    problem: Problem,
+    given: dict[str, Any],
+    passed_over: tuple[str, ...] = (),
+) -> int:
+    """Runs a plan with PyTorch, prints what became of it, and returns the exit code."""
+    from mlaprobe.decode.environment import environment_of
     from mlaprobe.decode.running import Session
 
     with Progress("making inputs, decoding, verifying", quiet=given["quiet"]):
@@ -146,20 +153,16 @@ def _decode(given: dict[str, Any]) -> int:
             problem, backend=given["backend"], force=given["force"], seed=given["seed"]
         )
         run, unpadded = _runs(session, plan, answers, given)
-        if instead is not None:
-            run = replace(run, passed_over=(instead, *run.passed_over))
-    around = environment_of(problem.device)
+    run = replace(run, passed_over=(*passed_over, *run.passed_over))
+    done = answers.source, run, unpadded, environment_of(problem.device)
     if given["format"] == "json":
         from mlaprobe.output.runs.decode_data import decode_json
 
-        emit.write([decode_json(answers.source, run, unpadded, around)], given["output"])
+        emit.write(decode_json(*done), given["output"])
     else:
         from mlaprobe.output.runs.decode_text import decode as lines_of
 
-        wide = emit.width(given["output"])
-        emit.write_lines(
-            lines_of(answers.source, run, unpadded, around, width=wide), given["output"]
-        )
+        emit.write_text(lines_of, *done, output=given["output"])
     right = run.passed and (unpadded is None or isinstance(unpadded, str) or unpadded.passed)
     return 0 if right else FAILED
 
@@ -189,8 +192,6 @@ def _runs(
 
 
 def _problem(given: dict[str, Any], device: str) -> Problem:
-    from mlaprobe.cli import machine
-    from mlaprobe.cli.support import common, shapes
     from mlaprobe.decode.problem import Problem
 
     q_dtype, kv_dtype = shapes.parse_pair(given)
@@ -211,9 +212,6 @@ def _problem(given: dict[str, Any], device: str) -> Problem:
 
 def _kv_lens(text: str, batch: str | None) -> tuple[int, ...]:
     """The KV length of each request."""
-    from mlaprobe.cli.support import common
-    from mlaprobe.errors import UsageError
-
     lens = tuple(common.parse_number("--kv-len", part.strip()) for part in text.split(","))
     count = len(lens) if batch is None else common.parse_number("--batch", batch)
     if count > common.MOST_VALUES:
@@ -229,32 +227,21 @@ def _kv_lens(text: str, batch: str | None) -> tuple[int, ...]:
 
 
 def _plan(answers: LiveAnswers, given: dict[str, Any], problem: Problem, mode: str) -> PadPlan:
-    from mlaprobe.cli.support import common
     from mlaprobe.padding.api import plan
 
-    lens = problem.kv_lens
     return plan(
-        problem.num_heads,
         capability=answers,
-        arch=problem.arch,
-        q_dtype=problem.q_dtype,
-        kv_dtype=problem.kv_dtype,
-        qlens=problem.qlen,
-        lse=problem.lse,
-        page_size=problem.page_size,
+        **problem.question,
         **common.parse_plan({**given, "mode": mode}),
-        persistent=problem.persistent,
-        kv_len=max(1, sum(lens) // len(lens)),
+        kv_len=max(1, sum(problem.kv_lens) // problem.batch),
         batch=problem.batch,
     )
 
 
 def _selftest(given: dict[str, Any]) -> int:
-    from mlaprobe.cli import emulated, machine
-    from mlaprobe.cli.support import emit
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.backends.emulate import EMULATE
     from mlaprobe.decode.selftest import Report, selftest
+    from mlaprobe.output.runs.decode_data import selftest_json
 
     if given["backend"] == EMULATE:
         return emulated.selftest(given)
@@ -265,9 +252,7 @@ def _selftest(given: dict[str, Any]) -> int:
         def keep(report: Report) -> None:
             progress.step()
             if given["json"] is not None:
-                emit.write([selftest_json(answers, report)], given["json"])
-
-        from mlaprobe.output.runs.decode_data import selftest_json
+                emit.write(selftest_json(answers, report), given["json"])
 
         report = selftest(
             answers,
@@ -278,10 +263,9 @@ def _selftest(given: dict[str, Any]) -> int:
             keep=keep,
         )
     if given["format"] == "json":
-        emit.write([selftest_json(answers, report)], given["output"])
+        emit.write(selftest_json(answers, report), given["output"])
     else:
         from mlaprobe.output.runs.decode_text import selftest as lines_of
 
-        wide = emit.width(given["output"])
-        emit.write_lines(lines_of(answers.source, report, width=wide), given["output"])
+        emit.write_text(lines_of, answers.source, report, output=given["output"])
     return 0 if report.passed else FAILED

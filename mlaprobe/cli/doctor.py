@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import typer
 
 from mlaprobe.cli.support import common, emit
@@ -43,7 +45,7 @@ def _run(aiter: str, *, format: str, output: str | None, quiet: bool) -> int:
     with Progress("shapes asked", quiet=quiet) as progress:
         found = checkup(aiter, step=progress.step)
     if format == "json":
-        emit.write([doctor_json(found)], output)
+        emit.write(doctor_json(found), output)
     else:
-        emit.write_lines(lines_of(found, width=emit.width(output), spec=aiter), output)
+        emit.write_text(partial(lines_of, spec=aiter), found, output=output)
     return 0 if found.works else 1

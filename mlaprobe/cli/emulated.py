@@ -6,6 +6,11 @@ import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from mlaprobe.cli import machine
+from mlaprobe.cli.support import emit
+from mlaprobe.cli.support.progress import Progress
+from mlaprobe.errors import UsageError
+
 if TYPE_CHECKING:
     from mlaprobe.core.protocols import LiveAnswers
     from mlaprobe.decode.problem import Problem
@@ -25,10 +30,10 @@ def wanted(given: dict[str, Any]) -> bool:
     if given["backend"] == EMULATE or given["kv_cache_bytes"] is not None:
         return True
     plain = given["backend"] == AUTO and given["device"] is None and not given["compare"]
-    return plain and not _gpu()
+    return plain and not gpu_here()
 
 
-def _gpu() -> bool:
+def gpu_here() -> bool:
     """Whether there is a GPU that a back end may run on."""
     from mlaprobe.system.gpu import archs
 
@@ -51,8 +56,6 @@ def cache_bytes(given: dict[str, Any]) -> int:
     Raises:
         UsageError: it is no size.
     """
-    from mlaprobe.errors import UsageError
-
     text = given["kv_cache_bytes"]
     if text is None:
         return 0
@@ -76,8 +79,6 @@ def passed_over(
 
 def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, Any]) -> int:
     """Emulates a plan, prints what became of it, and returns the exit code."""
-    from mlaprobe.cli.support import emit
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.backends.emulate import emulated
 
     with Progress("emulating AITER's kernel", quiet=given["quiet"]):
@@ -93,13 +94,11 @@ def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, 
     if given["format"] == "json":
         from mlaprobe.output.runs.emulated_data import emulated_json
 
-        emit.write([emulated_json(answers.source, problem, plan, found)], given["output"])
+        emit.write(emulated_json(answers.source, problem, plan, found), given["output"])
     else:
         from mlaprobe.output.runs.emulated_text import emulated as lines_of
 
-        wide = emit.width(given["output"])
-        lines = lines_of(answers.source, problem, plan, found, width=wide)
-        emit.write_lines(lines, given["output"])
+        emit.write_text(lines_of, answers.source, problem, plan, found, output=given["output"])
     from mlaprobe.emulation.outcome import Standing  # with numpy, which there is if it has run
 
     if found.standing is Standing.UNKNOWN:
@@ -109,9 +108,6 @@ def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, 
 
 def selftest(given: dict[str, Any]) -> int:
     """Emulates the shapes of the self-test, with fewer and shorter requests."""
-    from mlaprobe.cli import machine
-    from mlaprobe.cli.support import emit
-    from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.rules import rules
     from mlaprobe.decode.selftest_emulated import emulate_test
     from mlaprobe.output.runs.emulated_data import selftest_json
@@ -124,12 +120,11 @@ def selftest(given: dict[str, Any]) -> int:
             results.append(emulate_test(answers, test, arch, given["schedules"]))
             progress.step()
             if given["json"] is not None:
-                emit.write([selftest_json(answers.source, arch, results)], given["json"])
+                emit.write(selftest_json(answers.source, arch, results), given["json"])
     if given["format"] == "json":
-        emit.write([selftest_json(answers.source, arch, results)], given["output"])
+        emit.write(selftest_json(answers.source, arch, results), given["output"])
     else:
-        wide = emit.width(given["output"])
-        emit.write_lines(lines_of(answers.source, arch, results, width=wide), given["output"])
+        emit.write_text(lines_of, answers.source, arch, results, output=given["output"])
     runs = [result.run for result in results if result.run is not None]
     if any(not run.passed and run.standing.value != "UNKNOWN" for run in runs):
         return FAILED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
@@ -64,10 +64,8 @@ def _run(shape: DecodeShape, *, aiter: str, format: str, output: str | None, qui
     if format == "json":
         from mlaprobe.output.explain_data import explain_json
 
-        emit.write([explain_json(found)], output)
+        emit.write(explain_json(found), output)
         return
     from mlaprobe.output.explain import explain as lines_of
 
-    resolves = importlib.util.find_spec("mlaprobe.cli.resolve") is not None
-    lines = lines_of(found, width=emit.width(output), spec=aiter, can_resolve=resolves)
-    emit.write_lines(lines, output)
+    emit.write_text(partial(lines_of, spec=aiter, can_resolve=True), found, output=output)

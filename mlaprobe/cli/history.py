@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -54,15 +55,14 @@ def _run(given: dict[str, Any]) -> None:
     found = _asked(given)
     native = given["heads"] is None
     if form == "text":
-        lines = shown.history(found, native=native, width=emit.width(given["output"]))
-        emit.write_lines(lines, given["output"])
+        emit.write_text(partial(shown.history, native=native), found, output=given["output"])
         return
     texts = {
         "json": shown.history_json,
         "markdown": shown.history_markdown,
         "svg": shown.history_svg,
     }
-    emit.write([texts[form](found, native=native)], given["output"])
+    emit.write(texts[form](found, native=native), given["output"])
 
 
 def _asked(given: dict[str, Any]) -> History:

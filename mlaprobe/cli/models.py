@@ -64,8 +64,7 @@ def _run(given: dict[str, Any]) -> None:
     if given["format"] == "text":
         from mlaprobe.output.models_text import models as lines_of
 
-        width = emit.width(given["output"])
-        emit.write_lines(lines_of(answers.source, found, width=width), given["output"])
+        emit.write_text(lines_of, answers.source, found, output=given["output"])
         return
     emit.write(_text(given["format"], answers.source, found), given["output"])
 
@@ -80,11 +79,9 @@ def _text(form: str, source: Any, found: Any) -> Any:
     if form == "markdown":
         return [models_markdown(found)]
     rows = assessment_rows(found)
-    return (
-        jsonl(rows)
-        if form == "jsonl"
-        else json_array(rows, {"schema": SCHEMA, "source": source_row(source)})
-    )
+    if form == "jsonl":
+        return jsonl(rows)
+    return json_array(rows, {"schema": SCHEMA, "source": source_row(source)})
 
 
 def _deployments(given: dict[str, Any]) -> tuple[Any, ...]:

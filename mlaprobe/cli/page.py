@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mlaprobe.cli.compare import grids_of
+from mlaprobe.cli.findings import scope_of
 from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support.progress import Progress
-
-if TYPE_CHECKING:
-    from mlaprobe.compare.results import Results
-    from mlaprobe.core.grid import Grid
-    from mlaprobe.core.protocols import LiveAnswers, Opened
-    from mlaprobe.reports.deployments import Assessment
-    from mlaprobe.reports.survey import Survey
+from mlaprobe.compare.diff import compare
+from mlaprobe.compare.results import Results, compared, found
+from mlaprobe.compare.signatures import changed_signatures
+from mlaprobe.core.grid import Grid
+from mlaprobe.core.protocols import LiveAnswers, Opened
+from mlaprobe.findings.inspection import inspect
+from mlaprobe.findings.rules import finding_rules
+from mlaprobe.opening.shortcut import KnownRevision
+from mlaprobe.output.html import Page, html_report
+from mlaprobe.reports.deployments import Assessment, assess
+from mlaprobe.reports.survey import head_counts, survey
+from mlaprobe.rulefiles.models import deployments, models
 
 TPS, DCPS = (1, 2, 4, 8, 16), (1, 2, 4, 8)
 
@@ -30,8 +37,6 @@ def write_page(
         SourceError: a source cannot be read.
         UsageError: the file cannot be written.
     """
-    from mlaprobe.output.html import Page, html_report
-
     answers = common.reading(aiter, quiet=quiet, quick=True)
     named = given["against"]
     other = None if named is None else common.reading(named, quiet=quiet, quick=True)
@@ -39,22 +44,21 @@ def write_page(
     common.warn_unnamed([answers], grid.archs, quiet=quiet)
     with Progress("shapes asked", quiet=quiet) as progress:
         page = Page(
-            survey=_survey(answers, grid, progress.step),
+            survey=survey(answers, grid, step=progress.step),
             spec=aiter,
             banner=banner,
             assessments=_assessments(answers, grid, progress.step),
             # Some rules look at AITER's files, which a snapshot does not hold.
             findings=_findings(given, _with_files(answers), progress.step),
             changes=None if other is None else _changes(given, other, answers, progress.step),
-            before=None if other is None else _survey(other, grid, progress.step),
+            before=None if other is None else survey(other, grid, step=progress.step),
         )
-    emit.write([html_report(page)], output)
+    emit.write(html_report(page), output)
 
 
 def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
     """What the filters say, and both values of what a page can switch between."""
     from mlaprobe.cli.report import QLENS
-    from mlaprobe.reports.survey import head_counts
 
     grid = shapes.make_grid(given, qlens=QLENS, archs=lambda: answers.archs)
     if given["heads"] is None:
@@ -68,22 +72,11 @@ def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
 
 def _with_files(answers: Opened) -> Opened:
     """The source itself, where answers come from a snapshot though it is at hand."""
-    from mlaprobe.opening.shortcut import KnownRevision
-
     return answers.live if isinstance(answers, KnownRevision) else answers
-
-
-def _survey(answers: LiveAnswers, grid: Grid, step: Any) -> Survey:
-    from mlaprobe.reports.survey import survey
-
-    return survey(answers, grid, step=step)
 
 
 def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessment, ...]:
     """What deployments of the known models launch. Models are told by the usual flags."""
-    from mlaprobe.reports.deployments import assess
-    from mlaprobe.rulefiles.models import deployments, models
-
     wanted = tuple(
         each
         for model in models()
@@ -102,20 +95,10 @@ def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessmen
 
 
 def _findings(given: dict[str, Any], answers: Opened, step: Any) -> Results:
-    from mlaprobe.cli.findings import scope_of
-    from mlaprobe.compare.results import found
-    from mlaprobe.findings.inspection import inspect
-    from mlaprobe.findings.rules import finding_rules
-
     result = inspect(answers, scope_of(given, answers), step=step)
     return found(result, tuple(each.rule for each in finding_rules()), None)
 
 
 def _changes(given: dict[str, Any], old: Any, new: Any, step: Any) -> Results:
-    from mlaprobe.cli.compare import grids_of
-    from mlaprobe.compare.diff import compare
-    from mlaprobe.compare.results import compared
-    from mlaprobe.compare.signatures import changed_signatures
-
     comparison = compare(old, new, grids_of(given, old, new), step=step)
     return compared(comparison, changed_signatures(old, new))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -78,9 +79,8 @@ def _run(
     if format == "text":
         from mlaprobe.output.report import report as lines_of
 
-        width = emit.width(output)
-        lines = lines_of(found, width=width, spec=aiter, banner=banner, can_resolve=True)
-        emit.write_lines(lines, output)
+        lines = partial(lines_of, spec=aiter, banner=banner, can_resolve=True)
+        emit.write_text(lines, found, output=output)
     else:
         from mlaprobe.output.report_data import report_text
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.progress import Progress
-
-if TYPE_CHECKING:
-    from mlaprobe.padding.doubt import Doubt
-    from mlaprobe.padding.plan import PadPlan
 
 FORMATS = ("text", "json")
 NOTHING_RUNS, UNDECIDED = 10, 11
@@ -68,6 +65,9 @@ def resolve(
 
 
 def _run(given: dict[str, Any]) -> None:
+    from mlaprobe.padding.api import plan
+    from mlaprobe.padding.doubt import doubt
+
     common.parse_choice("--format", given["format"], FORMATS)
     question = _question(given)
     quiet = given["quiet"]
@@ -75,18 +75,17 @@ def _run(given: dict[str, Any]) -> None:
     common.warn_unnamed([answers], [question["arch"]], quiet=quiet)
     _warn_of_profile(question, given["profile"], quiet=quiet)
     with Progress("resolving", quiet=quiet):
-        found = _plan(answers, question)
-        doubt = _doubt(answers, found, question)
+        found = plan(capability=answers, **question)
+        unclear = doubt(answers, found, question) if found.undecided and not found.runs else None
     if given["format"] == "json":
         from mlaprobe.output.resolve_data import plan_json
 
-        emit.write([plan_json(answers.source, found)], given["output"])
+        emit.write(plan_json(answers.source, found), given["output"])
     else:
         from mlaprobe.output.resolve_text import resolve as lines_of
 
-        width = emit.width(given["output"])
-        lines = lines_of(answers.source, found, width=width, doubt=doubt, spec=given["aiter"])
-        emit.write_lines(lines, given["output"])
+        shown = partial(lines_of, doubt=unclear, spec=given["aiter"])
+        emit.write_text(shown, answers.source, found, output=given["output"])
     if not found.runs:
         raise typer.Exit(UNDECIDED if found.undecided else NOTHING_RUNS)
 
@@ -131,18 +130,3 @@ def _warn_of_profile(question: dict[str, Any], path: str | None, *, quiet: bool)
             f"says nothing of {arch} with {q_dtype}/{kv_dtype}, and is not used",
             quiet=quiet,
         )
-
-
-def _plan(answers: Any, question: dict[str, Any]) -> PadPlan:
-    from mlaprobe.padding.api import plan
-
-    return plan(capability=answers, **question)
-
-
-def _doubt(answers: Any, found: PadPlan, question: dict[str, Any]) -> Doubt | None:
-    """What is in the way, where it is not known whether anything runs."""
-    if found.runs or not found.undecided:
-        return None
-    from mlaprobe.padding.doubt import doubt
-
-    return doubt(answers, found, question)

@@ -38,7 +38,7 @@ def snapshot(
         raise UsageError(f"{aiter} is a snapshot already", hint=_copy(answers, output))
     with Progress("planes taken", quiet=quiet) as progress:
         text = make(answers, step=progress.step)
-    emit.write([text], output)
+    emit.write(text, output)
 
 
 def _copy(answers: object, output: str) -> str:

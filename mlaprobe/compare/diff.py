@@ -228,6 +228,18 @@ class Comparing:
             pad=self.pads(witness, (witness.qlen,)) if _padded(witness) else None,
         )
 
+    def result(self, changes: tuple[Change, ...], **more: Any) -> Comparison:
+        """The comparison with its changes; ``more`` has what is known of deployments."""
+        return Comparison(
+            old=self.old.source,
+            new=self.new.source,
+            changes=changes,
+            shapes=self.shapes,
+            fails_otherwise=self.fails_otherwise,
+            unknown=self.unknown,
+            **more,
+        )
+
     def pads(self, shape: DecodeShape, qlens: tuple[int, ...]) -> PadChange:
         """What the resolver would launch a shape with in either source."""
         old, new = (side.ask(sides.pad, shape, qlens) for side in (self.old, self.new))
@@ -293,27 +305,7 @@ def compare(
     )
     for grid in grids:
         comparing.ask_grid(grid, step)
-    return comparison(comparing, comparing.changes(asked_of(grids)))
-
-
-def comparison(
-    comparing: Comparing,
-    changes: tuple[Change, ...],
-    *,
-    deployments: tuple[str, ...] = (),
-    pads: tuple[tuple[str, PadChange], ...] = (),
-) -> Comparison:
-    """The result of a comparison."""
-    return Comparison(
-        old=comparing.old.source,
-        new=comparing.new.source,
-        changes=changes,
-        shapes=comparing.shapes,
-        fails_otherwise=comparing.fails_otherwise,
-        unknown=comparing.unknown,
-        deployments=deployments,
-        pads=pads,
-    )
+    return comparing.result(comparing.changes(asked_of(grids)))
 
 
 def asked_of(grids: Iterable[Grid]) -> tuple[tuple[Any, ...], ...]:

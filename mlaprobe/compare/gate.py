@@ -6,23 +6,12 @@ Only what became worse is judged. What the old source had wrong already fails no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlaprobe.compare.diff import Change, Comparison, Kind, compare
-from mlaprobe.compare.results import (
-    CLEAN,
-    FAILED,
-    UNKNOWN,
-    Results,
-    change_finding,
-    change_rules,
-    comparison_detail,
-    comparison_remarks,
-    hits,
-)
+from mlaprobe.compare.results import CLEAN, FAILED, UNKNOWN, Results, change_finding, compared
 from mlaprobe.compare.scope import compare_served
 from mlaprobe.compare.waivers import Waiver, waived
-from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Opened
 from mlaprobe.core.shape import Evidence, Verdict
@@ -78,7 +67,6 @@ def check(
 
     Raises:
         SourceError: a file cannot be read.
-        RuleError: the rules are wrong.
     """
     comparison = (
         compare_served(old, new, served, step=step)
@@ -110,16 +98,13 @@ def _judged(
         code = FAILED
     elif undated or _unknown(comparison, counted):
         code = UNKNOWN
-    results = Results(
+    compare_results = compared(comparison, (*lapsed, *undated, *findings))
+    results = replace(
+        compare_results,
         command="check",
-        sources=(("old", comparison.old), ("new", comparison.new)),
-        rules=tuple(change_rules().values()),
         changes=changes,
-        findings=(*lapsed, *undated, *findings),
         failing=frozenset(each.fingerprint for each in (*failing, *lapsed)),
-        deployments=hits(comparison, changes),
-        remarks=comparison_remarks(comparison),
-        detail={**comparison_detail(comparison), "exit_code": code},
+        detail={**compare_results.detail, "exit_code": code},
     )
     return Check(results=results, comparison=comparison, code=code)
 
@@ -129,12 +114,8 @@ def _unknown(comparison: Comparison, changes: Iterable[Change]) -> bool:
     what was known and is not any more, or what may have been better."""
     if comparison.deployments and comparison.unknown:
         return True
-    return any(each.kind is Kind.UNKNOWN and not _best(each.new) for each in changes)
-
-
-def _best(behaviour: Behaviour) -> bool:
-    """Whether nothing could have been better before."""
-    return behaviour.verdict is Verdict.NATIVE
+    # Where the new source is native, nothing could have been better before.
+    return any(c.kind is Kind.UNKNOWN and c.new.verdict is not Verdict.NATIVE for c in changes)
 
 
 def _waiver_finding(waiver: Waiver, rule: Rule) -> Finding:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from mlaprobe.compare.sides import Step, parts, rows
 from mlaprobe.core.behaviour import Behaviour, Numbering
@@ -78,22 +78,26 @@ class History:
     def eras(self, line: Line) -> tuple[Era, ...]:
         """What a shape's answer was, from when to when."""
         named = self._named(line.shape)
-        answers = [(each.words, of) for each, of in zip(line.behaviours, named, strict=True)]
-        return tuple(
-            Era(
-                first=self.releases[at[0]],
-                last=self.releases[at[-1]],
-                releases=len(at),
-                behaviour=line.behaviours[at[0]],
-                named=named[at[0]],
-                replaced=tuple(
-                    self.releases[each]
-                    for each in at[1:]
-                    if line.behaviours[each].replaces(line.behaviours[each - 1])
-                ),
+        found = []
+        answers = zip(line.behaviours, named, self.releases, strict=True)
+        for _, group in groupby(answers, key=lambda each: (each[0].words, each[1])):
+            same = list(group)
+            behaviour, names_arch, first = same[0]
+            found.append(
+                Era(
+                    first=first,
+                    last=same[-1][2],
+                    releases=len(same),
+                    behaviour=behaviour,
+                    named=names_arch,
+                    replaced=tuple(
+                        name
+                        for (before, *_), (after, _, name) in pairwise(same)
+                        if after.replaces(before)
+                    ),
+                )
             )
-            for at in _runs(answers)
-        )
+        return tuple(found)
 
     def _named(self, shape: DecodeShape) -> tuple[bool, ...]:
         return tuple(shape.arch in archs for archs in self.archs)
@@ -104,52 +108,34 @@ class History:
         groups: dict[DecodeShape, list[Line]] = {}
         for line in self.lines:
             groups.setdefault(replace(line.shape, num_heads=1), []).append(line)
-        return tuple(
-            Tiles(
-                shape=lines[0].shape,
-                native=self._heads(lines, Verdict.NATIVE),
-                unknown=tuple(
-                    heads if named else ()
-                    for heads, named in zip(
-                        self._heads(lines, Verdict.UNKNOWN),
-                        self._named(lines[0].shape),
-                        strict=True,
-                    )
-                ),
-                named=self._named(lines[0].shape),
-            )
-            for lines in groups.values()
+        return tuple(map(self._tiles, groups.values()))
+
+    def _tiles(self, lines: Sequence[Line]) -> Tiles:
+        named = self._named(lines[0].shape)
+        unknown = zip(self._heads(lines, Verdict.UNKNOWN), named, strict=True)
+        return Tiles(
+            shape=lines[0].shape,
+            native=self._heads(lines, Verdict.NATIVE),
+            unknown=tuple(heads if known else () for heads, known in unknown),
+            named=named,
         )
 
     def _heads(self, lines: Sequence[Line], verdict: Verdict) -> tuple[tuple[int, ...], ...]:
+        """The head counts with a verdict in each release, ascending."""
+        by_release = zip(*(line.behaviours for line in lines), strict=True)
+        heads = [line.shape.num_heads for line in lines]
         return tuple(
-            tuple(
-                sorted(
-                    each.shape.num_heads for each in lines if each.behaviours[at].verdict is verdict
-                )
-            )
-            for at in range(len(self.releases))
+            tuple(sorted(heads[at] for at, each in enumerate(found) if each.verdict is verdict))
+            for found in by_release
         )
 
     @property
     def turns(self) -> tuple[int, ...]:
         """The places of the releases from which on something is another than before; the first
         release is one."""
-        return tuple(
-            at
-            for at in range(len(self.releases))
-            if at == 0 or any(_turns(line, at) for line in self.lines)
-        )
-
-
-def _turns(line: Line, at: int) -> bool:
-    return line.behaviours[at].words != line.behaviours[at - 1].words
-
-
-def _runs(values: Sequence[object]) -> Iterator[list[int]]:
-    """The places of neighbours that are equal."""
-    for _, group in groupby(range(len(values)), key=lambda at: values[at]):
-        yield list(group)
+        words = [[each.words for each in line.behaviours] for line in self.lines]
+        places = range(len(self.releases))
+        return tuple(n for n in places if n == 0 or any(each[n] != each[n - 1] for each in words))
 
 
 def history(
@@ -208,11 +194,11 @@ def within(names: Iterable[str], since: str | None, until: str | None) -> tuple[
     """
     low = None if since is None else release_key(since)
     high = None if until is None else release_key(until)
-    found = sorted(filter(is_release, names), key=release_key)
+    found = ((release_key(name), name) for name in names if is_release(name))
     return tuple(
         name
-        for name in found
-        if (low is None or release_key(name) >= low) and (high is None or release_key(name) <= high)
+        for key, name in sorted(found, key=lambda each: each[0])
+        if (low is None or key >= low) and (high is None or key <= high)
     )
 
 

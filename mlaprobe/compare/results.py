@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,21 +68,9 @@ class Results:
 
 @cached(Cache.RULES)
 def change_rules() -> Mapping[Kind, Rule]:
-    """The classes of changes: ``rules/changes.yaml``.
-
-    Raises:
-        RuleError: the file is wrong.
-    """
-    return {
-        Kind(entry["id"]): Rule(
-            id=entry["id"],
-            title=entry["title"],
-            level=Level(entry["level"]),
-            why=" ".join(entry["why"].split()),
-            fix=" ".join(entry["fix"].split()),
-        )
-        for entry in load_rules("changes", SCHEMA)["changes"]
-    }
+    """The classes of changes: ``rules/changes.yaml``."""
+    entries = load_rules("changes", SCHEMA)["changes"]
+    return {Kind(entry["id"]): Rule.of(entry) for entry in entries}
 
 
 def change_finding(change: Change, waiver: str | None = None) -> Finding:
@@ -116,69 +104,47 @@ def _change_detail(change: Change) -> dict[str, Any]:
 
 
 def _behaviour(behaviour: Behaviour) -> dict[str, Any]:
-    return {
-        "verdict": behaviour.verdict.value,
-        "fold": behaviour.fold,
-        "qlen_fold": behaviour.qlen_fold,
-        "failure": None if behaviour.failure is None else behaviour.failure.value,
-        "kernels": list(behaviour.kernels),
-        "files": list(behaviour.files),
-    }
+    names = ("verdict", "fold", "qlen_fold", "failure")
+    row = {name: getattr(behaviour, name) for name in names}
+    return {**row, "kernels": list(behaviour.kernels), "files": list(behaviour.files)}
 
 
 def compared(comparison: Comparison, findings: tuple[Finding, ...] = ()) -> Results:
     """A comparison's results."""
     changes = tuple(map(change_finding, comparison.changes))
+    hits = (
+        (name, tuple(c.fingerprint for c in changes if name in c.deployments))
+        for name in comparison.deployments
+    )
     return Results(
         command="compare",
         sources=(("old", comparison.old), ("new", comparison.new)),
         rules=tuple(change_rules().values()),
         changes=changes,
         findings=findings,
-        deployments=hits(comparison, changes),
-        remarks=comparison_remarks(comparison),
-        detail=comparison_detail(comparison),
+        deployments=tuple(hits),
+        remarks=tuple(_remarks(comparison)),
+        detail={
+            "shapes": comparison.shapes,
+            "fails_otherwise": comparison.fails_otherwise,
+            "unknown": comparison.unknown,
+            "pad_targets": [
+                {"deployment": name, "num_heads": pad.num_heads, "old": pad.old, "new": pad.new}
+                for name, pad in comparison.pads
+            ],
+        },
     )
 
 
-def hits(
-    comparison: Comparison, changes: tuple[Finding, ...]
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Which changes hit each deployment."""
-    return tuple(
-        (name, tuple(c.fingerprint for c in changes if name in c.detail["deployments"]))
-        for name in comparison.deployments
-    )
-
-
-def comparison_remarks(comparison: Comparison) -> tuple[str, ...]:
-    """Further facts about a comparison, in sentences."""
-    remarks = []
+def _remarks(comparison: Comparison) -> Iterator[str]:
     for name, pad in comparison.pads:
-        remarks.append(
-            f"{name}: the resolver pads {pad.num_heads} heads to {pad.new}, before to {pad.old}"
-        )
+        yield f"{name}: the resolver pads {pad.num_heads} heads to {pad.new}, before to {pad.old}"
     if comparison.fails_otherwise:
         verb = "fails" if comparison.fails_otherwise == 1 else "fail"
-        many = counted(comparison.fails_otherwise, "shape")
-        remarks.append(f"{many} {verb} in both, in another way")
+        yield f"{counted(comparison.fails_otherwise, 'shape')} {verb} in both, in another way"
     if comparison.unknown:
         verb = "is" if comparison.unknown == 1 else "are"
-        remarks.append(f"{counted(comparison.unknown, 'shape')} {verb} not known in the new source")
-    return tuple(remarks)
-
-
-def comparison_detail(comparison: Comparison) -> dict[str, Any]:
-    """Further facts for programs."""
-    return {
-        "shapes": comparison.shapes,
-        "fails_otherwise": comparison.fails_otherwise,
-        "unknown": comparison.unknown,
-        "pad_targets": [
-            {"deployment": name, "num_heads": pad.num_heads, "old": pad.old, "new": pad.new}
-            for name, pad in comparison.pads
-        ],
-    }
+        yield f"{counted(comparison.unknown, 'shape')} {verb} not known in the new source"
 
 
 def found(findings: Findings, rules: tuple[Rule, ...], fail_on: Level | None) -> Results:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from mlaprobe.compare import sides
-from mlaprobe.compare.diff import Change, Comparing, Comparison, PadChange, asked_of, comparison
+from mlaprobe.compare.diff import Change, Comparing, Comparison, PadChange, asked_of
 from mlaprobe.compare.sides import Comparable, Request
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.grid import Grid
@@ -68,8 +68,7 @@ def compare_served(
                 step()
             users.setdefault(shape, {})[each.name] = None
     changes = (_with_users(change, users) for change in comparing.changes(asked_of(grids)))
-    return comparison(
-        comparing,
+    return comparing.result(
         tuple(changes),
         deployments=tuple(each.name for each in served),
         pads=tuple(dict.fromkeys(pads)),

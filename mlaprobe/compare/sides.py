@@ -102,14 +102,8 @@ class SourceRecord:
 
 def source_record(answers: Opened) -> SourceInfo:
     """Where the source is."""
-    found = answers.source
-    return SourceRecord(
-        label=found.label,
-        kind=found.kind,
-        release=found.release,
-        commit=found.commit,
-        location=found.location,
-    )
+    names = SourceRecord.__dataclass_fields__
+    return SourceRecord(**{name: getattr(answers.source, name) for name in names})
 
 
 def named_archs(answers: Opened) -> tuple[str, ...]:

@@ -14,9 +14,6 @@ from mlaprobe.findings.rules import finding_rules, settings
 def changed_signatures(old: Comparable, new: Comparable) -> tuple[Finding, ...]:
     """What the rules say of the signatures of two sources; nothing where one of them is a
     snapshot, which holds none.
-
-    Raises:
-        RuleError: the rules are wrong.
     """
     functions = tuple((entry["module"], entry["function"]) for entry in settings()["functions"])
     before, after = (side_of(source).ask(signatures, functions) for source in (old, new))

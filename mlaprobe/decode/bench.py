@@ -107,9 +107,15 @@ class Form:
     """What AITER does with it on the sweep's arch."""
     backend: str
     """What ran it; empty: it was not run, because AITER would not."""
-    timing: Timing | None = None
     graph: bool = False
     """Whether a captured graph was timed, without the host's share."""
+    timing: Timing | None = None
+
+    @property
+    def us(self) -> float:
+        """Microseconds, the median; of a form that was timed."""
+        assert self.timing is not None
+        return self.timing.us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +124,9 @@ class Point:
 
     case: Case
     status: Outcome
-    forms: tuple[Form, ...] = ()
     reason: str = ""
     """Why it was skipped, or how it failed."""
+    forms: tuple[Form, ...] = ()
 
     def form(self, name: Variant) -> Form | None:
         """The form of that name, if it was timed."""
@@ -158,7 +164,7 @@ def run(
 
 def _guarded(capability: Decider, sweep: Sweep, case: Case, store: _Store) -> Point:
     try:
-        forms = _measure(capability, sweep, case, store)
+        forms = measure(capability, sweep, case, store)
     except (OutOfMemoryError, torch().OutOfMemoryError):
         store.clear()
         return Point(case=case, status=Outcome.SKIPPED, reason="out of memory")
@@ -182,7 +188,8 @@ class _Ready:
     """Whether the call replays a captured graph."""
 
 
-def _measure(capability: Decider, sweep: Sweep, case: Case, store: _Store) -> tuple[Form, ...]:
+def measure(capability: Decider, sweep: Sweep, case: Case, store: _Store) -> tuple[Form, ...]:
+    """Times the forms of a case."""
     plans = {name: _plan(capability, sweep, case, mode) for name, mode in _MODES.items()}
     if plans[Variant.PAD].padded_num_heads == plans[Variant.STAY].padded_num_heads:
         del plans[Variant.PAD]
@@ -214,18 +221,21 @@ _MODES = {Variant.STAY: Mode.OFF, Variant.PAD: Mode.FORCE}
 
 
 def _plan(capability: Decider, sweep: Sweep, case: Case, mode: Mode) -> PadPlan:
-    return plan(
-        case.heads,
-        capability=capability,
+    question = _problem(sweep, case).question
+    return plan(capability=capability, mode=mode, route=Route.ASM, batch=case.batch, **question)
+
+
+def _problem(sweep: Sweep, case: Case) -> Problem:
+    return Problem(
         arch=sweep.arch,
+        num_heads=case.heads,
         q_dtype=case.q_dtype,
         kv_dtype=case.kv_dtype,
-        qlens=case.qlen,
-        lse=sweep.lse,
-        mode=mode,
+        kv_lens=(case.kv_len,) * case.batch,
+        qlen=case.qlen,
         page_size=sweep.page_size,
-        route=Route.ASM,
-        batch=case.batch,
+        lse=sweep.lse,
+        device=sweep.device,
     )
 
 
@@ -278,17 +288,5 @@ class _Store:
         key = replace(case, heads=max(self._sweep.heads))
         if self._inputs is None or self._key != key:
             self.clear()
-            self._inputs, self._key = make_inputs(self._problem(key)), key
+            self._inputs, self._key = make_inputs(_problem(self._sweep, key)), key
         return replace(self._inputs, q=self._inputs.q[:, : case.heads].contiguous())
-
-    def _problem(self, case: Case) -> Problem:
-        return Problem(
-            arch=self._sweep.arch,
-            num_heads=case.heads,
-            q_dtype=case.q_dtype,
-            kv_dtype=case.kv_dtype,
-            kv_lens=(case.kv_len,) * case.batch,
-            qlen=case.qlen,
-            page_size=self._sweep.page_size,
-            device=self._sweep.device,
-        )

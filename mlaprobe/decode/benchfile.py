@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -111,13 +111,13 @@ class Writer:
     ) -> None:
         """Where a person stopped the run, the case that was begun is to be measured again."""
         if self._begun is not None and kind is not None and not issubclass(kind, Exception):
-            self._write({"kind": "interrupted", "case": case_json(self._begun)})
+            self._write({"kind": "interrupted", "case": asdict(self._begun)})
         os.close(self._file)
 
     def begin(self, case: Case) -> None:
         """A case is about to be measured."""
         self._begun = case
-        self._write({"kind": "started", "case": case_json(case)})
+        self._write({"kind": "started", "case": asdict(case)})
 
     def add(self, point: Point) -> None:
         """A case is done."""
@@ -188,78 +188,31 @@ def _ran_on(device: str, arch: str | None) -> str:
     return f"sm_{major}{minor}"
 
 
-def case_json(case: Case) -> dict[str, Any]:
-    """A case as the file has it."""
-    return {
-        "heads": case.heads,
-        "q_dtype": case.q_dtype.value,
-        "kv_dtype": case.kv_dtype.value,
-        "qlen": case.qlen,
-        "batch": case.batch,
-        "kv_len": case.kv_len,
-    }
-
-
 def point_json(point: Point) -> dict[str, Any]:
     """A point as the file has it."""
-    return {
-        "case": case_json(point.case),
-        "status": point.status.value,
-        "reason": point.reason,
-        "forms": [_form_json(form) for form in point.forms],
-    }
-
-
-def _form_json(form: Form) -> dict[str, Any]:
-    timing = form.timing
-    return {
-        "name": form.name.value,
-        "launched": form.launched,
-        "fold": form.fold,
-        "verdict": form.verdict,
-        "backend": form.backend,
-        "graph": form.graph,
-        "timing": None
-        if timing is None
-        else {
-            "us": round(timing.us, 3),
-            "low_us": round(timing.low_us, 3),
-            "high_us": round(timing.high_us, 3),
-            "runs": timing.runs,
-            "clock": timing.clock,
-            "cold": timing.cold,
-        },
-    }
+    row = asdict(point)
+    for form in row["forms"]:
+        if form["timing"] is not None:
+            rounded = {name: round(form["timing"][name], 3) for name in ("us", "low_us", "high_us")}
+            form["timing"] |= rounded
+    return row
 
 
 def _case(entry: Mapping[str, Any]) -> Case:
-    return Case(
-        heads=int(entry["heads"]),
-        q_dtype=Dtype(entry["q_dtype"]),
-        kv_dtype=Dtype(entry["kv_dtype"]),
-        qlen=int(entry["qlen"]),
-        batch=int(entry["batch"]),
-        kv_len=int(entry["kv_len"]),
-    )
+    dtypes = {name: Dtype(entry[name]) for name in ("q_dtype", "kv_dtype")}
+    return Case(**{**entry, **dtypes})
 
 
 def _point(entry: Mapping[str, Any]) -> Point:
     return Point(
         case=_case(entry["case"]),
         status=Outcome(entry["status"]),
-        reason=str(entry["reason"]),
-        forms=tuple(_form(each) for each in entry["forms"]),
+        reason=entry["reason"],
+        forms=tuple(map(_form, entry["forms"])),
     )
 
 
 def _form(entry: Mapping[str, Any]) -> Form:
     timing = entry["timing"]
-    return Form(
-        name=Variant(entry["name"]),
-        launched=int(entry["launched"]),
-        fold=int(entry["fold"]),
-        verdict=str(entry["verdict"]),
-        backend=str(entry["backend"]),
-        graph=bool(entry["graph"]),
-        timing=None if timing is None else Timing(**timing),
-    )
+    timed = None if timing is None else Timing(**timing)
+    return Form(**{**entry, "name": Variant(entry["name"]), "timing": timed})

@@ -5,12 +5,13 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.decode.bench import Form, Point, Variant
+from mlaprobe.decode.bench import Case, Form, Point, Variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,25 +41,20 @@ Timed = tuple[int, float, float]
 
 def crossovers(points: Iterable[Point]) -> tuple[Crossover, ...]:
     """The crossover of every head count of which both forms were timed."""
-    groups: dict[tuple[Any, ...], list[Point]] = defaultdict(list)
+    groups: dict[Case, list[tuple[int, Form, Form]]] = defaultdict(list)
     for point in points:
-        if point.form(Variant.STAY) is not None and point.form(Variant.PAD) is not None:
-            case = point.case
-            key = (case.q_dtype, case.kv_dtype, case.qlen, case.batch, case.heads)
-            groups[key].append(point)
-    return tuple(_crossover(sorted(group, key=_kv_len)) for group in groups.values())
+        stay, pad = point.form(Variant.STAY), point.form(Variant.PAD)
+        if stay is not None and pad is not None:
+            groups[replace(point.case, kv_len=0)].append((point.case.kv_len, stay, pad))
+    return tuple(
+        _crossover(case, sorted(group, key=itemgetter(0))) for case, group in groups.items()
+    )
 
 
-def _kv_len(point: Point) -> int:
-    return point.case.kv_len
-
-
-def _crossover(points: list[Point]) -> Crossover:
-    case = points[0].case
-    stay, pad = points[-1].form(Variant.STAY), points[-1].form(Variant.PAD)
-    assert stay is not None
-    assert pad is not None
-    loses, wins, about = crossing([_timed(point) for point in points])
+def _crossover(case: Case, group: list[tuple[int, Form, Form]]) -> Crossover:
+    """The crossover of a case, by KV lengths and what was launched there."""
+    _, stay, pad = group[-1]
+    loses, wins, about = crossing([(kv_len, one.us, two.us) for kv_len, one, two in group])
     return Crossover(
         heads=case.heads,
         launched=pad.launched,
@@ -71,16 +67,6 @@ def _crossover(points: list[Point]) -> Crossover:
         wins=wins,
         about=about,
     )
-
-
-def _timed(point: Point) -> Timed:
-    return point.case.kv_len, _us(point.form(Variant.STAY)), _us(point.form(Variant.PAD))
-
-
-def _us(form: Form | None) -> float:
-    assert form is not None
-    assert form.timing is not None
-    return form.timing.us
 
 
 def crossing(times: list[Timed]) -> tuple[int | None, int | None, int | None]:
@@ -143,7 +129,7 @@ def _profile(points: list[Point], environment: Mapping[str, Any]) -> dict[str, A
             *(f"{name} {environment[name]}" for name in ("torch", "triton") if environment[name]),
         ],
         "note": f"Medians with cold caches. Absolute figures hold for {device} only.",
-        "crossovers": [_crossover_json(each) for each in crossovers(points)],
+        "crossovers": [_crossover_row(each) for each in crossovers(points)],
     }
 
 
@@ -162,12 +148,6 @@ def _backends(points: Iterable[Point]) -> str:
     return " and ".join(sorted(names))
 
 
-def _crossover_json(found: Crossover) -> dict[str, Any]:
-    return {
-        "heads": found.heads,
-        "launched": found.launched,
-        "qlen": found.qlen,
-        "batch": found.batch,
-        "loses": found.loses or 0,
-        "wins": found.wins or 0,
-    }
+def _crossover_row(found: Crossover) -> dict[str, Any]:
+    row = {name: getattr(found, name) for name in ("heads", "launched", "qlen", "batch")}
+    return {**row, "loses": found.loses or 0, "wins": found.wins or 0}

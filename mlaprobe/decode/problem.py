@@ -68,6 +68,12 @@ class Problem:
         return self.batch * self.qlen
 
     @property
+    def question(self) -> dict[str, Any]:
+        """The arguments of ``mlaprobe.plan`` that follow from it."""
+        shared = ("num_heads", "arch", "q_dtype", "kv_dtype", "lse", "page_size", "persistent")
+        return {**{name: getattr(self, name) for name in shared}, "qlens": self.qlen}
+
+    @property
     def kv_bytes(self) -> int:
         """Bytes of KV cache that a decode has to read at least once."""
         size = 1 if self.kv_dtype is Dtype.FP8 else 2

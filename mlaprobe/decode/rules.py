@@ -82,11 +82,7 @@ class Rules:
 
 @cached(Cache.RULES)
 def rules() -> Rules:
-    """The rules.
-
-    Raises:
-        RuleError: they are wrong.
-    """
+    """The rules."""
     loaded = load_rules("decode", SCHEMA)
     limits = loaded["tolerance"]
     return Rules(

@@ -15,10 +15,9 @@ from mlaprobe.decode.interface import Backend
 from mlaprobe.decode.launched import Launched, watch
 from mlaprobe.decode.memory import memory_watched
 from mlaprobe.decode.problem import Inputs, Problem, make_inputs
-from mlaprobe.decode.reference import reference
+from mlaprobe.decode.reference import reference, verify
 from mlaprobe.decode.rules import rules
 from mlaprobe.decode.timing import Timing, read_bandwidth, time_calls
-from mlaprobe.decode.verify import verify
 from mlaprobe.padding.plan import PadPlan
 
 
@@ -122,7 +121,12 @@ class Session:
 
     def _driver(self, plan: PadPlan) -> tuple[Driver, tuple[str, ...]]:
         """A driver, and why back ends before its own cannot run the problem."""
-        backend, passed_over = self._chosen(plan)
+        backend = self._backend
+        passed_over: tuple[str, ...] = ()
+        if isinstance(backend, str):
+            backend, passed_over = backends.choose(backend, self.problem, plan)
+            if self._force and backend.name == "aiter":
+                backend = AiterBackend(force=True)
         driver = Driver(
             plan,
             self.inputs.layout,
@@ -132,13 +136,6 @@ class Session:
             backend=backend,
         )
         return driver, passed_over
-
-    def _chosen(self, plan: PadPlan) -> tuple[Backend, tuple[str, ...]]:
-        if not isinstance(self._backend, str):
-            return self._backend, ()
-        found, passed_over = backends.choose(self._backend, self.problem, plan)
-        forced = self._force and found.name == "aiter"
-        return AiterBackend(force=True) if forced else found, passed_over
 
     def _call(self, driver: Driver) -> Callable[[], Any]:
         return lambda: driver(self.inputs.q, self.inputs.kv)

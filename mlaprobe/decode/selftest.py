@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.protocols import Decider
-from mlaprobe.core.shape import DecodeShape
+from mlaprobe.core.shape import DecodeShape, Route
 from mlaprobe.decode.backends import registry as backends
 from mlaprobe.decode.backends.aiter_calls import Functions, InstalledFunctions
 from mlaprobe.decode.backends.aiter_gate import RefusedError
@@ -93,7 +93,6 @@ def selftest(
             process is then on record as the one that was running.
 
     Raises:
-        RuleError: the rules are wrong.
         NoTorchError: PyTorch is not installed.
     """
     report = Report(
@@ -101,19 +100,15 @@ def selftest(
         arch=arch,
         results=tuple(Result(test=test) for test in rules().selftest),
     )
+    results = list(report.results)
     for at, result in enumerate(report.results):
-        report = _with(report, at, replace(result, outcome=Outcome.RUNNING))
-        keep(report)
-        done = _run(capability, result.test, arch, device, backend, force)
-        report = _with(report, at, done)
+        results[at] = replace(result, outcome=Outcome.RUNNING)
+        keep(replace(report, results=tuple(results)))
+        results[at] = _run(capability, result.test, arch, device, backend, force)
+    report = replace(report, results=tuple(results))
     report = _asked(report, capability, functions or InstalledFunctions(), device)
     keep(report)
     return report
-
-
-def _with(report: Report, at: int, result: Result) -> Report:
-    results = (*report.results[:at], result, *report.results[at + 1 :])
-    return replace(report, results=results)
 
 
 def _run(
@@ -124,24 +119,13 @@ def _run(
     backend: str | Backend,
     force: bool,
 ) -> Result:
-    result = Result(test=test, plan=plan_of(capability, test, arch))
-    assert result.plan is not None
-    problem = Problem(
-        arch=arch,
-        num_heads=test.heads,
-        q_dtype=test.q_dtype,
-        kv_dtype=test.kv_dtype,
-        kv_lens=test.kv_lens,
-        qlen=test.qlen,
-        page_size=test.page_size,
-        lse=test.lse,
-        persistent=test.persistent,
-        device=device,
-    )
+    problem = problem_of(test, arch, test.kv_lens, device)
+    plan = plan_of(capability, test, problem)
+    result = Result(test=test, plan=plan)
     try:
         session = Session(problem, backend=backend, force=force)
         # A stand-in on a CPU carries out the plan; how long it takes says nothing.
-        (run,) = session.run(result.plan, timed=device != "cpu", budget_s=0.2)
+        (run,) = session.run(plan, timed=device != "cpu", budget_s=0.2)
     except (RefusedError, backends.UnfitError) as error:
         return replace(result, outcome=Outcome.REFUSED, message=error.message)
     except MlaprobeError as error:
@@ -151,29 +135,23 @@ def _run(
     return replace(result, outcome=outcome, run=run, message=message)
 
 
-def plan_of(capability: Decider, test: SelfTest, arch: str) -> PadPlan:
+def problem_of(test: SelfTest, arch: str, kv_lens: tuple[int, ...], device: str = "cpu") -> Problem:
+    """The decode that a shape of the self-test is, with some KV lengths."""
+    shared = ("q_dtype", "kv_dtype", "qlen", "page_size", "lse", "persistent")
+    fields = {name: getattr(test, name) for name in shared}
+    return Problem(arch=arch, num_heads=test.heads, kv_lens=kv_lens, device=device, **fields)
+
+
+def plan_of(capability: Decider, test: SelfTest, problem: Problem) -> PadPlan:
     """The plan for a shape of the self-test."""
-    return make_plan(
-        test.heads,
-        capability=capability,
-        arch=arch,
-        q_dtype=test.q_dtype,
-        kv_dtype=test.kv_dtype,
-        qlens=test.qlen,
-        lse=test.lse,
-        mode=test.mode,
-        page_size=test.page_size,
-        route=test.route,
-        persistent=test.persistent,
-    )
+    return make_plan(capability=capability, mode=test.mode, route=test.route, **problem.question)
 
 
 def _asked(report: Report, capability: Decider, functions: Functions, device: str) -> Report:
     """With what AITER's own query says of the same shapes."""
-    if report.environment.aiter is None and isinstance(functions, InstalledFunctions):
-        return report
-    if report.environment.rocm is None and isinstance(functions, InstalledFunctions):
-        # Without ROCm, importing AITER fails or starts compiling.
+    here = report.environment
+    # Without ROCm, importing AITER fails or starts compiling.
+    if isinstance(functions, InstalledFunctions) and None in (here.aiter, here.rocm):
         return report
     try:
         found = agreement(functions, capability, _shapes(report))
@@ -182,12 +160,11 @@ def _asked(report: Report, capability: Decider, functions: Functions, device: st
     return replace(report, agreement=found)
 
 
-def _shapes(report: Report) -> Iterator[DecodeShape]:
+def _shapes(report: Report) -> Iterable[DecodeShape]:
     """The shapes as launched, each once."""
-    seen = dict.fromkeys(
+    return dict.fromkeys(
         decision.shape
         for result in report.results
-        if result.plan is not None and result.plan.route.value == "asm"
+        if result.plan is not None and result.plan.route is Route.ASM
         for decision in result.plan.decisions
     )
-    yield from seen

@@ -9,7 +9,7 @@ from mlaprobe.core.protocols import LiveAnswers
 from mlaprobe.decode.backends.emulate import emulated
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.rules import SelfTest
-from mlaprobe.decode.selftest import plan_of
+from mlaprobe.decode.selftest import plan_of, problem_of
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.padding.plan import PadPlan
 
@@ -36,19 +36,9 @@ class EmulatedTest:
 
 def emulate_test(answers: LiveAnswers, test: SelfTest, arch: str, schedules: str) -> EmulatedTest:
     """Runs a shape with at most 2 requests of at most 256 KV tokens."""
-    lens = (min(length, MOST_TOKENS) for length in test.kv_lens[:MOST_REQUESTS])
-    problem = Problem(
-        arch=arch,
-        num_heads=test.heads,
-        q_dtype=test.q_dtype,
-        kv_dtype=test.kv_dtype,
-        kv_lens=tuple(lens),
-        qlen=test.qlen,
-        page_size=test.page_size,
-        lse=test.lse,
-        persistent=test.persistent,
-    )
-    plan = plan_of(answers, test, arch)
+    lens = tuple(min(length, MOST_TOKENS) for length in test.kv_lens[:MOST_REQUESTS])
+    problem = problem_of(test, arch, lens)
+    plan = plan_of(answers, test, problem)
     try:
         run = emulated(answers, plan, problem, schedules=schedules)
     except MlaprobeError as error:

@@ -28,17 +28,13 @@ class NoTorchError(MlaprobeError):
         )
 
 
+@lru_cache(maxsize=1)
 def torch() -> Any:
     """PyTorch.
 
     Raises:
         NoTorchError: it is not installed.
     """
-    return _torch()
-
-
-@lru_cache(maxsize=1)
-def _torch() -> Any:
     try:
         with warnings.catch_warnings():
             # Builds of PyTorch without numpy say so at import.

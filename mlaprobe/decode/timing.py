@@ -51,7 +51,7 @@ def time_calls(
     """
     gpu = torch().device(device).type == "cuda"
     once = _on_device if gpu else _on_host
-    flush = _flusher(device) if gpu and cold else _nothing
+    flush = _flusher(device) if gpu and cold else lambda: None
     if gpu:
         for call in calls:  # a first call may compile
             call()
@@ -115,10 +115,6 @@ def _flusher(device: Any) -> Callable[[], Any]:
             buffer.amax()
 
     return flush
-
-
-def _nothing() -> None:
-    """There is nothing to flush."""
 
 
 def read_bandwidth(device: Any, *, budget_s: float = 1.0) -> float:

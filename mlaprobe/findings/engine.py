@@ -67,9 +67,6 @@ def apply(
     Args:
         rules: by default all.
         known: what was found elsewhere already, and is left out.
-
-    Raises:
-        RuleError: a rule is wrong.
     """
     chosen = finding_rules() if rules is None else tuple(rules)
     meant: dict[str, list[Fact]] = {rule.rule.id: [] for rule in chosen}

@@ -40,7 +40,6 @@ def inspect(
         step: called now and then.
 
     Raises:
-        RuleError: a rule is wrong.
         SourceError: a file cannot be read.
     """
     scope = scope or Scope(archs=answers.archs)
@@ -64,7 +63,6 @@ def new_findings(old: Opened, new: Opened, served: Sequence[Serving] = ()) -> tu
     reach is left to ``inspect``: it takes longer than everything else.
 
     Raises:
-        RuleError: a rule is wrong.
         SourceError: a file cannot be read.
     """
     scope = _served_scope(served) if served else _usual_scope(old, new)

@@ -40,6 +40,13 @@ class Rule:
     fix: str
     """What to do about it."""
 
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Rule:
+        """A rule as a rule file writes it."""
+        why, fix = (" ".join(entry[name].split()) for name in ("why", "fix"))
+        level = Level(entry["level"])
+        return cls(id=entry["id"], title=entry["title"], level=level, why=why, fix=fix)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:

@@ -168,20 +168,13 @@ class FindingRule:
 class _Fields(dict[str, Any]):
     """Fields of a message. One that a fact does not have is a fault of the rule, and is seen."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        super().__init__(values)
-
     def __missing__(self, key: str) -> str:
         return f"{{{key}}}"
 
 
 @cached(Cache.RULES)
 def finding_rules() -> tuple[FindingRule, ...]:
-    """All rules, by id.
-
-    Raises:
-        RuleError: one is wrong.
-    """
+    """All rules, by id."""
     return tuple(_rule(name) for name in rule_names(FOLDER))
 
 
@@ -190,13 +183,7 @@ def _rule(name: str) -> FindingRule:
     if name.rpartition("/")[2] != loaded["id"]:
         raise loaded.places["id"].error(f"the file of {loaded['id']} is named {name}")
     return FindingRule(
-        rule=Rule(
-            id=loaded["id"],
-            title=loaded["title"],
-            level=Level(loaded["level"]),
-            why=" ".join(loaded["why"].split()),
-            fix=" ".join(loaded["fix"].split()),
-        ),
+        rule=Rule.of(loaded),
         about=frozenset(loaded["about"]),
         match=Match.of(loaded["when"]),
         message=loaded["message"],
@@ -214,9 +201,5 @@ def _rule(name: str) -> FindingRule:
 
 @cached(Cache.RULES)
 def settings() -> Mapping[str, Any]:
-    """What the facts are gathered with: ``rules/findings.yaml``.
-
-    Raises:
-        RuleError: it is wrong.
-    """
+    """What the facts are gathered with: ``rules/findings.yaml``."""
     return load_rules(SETTINGS, SETTINGS_SCHEMA)

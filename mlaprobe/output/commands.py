@@ -9,7 +9,7 @@ from dataclasses import replace
 from mlaprobe.core.axes import describe_overrides
 from mlaprobe.core.shape import DecodeShape, PlannerCall, Route
 from mlaprobe.output.escape import printable
-from mlaprobe.output.rows import planner_row
+from mlaprobe.output.rows import plain
 
 DEFAULT_SOURCE = "installed"
 _SAFE = re.compile(r"[A-Za-z0-9_./@:=+~%-]+")
@@ -49,7 +49,7 @@ def shape_words(shape: DecodeShape) -> list[str]:
         words += ["--route", shape.route.value]
     for name, value in shape.env:
         words += ["--env", quote(f"{name}={value}")]
-    for name, override in planner_row(shape.planner).items():
+    for name, override in plain(shape.planner).items():
         words += ["--planner", f"{name}={_planner_word(override)}"]
     return words
 

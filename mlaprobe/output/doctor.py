@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from mlaprobe.output import SCHEMA, commands
-from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
-from mlaprobe.output.rows import shape_row
-from mlaprobe.output.style import Line, Span, line, paragraph
+from mlaprobe.output.rows import Row, picked
+from mlaprobe.output.style import Line, Span, labelled, line, paragraph
 from mlaprobe.system.doctor.model import Check, Checkup, Severity
 
 _STYLES = {
@@ -18,8 +16,7 @@ _STYLES = {
     Severity.NOTE: "dim",
     Severity.OK: "native",
 }
-_ROOM = max(len(severity.value) for severity in Severity)
-_INDENT = " " * (_ROOM + 2)
+_ROOM = max(map(len, Severity)) + 2
 
 
 def doctor(found: Checkup, *, width: int, spec: str) -> list[Line]:
@@ -38,14 +35,12 @@ def doctor(found: Checkup, *, width: int, spec: str) -> list[Line]:
 
 
 def _check(check: Check, width: int) -> list[Line]:
-    body = paragraph(printable(f"{check.topic}: {check.found}"), width, first=_INDENT)
-    mark = Span(check.severity.value.ljust(_ROOM + 2), _STYLES[check.severity])
-    first = line(mark, body[0][0].text[len(_INDENT) :])
-    lines = [first, *body[1:]]
+    mark = Span(check.severity.ljust(_ROOM), _STYLES[check.severity])
+    lines = labelled((mark,), f"{check.topic}: {check.found}", width)
     if check.how:
-        lines += paragraph(printable(check.how), width, first=f"{_INDENT}  ", style="place")
+        lines += paragraph(check.how, width, first=" " * (_ROOM + 2), style="place")
     for each in check.more:
-        lines += paragraph(printable(each), width, first=f"{_INDENT}  ", style="dim")
+        lines += paragraph(each, width, first=" " * (_ROOM + 2), style="dim")
     return lines
 
 
@@ -56,11 +51,9 @@ def _summary(found: Checkup, width: int, spec: str) -> list[Line]:
     if advised:
         lines.append(line(Span("To do", "title")))
     for check in advised:
-        text = printable(f"{check.topic}: {check.advice}")
-        lines += paragraph(text, width, first="  - ")
+        lines += paragraph(f"{check.topic}: {check.advice}", width, first="  - ")
         if check.shape is not None:
-            command = printable(commands.explain(check.shape, spec))
-            lines.append(line("    ", Span(command, "command")))
+            lines.append(line("    ", Span(commands.explain(check.shape, spec), "command")))
     lines += [()] if advised else []
     sentence = "mlaprobe works here" if found.works else "mlaprobe cannot do its main job here"
     warnings = len(found.of(Severity.WARNING))
@@ -78,14 +71,9 @@ def doctor_json(found: Checkup) -> str:
     return json.dumps(data, indent=2, default=str) + "\n"
 
 
-def _row(check: Check) -> dict[str, Any]:
+def _row(check: Check) -> Row:
     return {
         "topic": check.topic,
-        "standing": check.severity.value,
-        "found": check.found,
-        "how": check.how,
-        "more": list(check.more),
-        "advice": check.advice,
-        "shape": None if check.shape is None else shape_row(check.shape),
-        "detail": dict(check.detail),
+        "standing": check.severity,
+        **picked(check, ("found", "how", "more", "advice", "shape", "detail")),
     }

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mlaprobe.core.enums import Standing
 from mlaprobe.core.shape import Decision, DecodeShape
-from mlaprobe.output.escape import printable
-from mlaprobe.output.rows import Row, shape_row
+from mlaprobe.output.rows import Row, picked, plain
 from mlaprobe.output.style import Line, Span, line, paragraph
 from mlaprobe.output.troubles import cells_in_words
 from mlaprobe.reports.emulated import Emulation, Fault, Overview, emulations, worst
@@ -28,7 +27,7 @@ def emulation_lines(found: Iterable[Emulation], width: int) -> list[Line]:
 
 def _of_kernel(found: Emulation, width: int) -> Iterator[Line]:
     for text, style in [_alike(found), *_otherwise(found)]:
-        yield from paragraph(printable(text), width, first="  ", style=style)
+        yield from paragraph(text, width, first="  ", style=style)
 
 
 def _alike(found: Emulation) -> tuple[str, str]:
@@ -106,11 +105,10 @@ def overview_lines(found: Overview, width: int) -> list[Line]:
 
 def _fault(fault: Fault, width: int) -> list[Line]:
     text = f"{fault.outcome}{fault.text and ': ' + fault.text}"
-    lines = paragraph(printable(text), width, first="  ", style=_style(fault.outcome))
+    lines = paragraph(text, width, first="  ", style=_style(fault.outcome))
     for where in _places(fault.shapes):
-        lines += paragraph(printable(where), width, first="    ")
-    file = f"{fault.kernel.co}"
-    return [*lines, line("    in ", Span(printable(file), "place"))]
+        lines += paragraph(where, width, first="    ")
+    return [*lines, line("    in ", Span(fault.kernel.co, "place"))]
 
 
 def _places(shapes: Iterable[DecodeShape]) -> list[str]:
@@ -127,43 +125,31 @@ def emulation_rows(decision: Decision) -> list[Row]:
 
 def _row(found: Emulation) -> Row:
     assert found.record is not None
-    outcome = found.outcome
     return {
-        "symbol": found.kernel.symbol,
-        "blob": found.kernel.blob,
+        **picked(found.kernel, ("symbol", "blob")),
         "launched_as": found.record.release,
-        "outcome": None if outcome is None else outcome.value,
+        "outcome": plain(found.outcome),
         "runs": [_run(run) for run in (*found.alike, *found.otherwise)],
     }
 
 
 def _run(run: KernelRun) -> Row:
     return {
-        "page_size": run.page_size,
-        "kv_splits": run.kv_splits,
+        **picked(run, ("page_size", "kv_splits")),
         "kv_cache_bytes": run.kv_cache_bytes or None,
-        "scales": list(run.scales),
-        "kv_lens": [list(kv) for kv in run.kv],
-        "outcome": run.outcome.value,
-        "text": run.text,
+        "scales": plain(run.scales),
+        "kv_lens": plain(run.kv),
+        **picked(run, ("outcome", "text")),
     }
 
 
 def overview_row(found: Overview) -> Row:
     """The overview for programs."""
-    return {
-        "kernels": found.kernels,
-        "right": found.right,
-        "not_run": found.not_run,
-        "faults": [
-            {
-                "symbol": fault.kernel.symbol,
-                "co": fault.kernel.co,
-                "blob": fault.kernel.blob,
-                "outcome": fault.outcome.value,
-                "text": fault.text,
-                "shapes": [shape_row(shape) for shape in fault.shapes],
-            }
-            for fault in found.faults
-        ],
-    }
+    faults = [
+        {
+            **picked(fault.kernel, ("symbol", "co", "blob")),
+            **picked(fault, ("outcome", "text", "shapes")),
+        }
+        for fault in found.faults
+    ]
+    return {**picked(found, ("kernels", "right", "not_run")), "faults": faults}

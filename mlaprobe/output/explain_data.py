@@ -6,7 +6,7 @@ from mlaprobe.core.shape import Decision, StageOutcome
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.emulated import emulation_rows
 from mlaprobe.output.report_data import source_row
-from mlaprobe.output.rows import Row, decision_row, evidence_row, kernel_row, key_row, to_json
+from mlaprobe.output.rows import Row, decision_row, picked, plain, to_json
 from mlaprobe.reports.explanation import Excerpt, Explanation
 
 
@@ -28,13 +28,11 @@ def explain_json(found: Explanation) -> str:
             {"text": text, "file": file, "line": line, "differs": list(differs)}
             for text, file, line, differs in found.nearest
         ],
-        "reducer_heads": None if found.reducer_heads is None else list(found.reducer_heads),
+        "reducer_heads": plain(found.reducer_heads),
         "knobs": [
-            {"name": knob.name, "value": knob.value, **_result(knob.decision)}
-            for knob in found.knobs
+            {**picked(knob, ("name", "value")), **_result(knob.decision)} for knob in found.knobs
         ],
-        "knobs_tried": list(found.knobs_tried),
-        "knobs_unanswered": list(found.knobs_unanswered),
+        **picked(found, ("knobs_tried", "knobs_unanswered")),
         "alternatives": [
             {"differs": each.what, **_result(each.decision)} for each in found.alternatives
         ],
@@ -43,30 +41,21 @@ def explain_json(found: Explanation) -> str:
 
 
 def _result(decision: Decision) -> Row:
-    row = decision_row(decision)
-    return {name: row[name] for name in ("shape", "verdict", "fold", "qlen_fold", "failure")}
+    return picked(decision, ("shape", "verdict", "fold", "qlen_fold", "failure"))
+
+
+_OUTCOME = (
+    *("stage", "status", "fold", "qlen_fold", "final_heads", "persistent", "entry", "failure"),
+    *("message", "key", "kernels", "sizes", "notes"),
+)
 
 
 def _stage_row(outcome: StageOutcome, excerpts: tuple[Excerpt, ...]) -> Row:
-    failure = outcome.failure
-    return {
-        "stage": outcome.stage,
-        "status": outcome.status,
-        "fold": outcome.fold,
-        "qlen_fold": outcome.qlen_fold,
-        "final_heads": outcome.final_heads,
-        "persistent": outcome.persistent,
-        "entry": outcome.entry,
-        "failure": None if failure is None else failure.value,
-        "message": outcome.message,
-        "key": key_row(outcome.key),
-        "kernels": [
-            {**kernel_row(kernel), "has_symbol": kernel.has_symbol} for kernel in outcome.kernels
-        ],
-        "sizes": None if outcome.sizes is None else dict(outcome.sizes),
-        "notes": list(outcome.notes),
-        "evidence": [
-            {**evidence_row(each.evidence), "column": each.evidence.column, "source": each.text}
-            for each in excerpts
-        ],
-    }
+    row = picked(outcome, _OUTCOME)
+    for shown, kernel in zip(row["kernels"], outcome.kernels, strict=True):
+        shown["has_symbol"] = kernel.has_symbol
+    row["evidence"] = [
+        {**plain(each.evidence), "column": each.evidence.column, "source": each.text}
+        for each in excerpts
+    ]
+    return row

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from mlaprobe.compare.history import Era, History, Line, Tiles
 from mlaprobe.core.behaviour import Behaviour
@@ -17,7 +16,7 @@ from mlaprobe.output.escape import markdown, printable
 from mlaprobe.output.pictures.tiles import Tile, fold_style, tiles
 from mlaprobe.output.pictures.tiles import Tiles as Picture
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
-from mlaprobe.output.rows import Row, shape_row
+from mlaprobe.output.rows import Row, picked, plain
 from mlaprobe.output.style import Line as Styled
 from mlaprobe.output.style import Span, line, paragraph
 
@@ -34,7 +33,7 @@ def history(found: History, *, native: bool, width: int) -> list[Styled]:
     lines: list[Styled] = [line(Span(_title(found), "title"))]
     room = max(map(len, found.releases), default=0)
     for title, rows in _blocks(found, native):
-        lines += [(), *paragraph(printable(title), width, style="title")]
+        lines += [(), *paragraph(title, width, style="title")]
         for release, answer, style in rows:
             lines += paragraph(answer, width, first=f"  {release.ljust(room)}  ", style=style)
     if native:
@@ -122,34 +121,25 @@ def history_json(found: History, *, native: bool) -> str:
 
 
 def _line_row(found: History, each: Line) -> Row:
-    return {"shape": shape_row(each.shape), "eras": [_era_row(era) for era in found.eras(each)]}
+    return {"shape": plain(each.shape), "eras": [_era_row(era) for era in found.eras(each)]}
 
 
 def _era_row(era: Era) -> Row:
-    behaviour = era.behaviour
     return {
-        "first": era.first,
-        "last": era.last,
-        "releases": era.releases,
+        **picked(era, ("first", "last", "releases")),
         "names_arch": era.named,
-        "verdict": behaviour.verdict.value,
-        "fold": behaviour.fold,
-        "qlen_fold": behaviour.qlen_fold,
-        "failure": None if behaviour.failure is None else behaviour.failure.value,
+        **picked(era.behaviour, ("verdict", "fold", "qlen_fold", "failure")),
         "replaced": list(era.replaced),
     }
 
 
 def _tiles_row(found: History, each: Tiles) -> Row:
-    shape: dict[str, Any] = shape_row(each.shape)
+    shape: Row = plain(each.shape)
     del shape["num_heads"]
     return {
         "shape": shape,
         "names_arch": dict(zip(found.releases, each.named, strict=True)),
-        "native": {
-            release: list(native)
-            for release, native in zip(found.releases, each.native, strict=True)
-        },
+        "native": dict(zip(found.releases, map(list, each.native), strict=True)),
         "unknown": {
             release: list(unknown)
             for release, unknown in zip(found.releases, each.unknown, strict=True)

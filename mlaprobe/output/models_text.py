@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.shape import Decision, Route, Verdict
 from mlaprobe.output.cells import WORDS
-from mlaprobe.output.escape import markdown, printable
+from mlaprobe.output.escape import markdown
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.reports.deployments import Assessment
@@ -27,7 +27,7 @@ def models(source: SourceInfo, found: Sequence[Assessment], *, width: int) -> li
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     lines = paragraph(where_found(source), width, style="dim")
     for (arch, dtype), group in _by(found, _pair):
-        lines += [_EMPTY, line(Span(printable(f"{arch} {dtype}"), "title"))]
+        lines += [_EMPTY, line(Span(f"{arch} {dtype}", "title"))]
         inside = [each for each in group if each.deployment.model.outside is None]
         lines += _table([same for _, same in _by(inside, _launch)], width)
         lines += _outside([each for each in group if each.deployment.model.outside], width)
@@ -129,8 +129,8 @@ def _row(same: list[Assessment], heads: int, width: int) -> list[Line]:
     room = width - len(head + verdict + rest)
     numbers = (Span(head), Span(verdict, WORDS[first.own.verdict].style), Span(rest))
     if room >= _LEAST_NAMES:
-        return [line(*numbers, Span(printable(fitting(names, room)), "dim"))]
-    shown = printable(fitting(names, width - len(_REST)))
+        return [line(*numbers, Span(fitting(names, room), "dim"))]
+    shown = fitting(names, width - len(_REST))
     return [*broken(line(*numbers), width, rest=_REST), line(_REST, Span(shown, "dim"))]
 
 
@@ -151,12 +151,10 @@ def _launch(each: Assessment) -> tuple[object, ...]:
     return each.trouble, qlens, lse, launched(each), each.verdict, own_words(each), apart
 
 
-def _outside(found: list[Assessment], width: int) -> list[Line]:
-    lines: list[Line] = []
+def _outside(found: list[Assessment], width: int) -> Iterator[Line]:
     for name, group in groupby(found, lambda each: each.deployment.model.name):
         reason = next(group).deployment.model.outside
-        lines += paragraph(printable(f"{name}: {reason}"), width, first="  ", style="fail")
-    return lines
+        yield from paragraph(f"{name}: {reason}", width, first="  ", style="fail")
 
 
 def _legend(width: int) -> list[Line]:

@@ -12,7 +12,7 @@ from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, cell
 from mlaprobe.output.emulated import overview_row
 from mlaprobe.output.escape import markdown, markdown_code
 from mlaprobe.output.report import block_title, native_summary, where_found
-from mlaprobe.output.rows import Row, decision_row
+from mlaprobe.output.rows import Row, decision_row, picked, plain
 from mlaprobe.output.tabular import table_text
 from mlaprobe.output.troubles import cells_in_words, what_happens
 from mlaprobe.reports.emulated import overview
@@ -21,12 +21,7 @@ from mlaprobe.reports.survey import Block, Survey, Trouble
 
 def source_row(source: SourceInfo) -> Row:
     """Which AITER this is."""
-    return {
-        "label": source.label,
-        "kind": source.kind,
-        "release": source.release,
-        "commit": source.commit,
-    }
+    return picked(source, ("label", "kind", "release", "commit"))
 
 
 def stage_rows(stages: Iterable[tuple[str, str, str]]) -> list[Row]:
@@ -58,19 +53,15 @@ def head_row(survey: Survey) -> Row:
 
 def trouble_row(trouble: Trouble) -> Row:
     """One thing that does not fit together."""
-    setting, clause, failure = trouble.setting, trouble.evidence, trouble.failure
+    example, clause = trouble.example, trouble.evidence
     return {
-        "verdict": trouble.verdict.value,
-        "arch": setting.arch,
-        "q_dtype": setting.q_dtype.value,
-        "kv_dtype": setting.kv_dtype.value,
-        "lse": trouble.example.shape.lse,
+        "verdict": plain(trouble.verdict),
+        **picked(trouble.setting, ("arch", "q_dtype", "kv_dtype")),
+        "lse": example.shape.lse,
         "lse_only": trouble.lse_only,
-        "persistent": setting.persistent,
+        "persistent": trouble.setting.persistent,
         "cells": [{"num_heads": heads, "qlen": qlen} for heads, qlen in trouble.cells],
-        "stage": trouble.example.stage,
-        "message": trouble.example.message,
-        "failure": None if failure is None else failure.value,
+        **picked(example, ("stage", "message", "failure")),
         "file": clause.file if clause else None,
         "line": clause.line if clause else None,
     }

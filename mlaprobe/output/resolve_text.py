@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
+from operator import attrgetter
 
 from mlaprobe.core.axes import describe_call
 from mlaprobe.core.numbers import ranges
@@ -10,11 +12,10 @@ from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
 from mlaprobe.output.emulated import emulation_lines
-from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.padding.doubt import Doubt
-from mlaprobe.padding.plan import PadPlan, Rejected, Way
+from mlaprobe.padding.plan import PadPlan, Way
 from mlaprobe.reports.emulated import emulations
 from mlaprobe.rulefiles.requirements import Setting
 
@@ -33,22 +34,22 @@ def resolve(
         spec: the source as commands name it.
     """
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
-    lines = [*_headline(plan, width), *_ways(plan, width)]
+    lines = [*_headline(plan, width), *(() if plan.runs else _ways(plan, width))]
     lines += paragraph(where_found(source), width, first="  ", style="dim")
-    lines += [_EMPTY, *paragraph(printable(plan.reason), width, first="  why     ")]
+    lines += [_EMPTY, *paragraph(plan.reason, width, first="  why     ")]
     if plan.runs:
         lines += _gain(plan, width)
         lines += _padding(plan, width)
         lines += _needs(plan, width)
         found = [known for decision in plan.decisions for known in emulations(decision)]
         lines += emulation_lines(found, width)
-    else:
+    elif doubt is not None:
         lines += _in_doubt(doubt, width, spec)
     lines += _rejected(plan, width)
     if plan.notes:
         lines.append(_EMPTY)
     for note in plan.notes:
-        lines += paragraph(printable(note), width, first="  note: ")
+        lines += paragraph(note, width, first="  note: ")
     return lines
 
 
@@ -56,7 +57,7 @@ def _headline(plan: PadPlan, width: int) -> list[Line]:
     what = f"{plan.arch} {plan.q_dtype}/{plan.kv_dtype}, {plan.num_heads} heads"
     answer, _, verdict = plan.answer.rpartition(" ")
     said = line(
-        Span(printable(f"{what}: "), "title"),
+        Span(f"{what}: ", "title"),
         f"{answer} ",
         Span(verdict, WORDS[plan.verdict].style),
     )
@@ -73,21 +74,18 @@ def _headline(plan: PadPlan, width: int) -> list[Line]:
     ]
 
 
-def _ways(plan: PadPlan, width: int) -> list[Line]:
+def _ways(plan: PadPlan, width: int) -> Iterator[Line]:
     """What would run instead."""
-    if plan.runs:
-        return []
-    said = [f"{_changed(way)}: {way.num_heads} heads, {way.verdict}" for way in plan.ways]
-    lines: list[Line] = []
-    for text in said or ["nothing near by is known to run"]:
-        lines += paragraph(text, width, first="  instead ")
-    return lines
+    ways = [f"{_changed(way)}: {way.num_heads} heads, {way.verdict}" for way in plan.ways]
+    for text in ways or ["nothing near by is known to run"]:
+        yield from paragraph(text, width, first="  instead ")
 
 
 def _changed(way: Way) -> str:
     """What is different, in words and as an option."""
     if way.what == "persistent":
-        return f"{'with' if way.value else 'without'} work metadata ({_flag('persistent', way)})"
+        flag = "" if way.value else "no-"
+        return f"{'with' if way.value else 'without'} work metadata (--{flag}persistent)"
     if way.what == "planner":
         return "with the planner told what is launched (no --planner)"
     if way.what == "lse":
@@ -99,29 +97,22 @@ def _changed(way: Way) -> str:
     return f"with {way.what.replace('_', ' ')} {way.value} (--{name} {way.value})"
 
 
-def _flag(name: str, way: Way) -> str:
-    return f"--{name}" if way.value else f"--no-{name}"
-
-
-def _in_doubt(doubt: Doubt | None, width: int, spec: str) -> list[Line]:
+def _in_doubt(doubt: Doubt, width: int, spec: str) -> Iterator[Line]:
     """What is in the way of knowing, what the nearest release says, and what to do."""
-    if doubt is None:
-        return []
-    lines: list[Line] = []
-    shape = doubt.decision.shape
     if doubt.place is not None:
         text = f"{doubt.place.file}:{doubt.place.line}: {doubt.place.text}"
-        lines += paragraph(printable(text), width, first="  where   ")
+        yield from paragraph(text, width, first="  where   ")
     if doubt.there is not None:
         text = f"{doubt.release}, of which {doubt.differing} files differ: {doubt.there.answer}"
-        lines += paragraph(printable(text), width, first="  nearest ")
+        yield from paragraph(text, width, first="  nearest ")
+    command = explain(doubt.decision.shape, spec)
+    text = f"launch nothing by this plan; {command} shows the whole chain"
     if doubt.outside:
-        text = "name the AITER itself (--aiter REPO@REV, a directory or a wheel): a snapshot holds "
-        lines += paragraph(f"{text}the usual questions only", width, first="  to do   ")
-    else:
-        text = f"launch nothing by this plan; {explain(shape, spec)} shows the whole chain"
-        lines += paragraph(printable(text), width, first="  to do   ")
-    return lines
+        text = (
+            "name the AITER itself (--aiter REPO@REV, a directory or a wheel): a snapshot holds "
+            "the usual questions only"
+        )
+    yield from paragraph(text, width, first="  to do   ")
 
 
 def _gain(plan: PadPlan, width: int) -> list[Line]:
@@ -131,31 +122,28 @@ def _gain(plan: PadPlan, width: int) -> list[Line]:
     change = f"{plan.cost_ratio - 1:+.1%}"
     if plan.cost_us is None or plan.stay_us is None:
         # Borrowed: microseconds of another GPU are no estimate for this one.
-        times = f"{plan.cost_ratio:.2f}x the time of the unpadded count{several} ({change})"
-        text = f"{times}; a ratio borrowed from "
-        return paragraph(f"{text}{plan.cost_name}", width, first="  cost    ")
+        text = f"{plan.cost_ratio:.2f}x the time of the unpadded count{several} ({change})"
+        origin = f"a ratio borrowed from {plan.cost_name}"
+        return paragraph(f"{text}; {origin}", width, first="  cost    ")
     text = f"{plan.cost_us:.1f} us a launch{several}"
     if plan.stay_us != plan.cost_us:
         text += f", instead of {plan.stay_us:.1f} us ({change})"
     return paragraph(f"{text}; an estimate from {plan.cost_name}", width, first="  cost    ")
 
 
-def _padding(plan: PadPlan, width: int) -> list[Line]:
-    lines: list[Line] = []
+def _padding(plan: PadPlan, width: int) -> Iterator[Line]:
     if plan.pads:
         text = f"{plan.num_heads} heads to {plan.padded_num_heads}, by {plan.strategy}"
-        lines += paragraph(text, width, first="  pad     ")
+        yield from paragraph(text, width, first="  pad     ")
     for qlen, kernel in zip(plan.qlens, plan.kernel_qlens, strict=True):
         if qlen != kernel:
             text = f"queries of {qlen} to {kernel} rows, zero rows in front"
-            lines += paragraph(text, width, first="  rows    ")
-    return lines
+            yield from paragraph(text, width, first="  rows    ")
 
 
-def _needs(plan: PadPlan, width: int) -> list[Line]:
-    if not plan.launch:
-        return []
-    lines: list[Line] = [_EMPTY, line(Span("  The launch needs", "title"))]
+def _needs(plan: PadPlan, width: int) -> Iterator[Line]:
+    if plan.launch:
+        yield from (_EMPTY, line(Span("  The launch needs", "title")))
     effective = plan.settings
     for need in plan.launch:
         values = [
@@ -166,30 +154,21 @@ def _needs(plan: PadPlan, width: int) -> list[Line]:
         if need.settings and not values:  # replaced by a later need
             continue
         text = f"{', '.join(values)}: {need.text}" if values else need.text
-        lines += paragraph(printable(text), width, first="    ")
-    return lines
+        yield from paragraph(text, width, first="    ")
 
 
 def _value(value: Setting) -> str:
-    if isinstance(value, tuple):
-        return f"each of {ranges(value)}"
-    return str(value)
+    return f"each of {ranges(value)}" if isinstance(value, tuple) else str(value)
 
 
-def _rejected(plan: PadPlan, width: int) -> list[Line]:
-    if not plan.rejected:
-        return []
-    lines: list[Line] = [_EMPTY, line(Span("  Not taken", "title"))]
-    groups = [(reason, list(each)) for reason, each in groupby(plan.rejected, _reason)]
+def _rejected(plan: PadPlan, width: int) -> Iterator[Line]:
+    if plan.rejected:
+        yield from (_EMPTY, line(Span("  Not taken", "title")))
+    groups = [(why, list(each)) for why, each in groupby(plan.rejected, attrgetter("reason"))]
     for reason, each in groups[:_MOST_REASONS]:
         counts = ranges([rejected.num_heads for rejected in each])
-        lines += paragraph(printable(reason), width, first=f"    {counts:>7}  ")
+        yield from paragraph(reason, width, first=f"    {counts:>7}  ")
     if len(groups) > _MOST_REASONS:
         rest = sum(len(each) for _, each in groups[_MOST_REASONS:])
         text = f"and {rest} more: --format json has all"
-        lines += paragraph(text, width, first=" " * 13, style="dim")
-    return lines
-
-
-def _reason(rejected: Rejected) -> str:
-    return rejected.reason
+        yield from paragraph(text, width, first=" " * 13, style="dim")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from enum import Enum
+from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 from mlaprobe.core.shape import (
@@ -20,147 +20,28 @@ from mlaprobe.core.shape import (
 Row = dict[str, Any]
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), default=str)
-
-
-def to_json(value: object) -> str:
-    """One line of JSON, in ASCII, so that nothing in it can be taken for anything else."""
-    return _ENCODER.encode(value)
-
-
-def shape_row(shape: DecodeShape) -> Row:
-    """The fields of a shape."""
-    return {
-        "arch": shape.arch,
-        "q_dtype": shape.q_dtype.value,
-        "kv_dtype": shape.kv_dtype.value,
-        "num_heads": shape.num_heads,
-        "qlen": shape.qlen,
-        "lse": shape.lse,
-        "persistent": shape.persistent,
-        "causal": shape.causal,
-        "cp_round_robin": shape.cp_round_robin,
-        "batch": shape.batch,
-        "page_size": shape.page_size,
-        "route": shape.route.value,
-        "env": dict(shape.env),
-        "planner": planner_row(shape.planner),
-    }
-
-
-def planner_row(call: PlannerCall) -> Row:
-    """What the planner is told otherwise: only the fields that are not as usual."""
-    return {name: plain(value) for name, value in call.overrides.items()}
-
-
-def kernel_row(kernel: Kernel) -> Row:
-    """One kernel that would be launched."""
-    return {
-        "symbol": kernel.symbol,
-        "co": kernel.co,
-        "co_present": kernel.co_present,
-        "blob": kernel.blob,
-        "lds": kernel.lds,
-    }
-
-
-def evidence_row(evidence: Evidence) -> Row:
-    """One place in AITER's source."""
-    return {
-        "stage": evidence.stage,
-        "file": evidence.file,
-        "line": evidence.line,
-        "text": evidence.text,
-    }
-
-
-def key_row(key: tuple[tuple[str, Any], ...] | None) -> Row | None:
-    """A looked-up key by the table's own column names."""
-    return None if key is None else {name: plain(value) for name, value in key}
-
-
-def plain(value: Any) -> Any:
-    """Enumeration members as their values; the rest as it is."""
-    return value.value if isinstance(value, Enum) else value
-
-
-def decision_row(decision: Decision) -> Row:
-    """The row of ``table`` for one shape."""
-    return {
-        "shape": shape_row(decision.shape),
-        "verdict": decision.verdict.value,
-        "fold": decision.fold,
-        "qlen_fold": decision.qlen_fold,
-        "failure": plain(decision.failure),
-        "kernels": [kernel_row(kernel) for kernel in decision.kernels],
-        "key": key_row(decision.key),
-        "stages": {name: outcome.status for name, outcome in decision.stages},
-        "notes": list(decision.notes),
-        "evidence": [evidence_row(evidence) for evidence in decision.evidence],
-    }
-
-
-def _asked(shape: DecodeShape) -> Row:
-    return {
-        "arch": shape.arch,
-        "q_dtype": shape.q_dtype.value,
-        "kv_dtype": shape.kv_dtype.value,
-        "num_heads": shape.num_heads,
-        "qlen": shape.qlen,
-    }
-
-
-def _folds(shape: DecodeShape, outcome: StageOutcome) -> Row:
-    return {
-        **_asked(shape),
-        "status": outcome.status,
-        "fold": outcome.fold,
-        "qlen_fold": outcome.qlen_fold,
-        "final_heads": outcome.final_heads,
-    }
-
-
-def _dispatcher(shape: DecodeShape, outcome: StageOutcome) -> Row:
-    return {
-        **_folds(shape, outcome),
-        "persistent": outcome.persistent,
-        "entry": outcome.entry,
-    }
-
-
-def _host(shape: DecodeShape, outcome: StageOutcome) -> Row:
-    return {
-        **_asked(shape),
-        "persistent": shape.persistent,
-        "lse": shape.lse,
-        "causal": shape.causal,
-        "cp_round_robin": shape.cp_round_robin,
-        "status": outcome.status,
-        "key": key_row(outcome.key),
-        "kernels": [kernel_row(kernel) for kernel in outcome.kernels],
-        "message": outcome.message,
-    }
-
-
-def _sizing(shape: DecodeShape, outcome: StageOutcome) -> Row:
-    return {
-        **_asked(shape),
-        "status": outcome.status,
-        "message": outcome.message,
-        "sizes": None if outcome.sizes is None else dict(outcome.sizes),
-    }
-
-
-def _gluon(shape: DecodeShape, outcome: StageOutcome) -> Row:
-    return {**_asked(shape), "status": outcome.status, "message": outcome.message}
-
-
-_STAGE_ROWS: dict[str, Callable[[DecodeShape, StageOutcome], Row]] = {
-    StageName.PLANNER: _folds,
-    StageName.SIZING: _sizing,
-    StageName.DISPATCHER: _dispatcher,
-    StageName.HOST: _host,
-    StageName.GLUON: _gluon,
+_HEAD = ("arch", "q_dtype", "kv_dtype", "num_heads", "qlen")
+_FLAGS = ("persistent", "causal", "cp_round_robin")
+_FOLDS = ("status", "fold", "qlen_fold", "final_heads")
+_FIELDS: Mapping[type, tuple[str, ...]] = {
+    DecodeShape: (*_HEAD, "lse", *_FLAGS, "batch", "page_size", "route", "env", "planner"),
+    Kernel: ("symbol", "co", "co_present", "blob", "lds"),
+    Evidence: ("stage", "file", "line", "text"),
 }
+"""Classes of which a row does not have every field, or not in their order."""
+_PAIRS = frozenset(("env", "key", "settings", "sizes"))
+"""Fields that hold pairs of a name and a value: objects in a row."""
+_STAGE_ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    StageName.PLANNER: (_HEAD, _FOLDS),
+    StageName.SIZING: (_HEAD, ("status", "message", "sizes")),
+    StageName.DISPATCHER: (_HEAD, (*_FOLDS, "persistent", "entry")),
+    StageName.HOST: (
+        (*_HEAD, "persistent", "lse", "causal", "cp_round_robin"),
+        ("status", "key", "kernels", "message"),
+    ),
+    StageName.GLUON: (_HEAD, ("status", "message")),
+}
+"""By stage, the fields of the shape and those of the outcome."""
 STAGES = (
     *(StageName.PLANNER, StageName.SIZING, StageName.DISPATCHER),
     *(StageName.HOST, StageName.REDUCER, StageName.GLUON),
@@ -168,9 +49,49 @@ STAGES = (
 """The stages that ``table --stage`` prints alone."""
 
 
+def to_json(value: object) -> str:
+    """One line of JSON, in ASCII, so that nothing in it can be taken for anything else."""
+    return _ENCODER.encode(value)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: an enumeration's member by its text, a tuple as a list, and data as
+    the row of its fields."""
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, PlannerCall):  # only the fields that are not as usual
+        return {name: plain(override) for name, override in value.overrides.items()}
+    names = _FIELDS.get(type(value)) or (is_dataclass(value) and value.__dataclass_fields__)
+    return picked(value, names) if names else value
+
+
+def picked(thing: object, names: Iterable[str]) -> Row:
+    """Some attributes of a thing as a row, by their names and in that order."""
+    row = {}
+    for name in names:
+        value = getattr(thing, name)
+        if value is not None and not isinstance(value, (str, int, float)):
+            pairs = name in _PAIRS and isinstance(value, tuple)
+            value = {key: plain(each) for key, each in value} if pairs else plain(value)
+        row[name] = value
+    return row
+
+
+def decision_row(decision: Decision) -> Row:
+    """The row of ``table`` for one shape."""
+    return {
+        **picked(decision, ("shape", "verdict", "fold", "qlen_fold", "failure", "kernels", "key")),
+        "stages": {name: outcome.status for name, outcome in decision.stages},
+        **picked(decision, ("notes", "evidence")),
+    }
+
+
 def stage_row(stage: str, shape: DecodeShape, outcome: StageOutcome) -> Row:
     """The row of ``table --stage`` for any stage but the reducer."""
-    return _STAGE_ROWS[stage](shape, outcome)
+    asked, answered = _STAGE_ROWS[stage]
+    return {**picked(shape, asked), **picked(outcome, answered)}
 
 
 def reducer_row(num_heads: int, head_dim: int, outcome: StageOutcome) -> Row:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mlaprobe.output.escape import printable
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -40,8 +42,9 @@ Line = tuple[Span, ...]
 
 
 def line(*parts: str | Span) -> Line:
-    """A line of plain and styled parts."""
-    return tuple(part if isinstance(part, Span) else Span(part) for part in parts)
+    """A line of plain and styled parts; what cannot be seen in them is written out."""
+    spans = (part if isinstance(part, Span) else Span(part) for part in parts)
+    return tuple(Span(printable(span.text), span.style) for span in spans)
 
 
 def plain(lines: Iterable[Line]) -> str:
@@ -76,8 +79,15 @@ def wrapped(text: str, width: int, *, first: str = "", rest: str | None = None) 
 
 
 def paragraph(text: str, width: int, *, first: str = "", style: str = "") -> list[Line]:
-    """Wrapped text as lines of one style."""
-    return [line(Span(each, style)) for each in wrapped(text, width, first=first)]
+    """Wrapped text as lines of one style; what cannot be seen in it is written out."""
+    return [line(Span(each, style)) for each in wrapped(printable(text), width, first=first)]
+
+
+def labelled(label: Line, text: str, width: int) -> list[Line]:
+    """Wrapped text behind a label, which stands in the first line and leaves room in the others."""
+    room = "".join(span.text for span in label)
+    first, *rest = paragraph(text, width, first=room)
+    return [(*label, Span(first[0].text[len(room) :])), *rest]
 
 
 def broken(given: Line, width: int, *, rest: str = "") -> list[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from mlaprobe.output.escape import markdown, markdown_code, printable
@@ -74,43 +74,32 @@ def _reason(row: Row) -> str:
     return f"{markdown_code(last['text'])} {markdown(last['file'])}:{last['line']}"
 
 
-_Column = tuple[str, Callable[[Row], str]]
-_DECISION: tuple[_Column, ...] = (
-    ("arch", lambda row: _words(row["arch"])),
-    ("dtype", lambda row: f"{row['q_dtype']}/{row['kv_dtype']}"),
-    ("heads", lambda row: _words(row["num_heads"])),
-    ("qlen", lambda row: _words(row["qlen"])),
-    ("lse", lambda row: _words(row["lse"])),
-    ("persistent", lambda row: _words(row["persistent"])),
-    ("causal", lambda row: _words(row["causal"])),
-    ("cp round robin", lambda row: _words(row["cp_round_robin"])),
-    ("batch", lambda row: _words(row["batch"])),
-    ("page size", lambda row: _words(row["page_size"])),
-    ("verdict", lambda row: _words(row["verdict"])),
-    ("fold", lambda row: _words(row["fold"])),
-    ("qlen fold", lambda row: _words(row["qlen_fold"])),
-    ("failure", lambda row: _words(row["failure"])),
-    ("kernels", _kernels),
-    ("decided by", _reason),
+_CELLS: Mapping[str, Callable[[Row], str]] = {
+    "dtype": lambda row: f"{row['q_dtype']}/{row['kv_dtype']}",
+    "kernels": _kernels,
+    "evidence": _reason,
+}
+_TITLES = {"num_heads": "heads", "evidence": "decided by"}
+_DECISION = (
+    *("arch", "dtype", "num_heads", "qlen", "lse", "persistent", "causal", "cp_round_robin"),
+    *("batch", "page_size", "verdict", "fold", "qlen_fold", "failure", "kernels", "evidence"),
 )
-
-
-def _plain_column(name: str) -> _Column:
-    if name == "kernels":
-        return name, _kernels
-    return name, lambda row: _words(row[name])
 
 
 def markdown_table(rows: Iterable[Row]) -> Iterator[str]:
     """A Markdown table: of decisions with the columns that people read, else of every field."""
-    columns: tuple[_Column, ...] = ()
+    names: tuple[str, ...] = ()
     for row in rows:
         cells = flat(row)
-        if not columns:
-            columns = _DECISION if "verdict" in row else tuple(map(_plain_column, cells))
-            yield "| " + " | ".join(title for title, _ in columns) + " |\n"
-            yield "|" + " --- |" * len(columns) + "\n"
-        yield "| " + " | ".join(value(cells) for _, value in columns) + " |\n"
+        if not names:
+            names = titles = tuple(cells)
+            if "verdict" in row:
+                names = _DECISION
+                titles = tuple(_TITLES.get(name, name.replace("_", " ")) for name in names)
+            yield "| " + " | ".join(titles) + " |\n"
+            yield "|" + " --- |" * len(names) + "\n"
+        texts = (_CELLS[name](cells) if name in _CELLS else _words(cells[name]) for name in names)
+        yield "| " + " | ".join(texts) + " |\n"
 
 
 def table_text(format: str, rows: Iterable[Row], head: Row) -> Iterator[str]:

@@ -9,7 +9,6 @@ from mlaprobe.core.reasons import reason
 from mlaprobe.core.shape import Decision, Failure, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
-from mlaprobe.output.escape import printable
 from mlaprobe.output.style import Line, Span, line, paragraph
 from mlaprobe.reports.survey import Trouble
 
@@ -73,7 +72,7 @@ def notes(decisions: Iterable[Decision], width: int) -> list[Line]:
     for note, where in list(found.items())[:_MOST_NOTES]:
         places = "; ".join(f"{arch} {', '.join(dtypes)}" for arch, dtypes in where.items())
         text = f"{note} ({places})"
-        lines += paragraph(printable(text), width, first="  - ")
+        lines += paragraph(text, width, first="  - ")
     more = len(found) - _MOST_NOTES
     if more > 0:
         text = f"and {more} more: mlaprobe explain tells those of a shape"
@@ -129,13 +128,13 @@ def reason_of(group: Sequence[Trouble]) -> str:
 def _trouble(group: Sequence[Trouble], width: int) -> list[Line]:
     first = group[0]
     why = reason_of(group)
-    text = printable(f"{_outcome(first.example)}{why and ': ' + why}")
+    text = f"{_outcome(first.example)}{why and ': ' + why}"
     lines = paragraph(text, width, first="  ", style=WORDS[first.verdict].style)
     for where in places_of(group):
-        lines += paragraph(printable(where), width, first="    ")
+        lines += paragraph(where, width, first="    ")
     clause = first.evidence
     if clause is not None:
-        lines.append(line("    --> ", Span(printable(f"{clause.file}:{clause.line}"), "place")))
+        lines.append(line("    --> ", Span(f"{clause.file}:{clause.line}", "place")))
     return lines
 
 

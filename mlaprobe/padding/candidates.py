@@ -165,20 +165,16 @@ class Launch:
         key = num_heads, qlen, persistent
         found = self._decisions.get(key)
         if found is None:
-            found = self._decisions[key] = self._ridden(*key)
+            found = self._asked(*key)
+            if self.request.pad_qlen and not native(found):
+                longer = (length for length in self._policy.ride_lengths if length > qlen)
+                ridden = (self._asked(num_heads, length, persistent) for length in longer)
+                found = next(filter(native, ridden), found)
+            self._decisions[key] = found
         return found
 
-    def _ridden(self, num_heads: int, qlen: int, persistent: bool) -> Decision:
-        shape = self.request.shape
-        own = self._decide(shape(num_heads, qlen, persistent=persistent))
-        if self.request.pad_qlen and not native(own):
-            for longer in self._policy.ride_lengths:
-                if longer <= qlen:
-                    continue
-                ridden = self._decide(shape(num_heads, longer, persistent=persistent))
-                if native(ridden):
-                    return ridden
-        return own
+    def _asked(self, num_heads: int, qlen: int, persistent: bool) -> Decision:
+        return self._decide(self.request.shape(num_heads, qlen, persistent=persistent))
 
     # --- gluon -----------------------------------------------------------------------------------
 

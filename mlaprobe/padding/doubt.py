@@ -44,9 +44,6 @@ def doubt(answers: Answers, found: PadPlan, question: Mapping[str, Any]) -> Doub
 
     Args:
         question: the arguments of ``mlaprobe.plan`` that the plan answers.
-
-    Raises:
-        RuleError: the rules are wrong.
     """
     unknown = _unknown(answers, found)
     if unknown is None:

@@ -64,11 +64,7 @@ class Origin:
 
 
 def origin_of(capability: object) -> Origin:
-    """What a capability is of.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """What a capability is of."""
     if not isinstance(capability, Sourced):
         return Origin(source=None, parameters={})
     info = capability.source

@@ -49,9 +49,6 @@ class Planner:
         """
         Args:
             alternatives: whether to look for what would run where a plan does not.
-
-        Raises:
-            RuleError: the rules are wrong.
         """
         self._capability, self._alternatives = capability, alternatives
         self.rules = policy()
@@ -140,11 +137,7 @@ class Planner:
 def make_plan(
     capability: Decider, request: Request, origin: Origin, *, alternatives: bool = True
 ) -> PadPlan:
-    """Answers a request; the arguments are those of ``Planner``.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """Answers a request; the arguments are those of ``Planner``."""
     planner = Planner(capability, (request,), origin, alternatives=alternatives)
     return planner.plans(planner.choose())[0]
 

@@ -143,15 +143,9 @@ def unpad_rows(x: Tensor, qlen: int, kernel_qlen: int) -> Tensor:
     return flat.view(x.dtype) if source is not x else flat
 
 
-def query_indptr(
-    requests: int,
-    qlen: int,
-    *,
-    device: Any = None,
-    dtype: Any = None,
-) -> Tensor:
+def query_indptr(requests: int, qlen: int, *, device: Any = None, dtype: Any = None) -> Tensor:
     """Where each request's rows begin and the last ends: ``[0, qlen, 2 * qlen, ...]``, of
-    ``requests + 1`` elements and 32 bits each unless told otherwise."""
+    ``requests + 1`` elements, of 32 bits unless a dtype is given."""
     torch = _torch()
     return torch.arange(requests + 1, dtype=dtype or torch.int32, device=device) * qlen
 

@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 
+from mlaprobe.core.grid import DtypePair
 from mlaprobe.core.protocols import Decider
-from mlaprobe.core.shape import Dtype, Route, Verdict
+from mlaprobe.core.shape import Route, Verdict
 from mlaprobe.padding.api import bare_plan
 from mlaprobe.padding.candidates import Evaluation
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.padding.request import Mode, Request
 from mlaprobe.rulefiles.models import Deployment
-
-DtypePair = tuple[Dtype, Dtype]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

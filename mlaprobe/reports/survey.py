@@ -213,16 +213,7 @@ def _other_setting(answers: Answers, grid: Grid, block: Block) -> DecodeShape | 
     return None
 
 
-_TROUBLE = frozenset(
-    {
-        Verdict.NO_KERNEL,
-        Verdict.NO_REDUCER,
-        Verdict.AMBIGUOUS,
-        Verdict.INCOHERENT,
-        Verdict.ERRATUM,
-        Verdict.UNKNOWN,
-    }
-)
+_TROUBLE = frozenset(Verdict) - {Verdict.NATIVE, Verdict.FOLDED, Verdict.REJECTED}
 
 
 def troubles_of(block: Block) -> tuple[Trouble, ...]:

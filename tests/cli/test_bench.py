@@ -49,7 +49,7 @@ def test_measures_and_writes_a_profile(run: Run, here: Path) -> None:
 
 def test_goes_on_where_it_stopped(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    measure = bench_module._measure
+    measure = bench_module.measure
 
     def seen(*given: Any) -> Any:
         asked.append(given[2])
@@ -57,7 +57,7 @@ def test_goes_on_where_it_stopped(run: Run, here: Path, monkeypatch: pytest.Monk
             raise KeyboardInterrupt
         return measure(*given)
 
-    monkeypatch.setattr(bench_module, "_measure", seen)
+    monkeypatch.setattr(bench_module, "measure", seen)
     assert _bench(run).code == 130
     assert not list(here.glob("*.json"))
     done = _bench(run, "--format", "json")
@@ -76,7 +76,7 @@ def test_goes_on_where_it_stopped(run: Run, here: Path, monkeypatch: pytest.Monk
 
 
 def test_what_failed_is_said_and_tried_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    measure = bench_module._measure
+    measure = bench_module.measure
     broken = [True]
 
     def fails(*given: Any) -> Any:
@@ -84,7 +84,7 @@ def test_what_failed_is_said_and_tried_again(run: Run, monkeypatch: pytest.Monke
             raise RuntimeError("HIP error: \x1b[31minvalid")
         return measure(*given)
 
-    monkeypatch.setattr(bench_module, "_measure", fails)
+    monkeypatch.setattr(bench_module, "measure", fails)
     done = _bench(run)
     assert done.code == 0
     assert "failed: bf16/bf16 qlen 1 batch 1 KV tokens 8 heads 48: RuntimeError" in done.out
@@ -109,7 +109,7 @@ def test_what_had_no_memory_is_left_alone(run: Run, monkeypatch: pytest.MonkeyPa
         calls.append(1)
         raise OutOfMemoryError("9 GiB")
 
-    monkeypatch.setattr(bench_module, "_measure", short)
+    monkeypatch.setattr(bench_module, "measure", short)
     assert (
         "skipped: bf16/bf16 qlen 1 batch 1 KV tokens 8 heads 16: out of memory" in _bench(run).out
     )

@@ -74,13 +74,13 @@ def test_nothing_to_compare_with(run: Run) -> None:
 
 @pytest.mark.usefixtures("torch", "fake")
 def test_a_wrong_result_is_exit_10(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    attend = torch_backend.TorchPrepared._attend
+    attend = torch_backend.TorchPrepared.attend
 
     def wrong(self: Any, request: int, query: Any, kv: Any) -> Any:
         o, lse = attend(self, request, query, kv)
         return o.roll(1, dims=1), lse
 
-    monkeypatch.setattr(torch_backend.TorchPrepared, "_attend", wrong)
+    monkeypatch.setattr(torch_backend.TorchPrepared, "attend", wrong)
     done = _decode(run, "--heads 40 --dtype fp8/fp8")
     assert done.code == 10
     assert "verified  FAILED" in done.out
@@ -163,7 +163,7 @@ def test_more_than_the_memory_is_said_before_it_is_taken(run: Run) -> None:
 
 @pytest.mark.usefixtures("fake")
 def test_without_torch_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    tensors._torch.cache_clear()
+    tensors.torch.cache_clear()
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     real = builtins.__import__
 
@@ -175,7 +175,7 @@ def test_without_torch_it_says_what_to_install(run: Run, monkeypatch: pytest.Mon
     monkeypatch.setattr("importlib.import_module", _without_torch)
     monkeypatch.setattr(builtins, "__import__", without)
     done = _plain(run, "--heads 4 --dtype fp8/fp8 --arch gfx950")
-    tensors._torch.cache_clear()
+    tensors.torch.cache_clear()
     assert done.code == 1
     first, second = done.err.splitlines()
     assert first == "error: running a decode needs PyTorch, which is not installed here"

@@ -106,7 +106,7 @@ def test_a_kernel_that_does_not_end_is_exit_11(run: Run, monkeypatch: pytest.Mon
 
 
 def test_auto_takes_it_where_no_gpu_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emulated, "_gpu", lambda: False)
+    monkeypatch.setattr(emulated, "gpu_here", lambda: False)
     done = decode(run, FP8)
     assert done.code == 0
     assert "back end  emulate: AITER's kernel, emulated" in done.out
@@ -114,14 +114,14 @@ def test_auto_takes_it_where_no_gpu_is(run: Run, monkeypatch: pytest.MonkeyPatch
 
 def test_auto_passes_it_over_where_one_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    monkeypatch.setattr(emulated, "_gpu", lambda: True)
+    monkeypatch.setattr(emulated, "gpu_here", lambda: True)
     done = decode(run, f"{FP8} --device cpu")
     assert "AITER's kernel, emulated" not in done.out
 
 
 def test_auto_says_why_it_does_not_wait(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    monkeypatch.setattr(emulated, "_gpu", lambda: False)
+    monkeypatch.setattr(emulated, "gpu_here", lambda: False)
     done = run("decode", *FP8.split(), "--arch", "gfx942", "--kv-len", "60000", "-q")
     assert done.code == 0
     assert "not emulate: it would take about " in done.out

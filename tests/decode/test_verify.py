@@ -8,8 +8,8 @@ import pytest
 
 from mlaprobe.core.accuracy import Error
 from mlaprobe.core.shape import Dtype
+from mlaprobe.decode.reference import verify
 from mlaprobe.decode.rules import rules
-from mlaprobe.decode.verify import verify
 from tests.padding.tensors import torch_or_skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mlaprobe.compare.diff import Change, Comparison, Kind, PadChange
-from mlaprobe.compare.results import Results, change_finding, change_rules, comparison_detail, hits
+from mlaprobe.compare.results import Results, change_finding, compared
 from mlaprobe.core.axes import asked_values, cell_of, regions
 from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Evidence, Failure, Verdict
@@ -97,16 +97,14 @@ def checked(*findings: Finding, waived: str | None = None) -> Results:
         change_finding(each, waived if each.kind is Kind.BREAKS else None) for each in found.changes
     )
     failing = [c for c in changes if c.rule.id in ("breaks", "slower") and c.waiver is None]
-    return Results(
+    results = compared(found, findings)
+    return replace(
+        results,
         command="check",
-        sources=(("old", OLD), ("new", NEW)),
-        rules=tuple(change_rules().values()),
         changes=changes,
-        findings=findings,
         failing=frozenset(each.fingerprint for each in failing),
-        deployments=hits(found, changes),
         remarks=("5 shapes fail in both, in another way",),
-        detail={**comparison_detail(found), "exit_code": 10},
+        detail={**results.detail, "exit_code": 10},
     )
 
 

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Verdict
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html import Page, html_report, script_json
-from mlaprobe.output.html.answers import Shared
-from mlaprobe.output.html.compact import base36, runs
+from mlaprobe.output.html.answers import Shared, base36, runs
 from mlaprobe.output.html.page import page_data
 from mlaprobe.reports.survey import survey
 from tests.output import pages

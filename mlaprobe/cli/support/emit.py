@@ -8,9 +8,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlaprobe.errors import UsageError
 from mlaprobe.output.escape import printable
@@ -55,12 +55,13 @@ def warnings_shown(*, quiet: bool = False) -> Iterator[None]:
         logger.propagate = propagate
 
 
-def write(pieces: Iterable[str], output: str | None = None) -> None:
-    """Text, to stdout or to a file.
+def write(text: str | Iterable[str], output: str | None = None) -> None:
+    """Text, whole or in pieces, to stdout or to a file.
 
     Raises:
         UsageError: the file cannot be written.
     """
+    pieces = [text] if isinstance(text, str) else text
     if output is not None and output != "-":
         _write_file(pieces, Path(output))
         return
@@ -69,12 +70,17 @@ def write(pieces: Iterable[str], output: str | None = None) -> None:
     sys.stdout.flush()
 
 
+def write_text(lines_of: Callable[..., list[Line]], *data: Any, output: str | None) -> None:
+    """Styled lines, laid out by a function that takes data and a ``width``."""
+    write_lines(lines_of(*data, width=width(output)), output)
+
+
 def write_lines(lines: list[Line], output: str | None = None) -> None:
     """Styled lines: in colour on a terminal that wants it, plain anywhere else."""
     from mlaprobe.output.style import plain, rich_text
 
     if output not in (None, "-") or not wants_colour():
-        write([plain(lines)], output)
+        write(plain(lines), output)
         return
     from rich.console import Console
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from mlaprobe.cli.support import emit
+from mlaprobe.cli.support.common import parse_choice
 from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,9 +53,6 @@ def parse_outputs(
         UsageError: a format is not known, two go to one place, one to what is read, or a file
             cannot be written.
     """
-    from mlaprobe.cli.support import emit
-    from mlaprobe.cli.support.common import parse_choice
-
     found: list[Output] = []
     for written in formats or ():
         name, equals, file = written.partition("=")
@@ -114,38 +115,29 @@ def write_outputs(
     Raises:
         UsageError: a file cannot be written.
     """
-    from mlaprobe.cli.support import emit
-
     ready = [(each, rendered(results, each.format)) for each in outputs if each.format != "text"]
-    texts = [each for each in outputs if each.format == "text"]
     for each, text in sorted(ready, key=lambda pair: pair[0].file is None):
-        emit.write([text], each.file)
-    for each in texts:
-        from mlaprobe.output.results.text import results_lines
+        emit.write(text, each.file)
+    for each in outputs:
+        if each.format == "text":
+            from mlaprobe.output.results.text import results_lines
 
-        width = emit.width(each.file)
-        lines = results_lines(results, width=width, specs=specs, every=every)
-        emit.write_lines(lines, each.file)
+            lines = partial(results_lines, specs=specs, every=every)
+            emit.write_text(lines, results, output=each.file)
+
+
+_RENDERERS = {
+    "json-v1": ("json", "json_v1"),
+    "markdown": ("markdown", "results_markdown"),
+    "sarif": ("sarif", "sarif"),
+    "junit": ("junit", "junit"),
+    "github": ("github", "github"),
+}
+"""By format, the module of ``mlaprobe.output.results`` and its function."""
 
 
 def rendered(results: Results, format: str) -> str:
     """Results in one of the formats for programs and documents."""
-    if format == "json-v1":
-        from mlaprobe.output.results.json import json_v1
-
-        return json_v1(results)
-    if format == "markdown":
-        from mlaprobe.output.results.markdown import results_markdown
-
-        return results_markdown(results)
-    if format == "sarif":
-        from mlaprobe.output.results.sarif import sarif
-
-        return sarif(results)
-    if format == "junit":
-        from mlaprobe.output.results.junit import junit
-
-        return junit(results)
-    from mlaprobe.output.results.github import github
-
-    return github(results)
+    module, function = _RENDERERS[format]
+    text: str = getattr(import_module(f"mlaprobe.output.results.{module}"), function)(results)
+    return text

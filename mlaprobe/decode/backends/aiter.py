@@ -108,7 +108,7 @@ class AsmPrepared:
             raise DecodeError(
                 "the installed AITER returns no log-sum-exp for requests that are not split"
             )
-        self._plan: Callable[[], Any] = _nothing
+        self._plan: Callable[[], Any] = lambda: None  # without metadata
         work: dict[str, Any] = {}
         if decision.shape.persistent:
             work = _work_buffers(launch, call_of(functions, "sizing"))
@@ -184,10 +184,6 @@ class GluonPrepared:
 BACKEND = AiterBackend()
 
 
-def _nothing() -> None:
-    """There is no metadata to build."""
-
-
 def _work_buffers(launch: Launch, size: Call) -> dict[str, Any]:
     """Buffers for the work metadata, by meaning."""
     layout, settings = launch.layout, launch.settings
@@ -212,20 +208,28 @@ def _work_buffers(launch: Launch, size: Call) -> dict[str, Any]:
     }
 
 
-def _planning(launch: Launch, plan: Call, work: dict[str, Any]) -> Callable[[], Any]:
-    """What builds the work metadata, from what the layout's tensors then hold."""
-    layout, settings = launch.layout, launch.settings
-    values = {
+def _shared(launch: Launch) -> dict[str, Any]:
+    """What planner and dispatcher are both given, by meaning."""
+    layout = launch.layout
+    return {
         "qo_indptr": layout.qo_indptr,
         "kv_indptr": layout.kv_indptr,
         "last_page": layout.kv_last_page_lens,
-        "num_heads": launch.num_heads,
         "kv_heads": 1,
         "causal": launch.causal,
         "page_size": layout.page_size,
-        "granularity": settings.get("kv_granularity", max(layout.page_size, 16)),
         "qlen": layout.max_seqlen_q,
-        "uniform_qlen": layout.max_seqlen_q,
+    }
+
+
+def _planning(launch: Launch, plan: Call, work: dict[str, Any]) -> Callable[[], Any]:
+    """What builds the work metadata, from what the layout's tensors then hold."""
+    settings = launch.settings
+    values = {
+        **_shared(launch),
+        "num_heads": launch.num_heads,
+        "granularity": settings.get("kv_granularity", max(launch.layout.page_size, 16)),
+        "uniform_qlen": launch.layout.max_seqlen_q,
         "fast": settings.get("fast_mode", True),
         "intra_batch": settings.get("intra_batch_mode", False),
         "q_dtype": launch.q_dtype,
@@ -239,20 +243,13 @@ def _planning(launch: Launch, plan: Call, work: dict[str, Any]) -> Callable[[], 
 
 def _decoding(launch: Launch, decode: Call, work: dict[str, Any]) -> Callable[..., Any]:
     """The decode call, as a function of query, cache and output."""
-    layout = launch.layout
     values = {
-        "qo_indptr": layout.qo_indptr,
-        "kv_indptr": layout.kv_indptr,
-        "kv_indices": layout.kv_page_indices,
-        "last_page": layout.kv_last_page_lens,
-        "qlen": layout.max_seqlen_q,
-        "page_size": layout.page_size,
-        "kv_heads": 1,
+        **_shared(launch),
+        "kv_indices": launch.layout.kv_page_indices,
         "scale": launch.sm_scale,
         "q_scale": launch.q_scale,
         "kv_scale": launch.kv_scale,
         "return_lse": launch.lse,
-        "causal": launch.causal,
         **work,
     }
     return decode.bind(values, "q", "kv", "output")

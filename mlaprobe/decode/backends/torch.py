@@ -55,7 +55,7 @@ class TorchPrepared:
         for part in range(self._launch.fold):
             group = slice(part * own_heads, (part + 1) * own_heads)
             for request in range(layout.batch):
-                o, total = self._attend(request, queries[request, :, group], kv)
+                o, total = self.attend(request, queries[request, :, group], kv)
                 outs[request, :, group].copy_(o)
                 if sums is not None:
                     sums[request, :, group].copy_(total)
@@ -67,7 +67,7 @@ class TorchPrepared:
             hint="prepare again",
         )
 
-    def _attend(self, request: int, query: Tensor, kv: Tensor) -> tuple[Tensor, Tensor]:
+    def attend(self, request: int, query: Tensor, kv: Tensor) -> tuple[Tensor, Tensor]:
         """Output and log-sum-exp of ``[rows, heads, 576]`` queries of one request."""
         t, launch = torch(), self._launch
         q = query.float() if launch.q_scale is None else query.float() * launch.q_scale

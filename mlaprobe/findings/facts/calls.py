@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from mlaprobe.core.axes import cell_of
 from mlaprobe.core.shape import DecodeShape, Evidence
@@ -61,8 +62,6 @@ def _takes(capability: Capability, stage: str, role: str) -> bool:
 def ignored_flags(capability: Capability, shapes: Iterable[DecodeShape]) -> Iterator[Fact]:
     """Shapes whose call reaches an entry point other than the assembly one, and whether that is
     told of the mask."""
-    from dataclasses import replace
-
     dispatcher = capability.dispatcher
     if dispatcher is None:
         return

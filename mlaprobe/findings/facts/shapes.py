@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 from mlaprobe.core.axes import OMITTED
-from mlaprobe.core.grid import DEFAULT_DTYPES, DtypePair
+from mlaprobe.core.grid import DEFAULT_DTYPES, DtypePair, Grid
 from mlaprobe.core.protocols import Opened
 from mlaprobe.core.shape import DecodeShape, StageName, Status
 from mlaprobe.findings.facts import Fact
@@ -74,18 +73,17 @@ class ShapeFacts:
         if {"shape", "flag"} & set(kinds):
             yield from self._knobs()
 
-    def _shapes(self, heads: tuple[int, ...], **fields: Any) -> Iterator[DecodeShape]:
+    def _shapes(self, heads: tuple[int, ...], *, persistent: bool = True) -> Iterator[DecodeShape]:
         scope = self.scope
-        for arch, pair, count, qlen in product(scope.archs, scope.dtypes, heads, scope.qlens):
-            yield DecodeShape(
-                arch=arch,
-                q_dtype=pair[0],
-                kv_dtype=pair[1],
-                num_heads=count,
-                qlen=qlen,
-                page_size=self.pages[arch],
-                **fields,
-            )
+        for arch in scope.archs:
+            yield from Grid(
+                archs=(arch,),
+                dtypes=scope.dtypes,
+                heads=heads,
+                qlens=scope.qlens,
+                page_sizes=(self.pages[arch],),
+                persistent=(persistent,),
+            ).shapes()
 
     def _chains(self) -> Iterator[Fact]:
         within = set(self.scope.heads)
@@ -137,17 +135,14 @@ class ShapeFacts:
 
 def usual_page(answers: Opened, arch: str, scope: Scope) -> int:
     """The page size to ask an arch with: 1, unless the host finds kernels for others only."""
-    for page, pair, count, persistent in product(
-        (1, TRIED_PAGE_SIZE), scope.dtypes, _TRIED_HEADS, (True, False)
-    ):
-        shape = DecodeShape(
-            arch=arch,
-            q_dtype=pair[0],
-            kv_dtype=pair[1],
-            num_heads=count,
-            page_size=page,
-            persistent=persistent,
+    for page in (1, TRIED_PAGE_SIZE):
+        tried = Grid(
+            archs=(arch,),
+            dtypes=scope.dtypes,
+            heads=_TRIED_HEADS,
+            page_sizes=(page,),
+            persistent=(True, False),
         )
-        if answers.ask(StageName.HOST, shape).status == Status.KERNEL:
+        if any(answers.ask(StageName.HOST, s).status == Status.KERNEL for s in tried.shapes()):
             return page
     return 1

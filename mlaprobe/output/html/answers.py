@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from mlaprobe.core.numbers import Interner
@@ -14,9 +14,8 @@ from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Kernel, StageOu
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS, cell
 from mlaprobe.output.escape import printable
-from mlaprobe.output.html.compact import runs
 from mlaprobe.output.report import values_of, varying
-from mlaprobe.output.rows import key_row
+from mlaprobe.output.rows import picked, plain
 from mlaprobe.reports.survey import Answer, Block, Survey
 
 NONE = -1
@@ -90,8 +89,8 @@ class Shared:
 
     def record(self, decision: Decision) -> int:
         """What a cell shows, and what there is to say about it."""
-        shape, key = decision.shape, key_row(decision.key)
-        pairs = None if key is None else ", ".join(f"{name}={value}" for name, value in key.items())
+        shape, key = decision.shape, decision.key
+        pairs = None if key is None else ", ".join(f"{name}={plain(each)}" for name, each in key)
         shown = cell(Answer(decision=decision))
         return self.records.number(
             (
@@ -164,15 +163,8 @@ def _shorts(block: Block, shared: Shared) -> Iterable[int]:
 
 
 def _words() -> dict[str, dict[str, str]]:
-    return {
-        verdict.value: {
-            "long": word.long,
-            "short": word.short,
-            "style": word.style,
-            "meaning": word.meaning,
-        }
-        for verdict, word in WORDS.items()
-    }
+    names = ("long", "short", "style", "meaning")
+    return {verdict.value: picked(word, names) for verdict, word in WORDS.items()}
 
 
 _TITLES = {
@@ -184,12 +176,7 @@ _TITLES = {
     "page_size": "Page size",
 }
 _DEFAULTS: dict[str, Any] = {
-    "lse": False,
-    "persistent": True,
-    "causal": True,
-    "cp_round_robin": False,
-    "batch": None,
-    "page_size": 1,
+    each.name: each.default for each in fields(DecodeShape) if each.name in _TITLES
 }
 
 
@@ -244,3 +231,30 @@ def fixed_words(survey: Survey) -> tuple[str, str]:
     plain = replace(setting, **{name: _DEFAULTS[name] for name in varying(survey)})
     words = commands.shape_words(plain)[len(("--arch", "", "--dtype", "", "--heads", "")) :]
     return ", ".join(said.values()), " ".join(words)
+
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def base36(number: int) -> str:
+    """A number of no sign in few characters, as JavaScript's ``parseInt(text, 36)`` reads it."""
+    digits = ""
+    while True:
+        number, rest = divmod(number, 36)
+        digits = _DIGITS[rest] + digits
+        if not number:
+            return digits
+
+
+def runs(numbers: Iterable[int]) -> str:
+    """Numbers with equal neighbours written once: ``3*8 0 12*2``, in base 36."""
+    parts: list[str] = []
+    last, count = -1, 0
+    for number in (*numbers, -1):
+        if number == last:
+            count += 1
+            continue
+        if count:
+            parts.append(base36(last) + (f"*{base36(count)}" if count > 1 else ""))
+        last, count = number, 1
+    return " ".join(parts)

@@ -48,7 +48,7 @@ def page_data(page: Page) -> dict[str, Any]:
         "version": version("mlaprobe"),
         "banner": printable(page.banner),
         "source": _source(page.survey, page.survey.source),
-        "before": None if page.before is None else _found(page.before.source),
+        "before": None if page.before is None else where_found(page.before.source),
         "spec": " ".join(commands.source_words(page.spec)),
         "fixed": fixed,
         "options": options,
@@ -60,13 +60,9 @@ def page_data(page: Page) -> dict[str, Any]:
     return {**data, **shared.data}
 
 
-def _found(source: SourceInfo) -> str:
-    return printable(where_found(source))
-
-
 def _source(survey: Survey, source: SourceInfo) -> dict[str, Any]:
     return {
-        "title": _found(source),
+        "title": where_found(source),
         "location": printable(source.location),
         "commit": None if source.commit is None else printable(source.commit),
         "stages": [[printable(part) for part in row] for row in survey.stage_status],
@@ -110,7 +106,7 @@ def _results(results: Results, shared: Shared, page: Page) -> dict[str, Any]:
     everything = results.changes if results.command == "compare" else results.findings
     kinds = {each.rule.id: each.rule for each in everything}
     return {
-        "sources": [[name, _found(source)] for name, source in results.sources],
+        "sources": [[name, where_found(source)] for name, source in results.sources],
         "summary": summary(results),
         "remarks": list(map(printable, results.remarks)),
         "skipped": [[rule, printable(why)] for rule, why in results.skipped],

@@ -9,7 +9,7 @@ from mlaprobe.compare.results import Results
 from mlaprobe.core.releases import distribution_version
 from mlaprobe.core.shape import Evidence
 from mlaprobe.findings.model import Finding, Level, Rule
-from mlaprobe.output.rows import Row, shape_row
+from mlaprobe.output.rows import Row, plain
 
 SCHEMA_URI = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -72,7 +72,7 @@ def _result(finding: Finding, order: dict[str, int]) -> Row:
         row["suppressions"] = [{"kind": "external", "justification": finding.waiver}]
     properties: Row = {}
     if finding.shape is not None:
-        properties["shape"] = shape_row(finding.shape)
+        properties["shape"] = plain(finding.shape)
     if finding.deployments:
         properties["deployments"] = list(finding.deployments)
     if properties:

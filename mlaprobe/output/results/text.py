@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from mlaprobe.compare.results import UNKNOWN, Results, counted
-from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.shape import Evidence
-from mlaprobe.findings.model import Finding, Level, Rule
+from mlaprobe.findings.model import Finding, Level
 from mlaprobe.output import commands
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
@@ -52,11 +51,7 @@ def _new_title(results: Results) -> str:
 def _head(results: Results, width: int) -> Iterator[Line]:
     for name, source in results.sources:
         label = "" if name == "source" else f"{name}  "
-        yield from paragraph(f"{label}{_found(source)}", width, style="title")
-
-
-def _found(source: SourceInfo) -> str:
-    return printable(where_found(source))
+        yield from paragraph(f"{label}{where_found(source)}", width, style="title")
 
 
 def _rule(
@@ -66,24 +61,20 @@ def _rule(
     yield _EMPTY
     count = "" if len(found) == 1 else f" ({len(found)})"
     head = f"{found[0].level} {rule_id}{count}: {rule.title}"
-    yield from paragraph(printable(head), width, style=_STYLES[found[0].level])
-    yield from _rule_words(rule, width)
+    yield from paragraph(head, width, style=_STYLES[found[0].level])
+    yield from paragraph(rule.why, width, first="  ", style="dim")
+    yield from paragraph(f"do: {rule.fix}", width, first="  ", style="dim")
     for each in found[:most]:
         yield from _finding(results, each, width, spec)
     if len(found) > most:
         yield line(Span(f"  and {len(found) - most} more: --all shows them", "dim"))
 
 
-def _rule_words(rule: Rule, width: int) -> Iterator[Line]:
-    yield from paragraph(printable(rule.why), width, first="  ", style="dim")
-    yield from paragraph(printable(f"do: {rule.fix}"), width, first="  ", style="dim")
-
-
 def _finding(results: Results, finding: Finding, width: int, spec: str) -> Iterator[Line]:
     mark = "x " if results.fails(finding) else "- "
-    yield from paragraph(printable(finding.message), width, first=f"  {mark}")
+    yield from paragraph(finding.message, width, first=f"  {mark}")
     if finding.waiver is not None:
-        yield from paragraph(printable(f"waived: {finding.waiver}"), width, first="      ")
+        yield from paragraph(f"waived: {finding.waiver}", width, first="      ")
     detail = finding.detail
     if "class" in detail:
         yield from _sides(finding, width)
@@ -91,10 +82,10 @@ def _finding(results: Results, finding: Finding, width: int, spec: str) -> Itera
         yield _place("    --> ", finding.location, width)
     if detail.get("deployments"):
         names = ", ".join(detail["deployments"])
-        yield from paragraph(printable(f"hits: {names}"), width, first="      ", style="fail")
+        yield from paragraph(f"hits: {names}", width, first="      ", style="fail")
     if finding.shape is not None and spec:
         command = commands.explain(finding.shape, spec)
-        yield line("      ", Span(printable(command), "command"))
+        yield line("      ", Span(command, "command"))
 
 
 def _sides(finding: Finding, width: int) -> Iterator[Line]:
@@ -105,8 +96,7 @@ def _sides(finding: Finding, width: int) -> Iterator[Line]:
             yield _place(f"      {name} ", clause, width)
     pad = detail["pad_target"]
     if pad is not None and pad["old"] != pad["new"]:
-        text = f"pad target: {pad['old']} -> {pad['new']} heads"
-        yield line(f"      {text}")
+        yield line(f"      pad target: {pad['old']} -> {pad['new']} heads")
 
 
 def _place(first: str, place: Evidence, width: int) -> Line:
@@ -121,12 +111,12 @@ def _place(first: str, place: Evidence, width: int) -> Line:
 def _tail(results: Results, width: int) -> Iterator[Line]:
     yield _EMPTY
     for remark in results.remarks:
-        yield from paragraph(printable(remark), width, first="note: ")
+        yield from paragraph(remark, width, first="note: ")
     reasons = dict.fromkeys(why for _, why in results.skipped)
     for why in reasons:
         rules = ", ".join(rule for rule, reason in results.skipped if reason == why)
         yield from paragraph(f"not checked: {rules}: {why}", width, style="unknown")
-    yield from paragraph(printable(summary(results)), width, style="title")
+    yield from paragraph(summary(results), width, style="title")
 
 
 def summary(results: Results) -> str:

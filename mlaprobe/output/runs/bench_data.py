@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from mlaprobe.decode.bench import Point
 from mlaprobe.decode.benchfile import point_json
-from mlaprobe.decode.crossover import Crossover, crossovers
+from mlaprobe.decode.crossover import crossovers
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.rows import to_json
 
@@ -24,23 +25,8 @@ def bench_json(
         "schema": SCHEMA,
         "environment": dict(environment),
         "points": [point_json(point) for point in points],
-        "crossovers": [_crossover(each) for each in crossovers(points)],
+        "crossovers": [asdict(each) for each in crossovers(points)],
         "left": left,
         "profiles": list(profiles),
     }
     return to_json(found) + "\n"
-
-
-def _crossover(found: Crossover) -> dict[str, Any]:
-    return {
-        "heads": found.heads,
-        "launched": found.launched,
-        "fold": found.fold,
-        "q_dtype": found.q_dtype.value,
-        "kv_dtype": found.kv_dtype.value,
-        "qlen": found.qlen,
-        "batch": found.batch,
-        "loses": found.loses,
-        "wins": found.wins,
-        "about": found.about,
-    }

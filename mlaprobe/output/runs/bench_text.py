@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mlaprobe.decode.bench import Form, Outcome, Point, Variant
+from mlaprobe.decode.bench import Outcome, Point, Variant
 from mlaprobe.decode.crossover import Crossover, crossovers
-from mlaprobe.output.escape import printable
 from mlaprobe.output.style import Line, Span, line, paragraph
 
 _HEAD = ("dtype", "qlen", "batch", "KV tokens", "heads", "stay", "us", "", "pad", "us", "", "gain")
@@ -27,8 +26,8 @@ def bench(
     Args:
         left: cases that a deadline kept from being measured.
     """
-    lines = paragraph(printable(headline(environment)), width, style="title")
-    lines += paragraph(printable(_method(environment)), width, style="dim")
+    lines = paragraph(headline(environment), width, style="title")
+    lines += paragraph(_method(environment), width, style="dim")
     measured = [point for point in points if point.status == Outcome.MEASURED]
     if measured:
         lines += [(), *_table(measured)]
@@ -37,7 +36,7 @@ def bench(
     if profiles:
         lines.append(())
     for file in profiles:
-        lines += paragraph(printable(f"profile: {file}"), width, style="place")
+        lines += paragraph(f"profile: {file}", width, style="place")
     return lines
 
 
@@ -80,7 +79,7 @@ def _gain(point: Point) -> float | None:
     stay, pad = point.form(Variant.STAY), point.form(Variant.PAD)
     if stay is None or pad is None:
         return None
-    return 100 * (1 - _us(pad) / _us(stay))
+    return 100 * (1 - pad.us / stay.us)
 
 
 def _row(point: Point, gain: float | None) -> tuple[str, ...]:
@@ -97,11 +96,6 @@ def _row(point: Point, gain: float | None) -> tuple[str, ...]:
     )
 
 
-def _us(form: Form) -> float:
-    assert form.timing is not None
-    return form.timing.us
-
-
 def _form(point: Point, name: str) -> tuple[str, str, str]:
     """What is launched, its time and its spread."""
     form = next((each for each in point.forms if each.name == name), None)
@@ -114,13 +108,11 @@ def _form(point: Point, name: str) -> tuple[str, str, str]:
     return what, f"{form.timing.us:.1f}", f"± {spread:.1f}"
 
 
-def _crossovers(found: Sequence[Crossover], width: int) -> list[Line]:
-    if not found:
-        return []
-    lines: list[Line] = [(), line(Span("Where padding is faster", "title"))]
+def _crossovers(found: Sequence[Crossover], width: int) -> Iterator[Line]:
+    if found:
+        yield from ((), line(Span("Where padding is faster", "title")))
     for each in found:
-        lines += paragraph(_crossover(each), width, first="  ")
-    return lines
+        yield from paragraph(_crossover(each), width, first="  ")
 
 
 def _crossover(found: Crossover) -> str:
@@ -133,7 +125,7 @@ def _crossover(found: Crossover) -> str:
         return what + f"at every KV length that was measured, from {found.wins} on"
     if found.wins is None:
         return what + f"at none, up to {found.loses} KV tokens"
-    return what + (f"from between {found.loses} and {found.wins} KV tokens on, about {found.about}")
+    return f"{what}from between {found.loses} and {found.wins} KV tokens on, about {found.about}"
 
 
 def _rest(points: Iterable[Point], left: int, width: int) -> list[Line]:
@@ -141,14 +133,11 @@ def _rest(points: Iterable[Point], left: int, width: int) -> list[Line]:
     for point in points:
         if point.status != Outcome.MEASURED:
             case = point.case
-            lines += paragraph(
-                printable(
-                    f"{point.status}: {case.q_dtype}/{case.kv_dtype} qlen {case.qlen} batch "
-                    f"{case.batch} KV tokens {case.kv_len} heads {case.heads}: {point.reason}"
-                ),
-                width,
-                style="fail",
+            text = (
+                f"{point.status}: {case.q_dtype}/{case.kv_dtype} qlen {case.qlen} batch "
+                f"{case.batch} KV tokens {case.kv_len} heads {case.heads}: {point.reason}"
             )
+            lines += paragraph(text, width, style="fail")
     if left:
         sentence = f"{left} cases were not reached: the same command goes on with them"
         lines += paragraph(sentence, width, style="unknown")

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.decode.launched import short_name
 from mlaprobe.output.cells import WORDS
-from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.runs.decode_data import winner
-from mlaprobe.output.style import Line, Span, line, paragraph
+from mlaprobe.output.style import Line, Span, labelled, line, paragraph
 
 if TYPE_CHECKING:
+    from mlaprobe.core.accuracy import Error
     from mlaprobe.decode.environment import Environment
     from mlaprobe.decode.problem import Problem
     from mlaprobe.decode.running import Run
     from mlaprobe.decode.selftest import Report, Result
     from mlaprobe.decode.timing import Timing
+    from mlaprobe.padding.plan import PadPlan
 
 NOT_ON_AMD = (
     "Nothing of this has run on AMD hardware yet; mlaprobe decode --selftest --json FILE on one "
     "tells whether it works there."
 )
 _EMPTY: Line = ()
+INDENT = " " * 12
 
 
 def decode(
@@ -31,13 +34,14 @@ def decode(
 ) -> list[Line]:
     """A run: what was run on what, how long it took, how far it is from the reference."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
-    lines = [line(Span(printable(title(run.problem)), "title"))]
+    lines = [line(Span(title(run.problem), "title"))]
     lines += paragraph(where_found(source), width, first="  ", style="dim")
     lines += [_EMPTY, *_what_ran(run, around, width), _EMPTY]
     lines += _table(run, unpadded if not isinstance(unpadded, str) else None, width)
     lines += _comparison(run, unpadded, width)
-    lines += [_EMPTY, *_kernels(run, width), *_verdict(run, width)]
-    return lines
+    word = Span("PASSED", "native") if run.passed else Span("FAILED", "fail")
+    verified = line("  verified  ", word)
+    return [*lines, _EMPTY, *_kernels(run, width), verified, *error_lines(run.error, width)]
 
 
 def title(problem: Problem) -> str:
@@ -55,22 +59,25 @@ def title(problem: Problem) -> str:
     return text + (", with log-sum-exp" if problem.lse else "")
 
 
-def _what_ran(run: Run, around: Environment, width: int) -> list[Line]:
-    plan = run.plan
-    launch = f"  plan      launch {plan.padded_num_heads} heads on the {plan.route} route, "
-    lines = [line(launch, Span(plan.verdict.value, WORDS[plan.verdict].style))]
-    lines += paragraph(printable(plan.reason), width, first="            ", style="dim")
+def _what_ran(run: Run, around: Environment, width: int) -> Iterator[Line]:
+    yield from plan_lines(run.plan, width)
     where = f"{run.backend}, on {around.device} ({run.problem.device}), torch {around.torch}"
-    lines += paragraph(printable(where), width, first="  back end  ")
+    yield from paragraph(where, width, first="  back end  ")
     for reason in run.passed_over:
-        lines += paragraph(printable(reason), width, first="            not ", style="dim")
+        yield from paragraph(reason, width, first=f"{INDENT}not ", style="dim")
     if run.backend != "aiter":
         text = "a stand-in: it carries out the plan, and AITER's kernels were not run"
-        lines += paragraph(text, width, first="            ")
-        if not plan.verdict.runs:
+        yield from paragraph(text, width, first=INDENT)
+        if not run.plan.verdict.runs:
             text = "by its verdict, AITER would not run this launch, or not rightly"
-            lines += paragraph(text, width, first="            ", style="fail")
-    return lines
+            yield from paragraph(text, width, first=INDENT, style="fail")
+
+
+def plan_lines(plan: PadPlan, width: int) -> Iterator[Line]:
+    """What is launched, and why."""
+    launch = f"  plan      launch {plan.padded_num_heads} heads on the {plan.route} route, "
+    yield line(launch, Span(plan.verdict, WORDS[plan.verdict].style))
+    yield from paragraph(plan.reason, width, first=INDENT, style="dim")
 
 
 _COLUMNS = ("", "heads", "fold", "us", "middle half", "GB/s", "of peak", "max error", "rel. RMSE")
@@ -120,7 +127,7 @@ def _comparison(run: Run, unpadded: Run | str | None, width: int) -> list[Line]:
     if unpadded is None:
         return []
     if isinstance(unpadded, str):
-        return paragraph(printable(unpadded), width, first="  compare   ")
+        return paragraph(unpadded, width, first="  compare   ")
     found, ours, theirs = winner(run, unpadded), run.timing, unpadded.timing
     if found is None or ours is None or theirs is None:
         return paragraph("neither wins: their times overlap", width, first="  compare   ")
@@ -134,38 +141,34 @@ def _clock(timing: Timing) -> str:
     return f"the {timing.clock}'s clock{caches}, medians of {timing.runs}"
 
 
-def _kernels(run: Run, width: int) -> list[Line]:
+def _kernels(run: Run, width: int) -> Iterator[Line]:
     label = "  predicted " if run.backend == "aiter" else "  in AITER  "
     predicted = ", ".join(run.predicted) or "none that the source names"
-    lines = paragraph(printable(predicted), width, first=label)
+    yield from paragraph(predicted, width, first=label)
     if run.launched is None:
         text = "not seen: there is no profile of kernels here"
-        return [*lines, *paragraph(text, width, first="  launched  ")]
+        yield from paragraph(text, width, first="  launched  ")
+        return
     names = ", ".join(dict.fromkeys(map(short_name, run.launched.kernels)))
-    lines += paragraph(printable(names), width, first="  launched  ")
+    yield from paragraph(names, width, first="  launched  ")
     if run.launched.as_predicted is False:
-        missing = ", ".join(run.launched.missing)
-        lines += paragraph(
-            printable(f"not what was predicted: no {missing}"), width, first=" " * 12, style="fail"
-        )
+        text = f"not what was predicted: no {', '.join(run.launched.missing)}"
+        yield from paragraph(text, width, first=INDENT, style="fail")
     elif run.launched.as_predicted and run.backend == "aiter":
-        lines.append(line(" " * 12, Span("as predicted", "native")))
-    return lines
+        yield line(INDENT, Span("as predicted", "native"))
 
 
-def _verdict(run: Run, width: int) -> list[Line]:
-    error = run.error
-    limit = error.tolerance
+def error_lines(error: Error, width: int) -> Iterator[Line]:
+    """How far a result is from the reference, and what is wrong with it."""
     lse = "" if error.lse_max_abs is None else f", log-sum-exp within {error.lse_max_abs:.2g}"
     facts = (
         f"against float32: max error {error.max_abs:.2g}, relative RMSE {error.rmse:.2g}, cosine "
-        f"{error.cosine:.6f}{lse}; {error.beyond} of {error.values} values beyond {limit.value:g}"
+        f"{error.cosine:.6f}{lse}; {error.beyond} of {error.values} values beyond "
+        f"{error.tolerance.value:g}"
     )
-    word = Span("PASSED", "native") if run.passed else Span("FAILED", "fail")
-    lines = [line("  verified  ", word), *paragraph(facts, width, first="            ")]
+    yield from paragraph(facts, width, first=INDENT)
     for complaint in error.complaints:
-        lines += paragraph(complaint, width, first="            ", style="fail")
-    return lines
+        yield from paragraph(complaint, width, first=INDENT, style="fail")
 
 
 def selftest(source: SourceInfo, report: Report, *, width: int) -> list[Line]:
@@ -173,7 +176,7 @@ def selftest(source: SourceInfo, report: Report, *, width: int) -> list[Line]:
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     around = report.environment
     where = f"self-test for {report.arch} on {around.device}, torch {around.torch}"
-    lines = [line(Span(printable(where), "title"))]
+    lines = [line(Span(where, "title"))]
     lines += paragraph(where_found(source), width, first="  ", style="dim")
     lines.append(_EMPTY)
     wide = max(len(result.test.id) for result in report.results)
@@ -195,8 +198,7 @@ _STYLES = {"passed": "native", "failed": "fail", "refused": "unknown"}
 
 
 def _result(result: Result, wide: int, width: int) -> list[Line]:
-    outcome = result.outcome.value
-    text, run = "", result.run
+    outcome, text, run = result.outcome, "", result.run
     if run is not None:
         time = "" if run.timing is None else f", {_us(run.timing.us)} us"
         text = (
@@ -206,28 +208,23 @@ def _result(result: Result, wide: int, width: int) -> list[Line]:
         if run.launched is not None and run.launched.as_predicted is False:
             text += "; launched other kernels than predicted"
     sentence = "; ".join(filter(None, (text, result.message)))
-    head = f"  {result.test.id.ljust(wide)}  "
-    first, *rest = paragraph(printable(sentence), width, first=head + outcome.ljust(9))
-    body = first[0].text.removeprefix(head + outcome)
-    return [line(head, Span(outcome, _STYLES.get(outcome, "")), body), *rest]
+    label = f"  {result.test.id.ljust(wide)}  ", Span(outcome.ljust(9), _STYLES.get(outcome, ""))
+    return labelled(line(*label), sentence, width)
 
 
-def _agreement(report: Report, width: int) -> list[Line]:
+def _agreement(report: Report, width: int) -> Iterator[Line]:
+    label, found = "  AITER's own query: ", report.agreement
     if report.agreement_problem is not None:
-        return paragraph(printable(report.agreement_problem), width, first="  AITER's own query: ")
-    found = report.agreement
-    if found is None:
-        return []
-    count = len(found.disagreements)
-    text = f"asked for {found.asked} shapes, says something else in {count} places"
-    lines = paragraph(text, width, first="  AITER's own query: ")
-    for each in found.disagreements:
-        shape = each.shape
-        sentence = (
-            f"{shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}: {each.field} is "
-            f"{each.aiter}, and the source says {each.mlaprobe}"
-        )
-        lines += paragraph(printable(sentence), width, first="    ")
-    for failure in found.failures:
-        lines += paragraph(printable(failure), width, first="    ", style="fail")
-    return lines
+        yield from paragraph(report.agreement_problem, width, first=label)
+    elif found is not None:
+        count = len(found.disagreements)
+        text = f"asked for {found.asked} shapes, says something else in {count} places"
+        yield from paragraph(text, width, first=label)
+        for each in found.disagreements:
+            sentence = (
+                f"{each.shape.dtype}, {each.shape.num_heads} heads, qlen {each.shape.qlen}: "
+                f"{each.field} is {each.aiter}, and the source says {each.mlaprobe}"
+            )
+            yield from paragraph(sentence, width, first="    ")
+        for failure in found.failures:
+            yield from paragraph(failure, width, first="    ", style="fail")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import SourceInfo
@@ -12,12 +11,11 @@ from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.resolve_data import plan_row
-from mlaprobe.output.rows import Row, to_json
-from mlaprobe.output.runs.decode_data import problem_row
+from mlaprobe.output.rows import Row, picked, plain, to_json
+from mlaprobe.output.runs.decode_data import error_row, problem_row
 from mlaprobe.stages.environment.placed import Placed
 
 if TYPE_CHECKING:
-    from mlaprobe.core.accuracy import Error
     from mlaprobe.decode.problem import Problem
     from mlaprobe.decode.selftest_emulated import EmulatedTest
     from mlaprobe.emulation.outcome import Emulated
@@ -41,25 +39,19 @@ def emulated_json(source: SourceInfo, problem: Problem, plan: PadPlan, run: Emul
 
 def emulated_row(run: Emulated) -> Row:
     """The fields of an emulated launch."""
-    kernel = run.kernel
+    kernel, block = run.kernel, run.block
     return {
-        "standing": run.standing.value,
-        "message": run.message,
-        "kernel": None if kernel is None else {"symbol": kernel.symbol, "co": kernel.co},
+        **picked(run, ("standing", "message")),
+        "kernel": None if kernel is None else picked(kernel, ("symbol", "co")),
         "blob": run.blob,
-        "heads": run.padding.heads,
-        "qlen": run.padding.qlen,
-        "grid": None if run.grid is None else list(run.grid),
-        "arguments": [_slot(slot) for slot in run.block.slots] if run.block is not None else [],
-        "argument_bytes": None if run.block is None else run.block.size,
-        "metadata": run.metadata,
-        "merged": run.merged,
-        "instructions": run.instructions,
-        "error": None if run.error is None else error_row(run.error),
+        **picked(run.padding, ("heads", "qlen")),
+        "grid": plain(run.grid),
+        "arguments": [] if block is None else [_slot(slot) for slot in block.slots],
+        "argument_bytes": None if block is None else block.size,
+        **picked(run, ("metadata", "merged", "instructions")),
+        "error": None if run.error is None else error_row(run.error, emulated=True),
         "wrong_requests": list(run.wrong),
-        "outside": [asdict(access) for access in run.outside],
-        "checks": [asdict(check) for check in run.checks],
-        "races": [asdict(race) for race in run.races],
+        **picked(run, ("outside", "checks", "races")),
     }
 
 
@@ -75,25 +67,6 @@ def _slot(slot: Slot) -> Row:
         "bytes": slot.size,
         "value": shown,
         "uninitialised": slot.uninitialised,
-    }
-
-
-def error_row(error: Error) -> Row:
-    """The fields of an error."""
-    limit = error.tolerance
-    return {
-        "passed": error.passed,
-        "complaints": list(error.complaints),
-        "max_abs": error.max_abs,
-        "relative_rmse": error.rmse,
-        "cosine": error.cosine,
-        "beyond_tolerance": error.beyond,
-        "values": error.values,
-        "non_finite": error.non_finite,
-        "unwritten": error.unwritten,
-        "lse_unwritten": error.lse_unwritten,
-        "lse_max_abs": error.lse_max_abs,
-        "tolerance": {"value": limit.value, "share": limit.share, "rmse": limit.rmse},
     }
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.emulation.wording import details, outside_line, race_line, unset_names
-from mlaprobe.output.cells import WORDS
-from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
-from mlaprobe.output.runs.decode_text import title
-from mlaprobe.output.style import Line, Span, line, paragraph
+from mlaprobe.output.runs.decode_text import INDENT, error_lines, plan_lines, title
+from mlaprobe.output.style import Line, Span, labelled, line, paragraph
 
 if TYPE_CHECKING:
     from mlaprobe.decode.problem import Problem
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from mlaprobe.padding.plan import PadPlan
 
 _EMPTY: Line = ()
-_INDENT = " " * 12
 STYLES = {"PASSED": "native", "UNKNOWN": "unknown"}
 """By standing; all others are failures."""
 _MOST = 6
@@ -32,78 +29,64 @@ def emulated(
 ) -> list[Line]:
     """A run: what was launched, and what became of it."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
-    launch = f"  plan      launch {plan.padded_num_heads} heads on the {plan.route} route, "
     return [
-        line(Span(printable(title(problem)), "title")),
+        line(Span(title(problem), "title")),
         *paragraph(where_found(source), width, first="  ", style="dim"),
         _EMPTY,
-        line(launch, Span(plan.verdict.value, WORDS[plan.verdict].style)),
-        *paragraph(printable(plan.reason), width, first=_INDENT, style="dim"),
+        *plan_lines(plan, width),
         *_what_ran(run, width),
         _EMPTY,
         *_standing(run, width),
     ]
 
 
-def _what_ran(run: Emulated, width: int) -> list[Line]:
+def _what_ran(run: Emulated, width: int) -> Iterator[Line]:
     text = "emulate: AITER's kernel, emulated; nothing was run on a GPU"
-    lines = paragraph(text, width, first="  back end  ")
+    yield from paragraph(text, width, first="  back end  ")
     if run.kernel is None:
-        return lines
-    lines += paragraph(printable(run.kernel.symbol), width, first="  kernel    ")
+        return
+    yield from paragraph(run.kernel.symbol, width, first="  kernel    ")
     where = f"{run.kernel.co}, blob {(run.blob or '')[:12]}"
-    lines += paragraph(printable(where), width, first=_INDENT, style="dim")
+    yield from paragraph(where, width, first=INDENT, style="dim")
     if run.grid is not None and run.block is not None:
-        grid = " x ".join(map(str, run.grid))
         text = (
-            f"{grid} workgroups, {run.block.size} bytes of arguments, "
+            f"{' x '.join(map(str, run.grid))} workgroups, {run.block.size} bytes of arguments, "
             f"{run.instructions} instructions"
         )
-        lines += paragraph(text, width, first="  launch    ")
+        yield from paragraph(text, width, first="  launch    ")
     if run.metadata is not None:
-        lines += paragraph(f"work metadata: {run.metadata}", width, first=_INDENT)
+        yield from paragraph(f"work metadata: {run.metadata}", width, first=INDENT)
     if run.merged is not None:
         text = f"merge: mlaprobe's own, where AITER calls {run.merged}"
-        lines += paragraph(printable(text), width, first=_INDENT)
+        yield from paragraph(text, width, first=INDENT)
     if run.block is not None and run.block.uninitialised:
         text = f"the host stores nothing in {unset_names(run.block)}: garbage is there"
-        lines += paragraph(printable(text), width, first=_INDENT)
-    return lines
+        yield from paragraph(text, width, first=INDENT)
 
 
-def _standing(run: Emulated, width: int) -> list[Line]:
+def _standing(run: Emulated, width: int) -> Iterator[Line]:
     word = run.standing.value
-    lines = [line("  verified  ", Span(word, STYLES.get(word, "fail")))]
+    yield line("  verified  ", Span(word, STYLES.get(word, "fail")))
     if run.message is not None:
-        lines += paragraph(printable(run.message), width, first=_INDENT)
-    error = run.error
-    if error is not None:
-        lse = "" if error.lse_max_abs is None else f", log-sum-exp within {error.lse_max_abs:.2g}"
-        text = (
-            f"against float32: max error {error.max_abs:.2g}, relative RMSE {error.rmse:.2g}, "
-            f"cosine {error.cosine:.6f}{lse}; {error.beyond} of {error.values} values beyond "
-            f"{error.tolerance.value:g}"
-        )
-        lines += paragraph(text, width, first=_INDENT)
-        for complaint in error.complaints:
-            lines += paragraph(complaint, width, first=_INDENT, style="fail")
+        yield from paragraph(run.message, width, first=INDENT)
+    if run.error is not None:
+        yield from error_lines(run.error, width)
     for text in details(run):
-        lines += paragraph(printable(text), width, first=_INDENT, style="fail")
+        yield from paragraph(text, width, first=INDENT, style="fail")
     for access in run.outside[:_MOST]:
-        lines += paragraph(printable(outside_line(access)), width, first=_INDENT, style="fail")
+        yield from paragraph(outside_line(access), width, first=INDENT, style="fail")
     if len(run.outside) > _MOST:
-        lines += paragraph(f"and {len(run.outside) - _MOST} places more", width, first=_INDENT)
-    return [*lines, *_checks(run, width), *_races(run, width)]
+        yield from paragraph(f"and {len(run.outside) - _MOST} places more", width, first=INDENT)
+    if run.checks:
+        yield from _checks(run, width)
+    yield from _races(run, width)
 
 
-def _checks(run: Emulated, width: int) -> list[Line]:
-    if not run.checks:
-        return []
+def _checks(run: Emulated, width: int) -> Iterator[Line]:
     same = sum(check.same for check in run.checks)
+    how = "" if same == len(run.checks) else f" {same} times"
     text = f"run again {len(run.checks)} times with other garbage or another schedule: "
-    if same == len(run.checks):
-        return paragraph(text + "bitwise the same", width, first=_INDENT)
-    lines = paragraph(text + f"bitwise the same {same} times", width, first=_INDENT)
+    yield from paragraph(f"{text}bitwise the same{how}", width, first=INDENT)
     for check in run.checks:
         if not check.same:
             how = "right" if check.passed else "wrong"
@@ -113,21 +96,19 @@ def _checks(run: Emulated, width: int) -> list[Line]:
                 where = "with zeros where the host stores nothing"
             text = f"{how}, not the same, {where}"
             style = "fail" if check.plausible and not check.passed else ""
-            lines += paragraph(text, width, first=_INDENT + "  ", style=style)
-    return lines
+            yield from paragraph(text, width, first=INDENT + "  ", style=style)
 
 
-def _races(run: Emulated, width: int) -> list[Line]:
+def _races(run: Emulated, width: int) -> Iterator[Line]:
     """What makes the result hang on timing."""
     if not run.races:
-        return []
-    lines = paragraph("what the result hangs on:", width, first=_INDENT)
-    texts = [race_line(race) for race in run.races[:_MOST]]
+        return
+    yield from paragraph("what the result hangs on:", width, first=INDENT)
+    for race in run.races[:_MOST]:
+        yield from paragraph(race_line(race), width, first=INDENT + "  ")
     if len(run.races) > _MOST:
-        texts.append(f"and {len(run.races) - _MOST} pairs of instructions more")
-    for text in texts:
-        lines += paragraph(printable(text), width, first=_INDENT + "  ")
-    return lines
+        text = f"and {len(run.races) - _MOST} pairs of instructions more"
+        yield from paragraph(text, width, first=INDENT + "  ")
 
 
 def selftest(
@@ -136,7 +117,7 @@ def selftest(
     """A self-test: a line per shape."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     text = f"self-test for {arch}: AITER's kernels, emulated; nothing was run on a GPU"
-    lines = [line(Span(printable(text), "title"))]
+    lines = [line(Span(text, "title"))]
     lines += [*paragraph(where_found(source), width, first="  ", style="dim"), _EMPTY]
     wide = max((len(each.test.id) for each in results), default=0)
     for each in results:
@@ -147,9 +128,7 @@ def selftest(
             if run.error is not None:
                 facts += [f"max error {run.error.max_abs:.2g}", *run.error.complaints]
             said = ", ".join(filter(None, (*facts, run.message)))
-        head = f"  {each.test.id.ljust(wide)}  "
-        first, *rest = paragraph(printable(said), width, first=head + word.ljust(10))
         style = "" if run is None else STYLES.get(word, "fail")
-        body = first[0].text.removeprefix(head + word)
-        lines += [line(head, Span(word, style), body), *rest]
+        label = line(f"  {each.test.id.ljust(wide)}  ", Span(word.ljust(10), style))
+        lines += labelled(label, said, width)
     return lines

@@ -16,7 +16,8 @@ from mlaprobe.output import SCHEMA
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.report_data import source_row
-from mlaprobe.output.style import Line, Span, line, paragraph
+from mlaprobe.output.runs.emulated_text import STYLES
+from mlaprobe.output.style import Line, Span, labelled, line, paragraph
 
 if TYPE_CHECKING:
     from mlaprobe.emulation.case import CaseResult
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 _EMPTY: Line = ()
 _MOST = 3
 """Places of outside accesses, and pairs of instructions, of a launch that are shown."""
-STYLES = {"PASSED": "native", "UNKNOWN": "unknown"}
-"""By standing; all others are failures."""
 
 
 def kernels_text(source: SourceInfo, facts: Sequence[KernelFacts], *, width: int) -> list[Line]:
@@ -34,9 +33,9 @@ def kernels_text(source: SourceInfo, facts: Sequence[KernelFacts], *, width: int
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     lines = [*paragraph(where_found(source), width, style="dim"), _EMPTY]
     for each in facts:
-        lines.append(line(Span(printable(each.co), "title")))
+        lines.append(line(Span(each.co, "title")))
         if each.symbol:
-            lines += paragraph(printable(each.symbol), width, first="  ")
+            lines += paragraph(each.symbol, width, first="  ")
             text = (
                 f"{each.lds_bytes} bytes of LDS, {each.vgprs} vector registers "
                 f"({each.accumulation} of them for accumulation), {each.argument_bytes} bytes of "
@@ -45,7 +44,7 @@ def kernels_text(source: SourceInfo, facts: Sequence[KernelFacts], *, width: int
             )
             lines += paragraph(text, width, first="  ")
         if each.problem is not None:
-            lines += paragraph(printable(each.problem), width, first="  ", style="fail")
+            lines += paragraph(each.problem, width, first="  ", style="fail")
         if each.without_rule:
             text = f"the emulator has no rule for {', '.join(each.without_rule)}"
             lines += paragraph(text, width, first="  ", style="unknown")
@@ -75,14 +74,14 @@ def runs_text(
     lines = [line(Span("AITER's kernels, emulated; nothing was run on a GPU", "title"))]
     lines += [*paragraph(where_found(source), width, style="dim"), _EMPTY]
     for co in dict.fromkeys(result.co for result in results):
-        lines.append(line(Span(printable(co), "title")))
+        lines.append(line(Span(co, "title")))
         for result in results:
             if result.co == co:
                 lines += _result(result, width)
     if rest:
         lines += [_EMPTY, line(f"{len(rest)} code objects that no launch of the scope leads to:")]
         for co in rest:
-            lines += paragraph(printable(co), width, first="  ", style="dim")
+            lines += paragraph(co, width, first="  ", style="dim")
     counts = Counter(result.standing for result in results)
     text = ", ".join(f"{count} {standing}" for standing, count in sorted(counts.items()))
     return [*lines, _EMPTY, line(f"{len(results)} launches: {text or 'none'}")]
@@ -95,17 +94,15 @@ def _result(result: CaseResult, width: int) -> list[Line]:
         numbers += f", RMSE {result.rmse:.2g}"
     if result.lse_max_abs is not None:
         numbers += f", log-sum-exp {result.lse_max_abs:.2g}"
-    head = "  " + word.ljust(10)
-    first, *others = paragraph(printable(result.case + numbers), width, first=head)
-    body = first[0].text.removeprefix(head)
-    lines = [line(Span(head, STYLES.get(word, "fail")), body), *others]
+    label = line(Span("  " + word.ljust(10), STYLES.get(word, "fail")))
+    lines = labelled(label, result.case + numbers, width)
     for text in (*result.said, *_shown(result.outside, "places")):
-        lines += paragraph(printable(text), width, first=" " * 12, style="dim")
+        lines += paragraph(text, width, first=" " * 12, style="dim")
     if result.differs:
         text = f"another result under {', '.join(result.differs)}"
         lines += paragraph(text, width, first=" " * 12, style="dim")
     for text in _shown(result.races, "pairs of instructions"):
-        lines += paragraph(printable(text), width, first=" " * 12, style="dim")
+        lines += paragraph(text, width, first=" " * 12, style="dim")
     return lines
 
 

@@ -37,9 +37,6 @@ def checkup(
         environ: the environment; by default this process's.
         machine: what is known of the machine; by default it is inspected.
         step: called now and then.
-
-    Raises:
-        RuleError: a rule file of mlaprobe is wrong.
     """
     environ = os.environ if environ is None else environ
     machine = machine or look()

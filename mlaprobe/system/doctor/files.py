@@ -16,11 +16,7 @@ FILES = "files"
 
 
 def files_check(source: Source, spec: str) -> Iterator[Check]:
-    """The release with the same files, or the nearest.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """The release with the same files, or the nearest."""
     try:
         found = nearest(source)
     except SourceError as error:

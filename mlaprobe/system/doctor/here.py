@@ -140,12 +140,9 @@ def rocm_check(machine: Machine, needed: bool) -> Check:
     """ROCm."""
     rocm = machine.rocm
     if rocm is None:
-        return Check(
-            topic=ROCM,
-            severity=Severity.WARNING if needed else Severity.NOTE,
-            found="there is none",
-            advice="reading AITER does not need it; running it does" if needed else "",
-        )
+        advice = "reading AITER does not need it; running it does" if needed else ""
+        severity = Severity.WARNING if needed else Severity.NOTE
+        return Check(topic=ROCM, severity=severity, found="there is none", advice=advice)
     return Check(
         topic=ROCM,
         severity=Severity.OK,
@@ -159,12 +156,8 @@ def torch_check(machine: Machine, needed: bool) -> Check:
     """PyTorch: only padding tensors and running a decode need it."""
     torch = machine.torch
     if torch is None:
-        return Check(
-            topic=TORCH,
-            severity=Severity.NOTE,
-            found="not installed",
-            advice="reading AITER does not need it; padding tensors and mlaprobe decode do",
-        )
+        advice = "reading AITER does not need it; padding tensors and mlaprobe decode do"
+        return Check(topic=TORCH, severity=Severity.NOTE, found="not installed", advice=advice)
     wrong = needed and not torch.for_rocm
     builds = ", ".join(f"{name} {version}" for name, version in torch.builds)
     return Check(
