@@ -134,7 +134,7 @@ class History:
 def history(
     releases: Iterable[Named], grid: Grid, *, source: str, step: Step = lambda: None
 ) -> History:
-    """Asks every release about every shape of a grid.
+    """The behaviour of every shape of a grid in every release.
 
     Args:
         releases: in their order. Each is opened when it is its turn, and closed after.
@@ -170,8 +170,8 @@ def history(
 def _behaviours(answers: Opened, numbering: Numbering, grid: Grid, step: Step) -> list[Behaviour]:
     """The behaviours of a grid, in the order of its shapes."""
     found: list[Behaviour] = []
-    for asked in parts(grid):
-        of_parts = [rows(answers, part, numbering, step) for part in asked]
+    for group in parts(grid):
+        of_parts = [rows(answers, part, numbering, step) for part in group]
         for of_heads in zip(*of_parts, strict=True):
             # In what varies within a part shapes differ first, then in what tells parts apart.
             by_cell = zip(*of_heads, strict=True)

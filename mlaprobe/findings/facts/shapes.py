@@ -114,7 +114,7 @@ class ShapeFacts:
         within = set(self.scope.heads)
         for shape in self._shapes((*self.scope.heads, *self.scope.beyond)):
             self.step()
-            self._refused(shape, CHAIN[:1])  # which knobs it asks for is of interest
+            self._refused(shape, CHAIN[:1])  # for the knobs that it reads
             if self._refused(shape, CHAIN[1:]) is not None:
                 continue
             chain = chain_of(self.answers, shape)
@@ -128,11 +128,11 @@ class ShapeFacts:
         for shape in self.taken:
             contradicts = omitting_matters(self.answers, shape)
             for lse, (causal, cprr) in product((False, True), self.flags):
-                asked = replace(shape, lse=lse, causal=causal, cp_round_robin=cprr)
-                decision = self.answers.decide(asked)
+                flagged = replace(shape, lse=lse, causal=causal, cp_round_robin=cprr)
+                decision = self.answers.decide(flagged)
                 yield decision_fact(decision)
                 if contradicts and causal and not cprr:
-                    without = self.answers.decide(replace(asked, planner=OMITTED))
+                    without = self.answers.decide(replace(flagged, planner=OMITTED))
                     yield decision_fact(without, decision.verdict)
             self.step()
 

@@ -104,14 +104,14 @@ def selftest(
     lines += [*paragraph(where_found(source), width, first="  ", style="dim"), _EMPTY]
     wide = max((len(each.test.id) for each in results), default=0)
     for each in results:
-        run, said = each.run, each.message or ""
+        run, text = each.run, each.message or ""
         word = "not run" if run is None else run.standing.value
         if run is not None:
             facts = [f"{each.problem.num_heads} heads as {run.padding.heads}"]
             if run.error is not None:
                 facts += [f"max error {run.error.max_abs:.2g}", *run.error.complaints]
-            said = ", ".join(filter(None, (*facts, run.message)))
+            text = ", ".join(filter(None, (*facts, run.message)))
         style = "" if run is None else STYLES.get(word, "fail")
         label = line(f"  {each.test.id.ljust(wide)}  ", Span(word.ljust(10), style))
-        lines += labelled(label, said, width)
+        lines += labelled(label, text, width)
     return lines
