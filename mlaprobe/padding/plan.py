@@ -95,8 +95,7 @@ class PadPlan:
     undecided: tuple[int, ...] = ()
     """Where nothing is known to run: the counts of which that is not known."""
     ways: tuple[Way, ...] = ()
-    """Where the launch is not known to run: what launches with one argument
-    changed that are."""
+    """Where the launch is not known to run: launches that are, with one argument changed."""
     source: PlanSource | None = None
     """The AITER that the plan is of; ``None`` where the capability does not say."""
     parameters: tuple[tuple[str, frozenset[str]], ...] = field(default=(), repr=False)
