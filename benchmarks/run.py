@@ -29,6 +29,7 @@ from multiprocessing import get_context
 from statistics import mean, median, quantiles
 
 import mlaprobe
+from benchmarks.emulation import emulation
 from benchmarks.sources import Meter, comparisons, kept, snapshots
 from mlaprobe.core.grid import DtypePair, Grid
 from mlaprobe.deciding.capability import Capability
@@ -95,6 +96,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     meter = Meter(cold, said, seconds, LIBRARIES, effort.starts)
     parts = [part(spec, effort) for part in (cold_report, stage_tables, shapes, plans)]
     parts.append(snapshots(spec, meter))
+    parts.append(emulation(spec, meter, cold=bool(repository)))
     if repository:
         parts.append(comparisons(f"{repository}@{BEFORE}", spec, meter))
     if bundled.releases():

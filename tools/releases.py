@@ -52,7 +52,7 @@ class Made:
     @property
     def file(self) -> str:
         """The name of its file."""
-        return list(self.releases)[-1] + bundled.SUFFIX
+        return list(self.releases)[-1] + ".json"
 
     @property
     def text(self) -> str:

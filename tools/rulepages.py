@@ -107,6 +107,7 @@ def _erratum(entry: Mapping[str, Any]) -> list[str]:
         *_facts(
             ("effect", entry["effect"]),
             ("releases", releases),
+            ("files", ", ".join(f"`{blob[:12]}`" for blob in entry.get("blobs", ()))),
             ("shapes", _shapes(entry.get("shapes", {}))),
             ("fails by", entry.get("failure", "")),
             ("source", _links(entry["reference"])),

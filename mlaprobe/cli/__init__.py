@@ -22,7 +22,7 @@ from mlaprobe.cli.support.streams import (
     settled,
 )
 from mlaprobe.errors import MlaprobeError
-from mlaprobe.system.collecting import collect_rarely
+from mlaprobe.system.collecting import collect_rarely, end_without_collecting
 
 PROGRAM = "mlaprobe"
 COMMANDS = (
@@ -48,6 +48,7 @@ Exit codes: 0 clean, 1 a source cannot be read, 2 wrong usage, 10 a check failed
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
+    end_without_collecting()
     with settled(), collect_rarely():
         try:
             return _run(args)

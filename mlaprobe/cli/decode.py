@@ -59,6 +59,7 @@ def decode(
     qlen: o.QlenOne = "1",
     lse: o.LseFlag = False,
     page_size: o.PageSizeOne = "1",
+    scales: o.Scales = None,
     mode: o.ModeOption = "auto",
     route: o.PlanRoute = "auto",
     persistent: o.PersistentFlag = True,
@@ -71,7 +72,7 @@ def decode(
     seed: int = typer.Option(0, "--seed", metavar="N", help="Of the random inputs."),
     force: Annotated[bool, o.switch("--force", FORCE)] = False,
     kv_cache_bytes: o.CacheBytes = None,
-    schedules: Annotated[str, o.option("--schedules", "WHICH", RERUNS)] = "garbage",
+    schedules: Annotated[str, o.option("--schedules", "WHICH", RERUNS)] = "timing",
     selftest: bool = typer.Option(False, "--selftest", help="Run a list of shapes instead."),
     json: o.RecordFile = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
@@ -203,6 +204,7 @@ def _problem(given: dict[str, Any], device: str) -> Problem:
         page_size=common.parse_number("--page-size", given["page_size"]),
         lse=given["lse"],
         persistent=given["persistent"],
+        scales=common.parse_scales(given["scales"], [(q_dtype, kv_dtype)]) or (1.0, 1.0),
         device=device,
         arch=machine.arch(given),  # may warn: after what may be wrong
     )

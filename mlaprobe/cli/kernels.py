@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mlaprobe.deciding.capability import Capability
+    from mlaprobe.emulation.case import CaseResult
     from mlaprobe.emulation.inspecting import KernelFacts
-    from mlaprobe.emulation.matrix import CaseResult, Scope
+    from mlaprobe.emulation.matrix import Scope
+    from mlaprobe.errors import SourceError
 
 FORMATS = ("text", "json", "junit")
 FAILED, UNKNOWN = 10, 11
+KV_LENS = "200,163"
+SWEEP = "edges: lengths at the edges of tiles in one batch, in 1 to 4 parts."
 EPILOG = """\b
 Examples:
   mlaprobe kernels --aiter ~/src/aiter@v0.1.20 --arch gfx950          what is in them
@@ -26,11 +30,13 @@ Examples:
   mlaprobe kernels --run --arch gfx942 --name qh16 --schedules all    some, under every schedule
   mlaprobe kernels --run --arch gfx950 --dtype bf16/bf16 --heads 24 --qlen 3 --kv-len 70
   mlaprobe kernels --run --arch gfx950 --name qh16 --kv-cache-bytes 5GiB
+  mlaprobe kernels --run --arch gfx950 --dtype bf16/bf16 --heads 16 --qlen 4 --sweep edges
   mlaprobe kernels --run --arch gfx950 --record runs.jsonl --format junit -o kernels.xml
 
 Needs numpy, and a source with code objects. A run emulates AITER's own instructions on the CPU:
-nothing is run on a GPU. --record FILE keeps every result as it comes; the same command goes on
-where an earlier one ended.
+nothing is run on a GPU. One launch of each kernel is run again under other timings (auto; "one"
+leaves that out), and one in fp8 with scales other than 1. --record FILE keeps every result as it
+comes; the same command goes on where an earlier one ended.
 
 Exit codes: 0 every launch is right, 10 one is not, 11 of one that is not known, 1 the source cannot
 be read, 2 wrong usage.
@@ -49,15 +55,17 @@ def kernels(
     ),
     run: bool = typer.Option(False, "--run", help="Run each kernel at shapes that lead to it."),
     kv_len: str = typer.Option(
-        "200,163", "--kv-len", metavar="LIST", help="KV tokens of each request of a run."
+        None, "--kv-len", metavar="LIST", help=f"KV tokens of each request; default {KV_LENS}."
     ),
+    sweep: str = typer.Option(None, "--sweep", metavar="WHICH", help=SWEEP),
+    scales: o.Scales = None,
     page_size: o.PageSizeOne = "1",
     kv_cache_bytes: o.CacheBytes = None,
     schedules: str = typer.Option(
-        "one",
+        "auto",
         "--schedules",
         metavar="WHICH",
-        help=f"How a launch is run again: {', '.join(SCHEDULES)}.",
+        help=f"How a launch is run again: auto, {', '.join(SCHEDULES)}.",
     ),
     record: str = typer.Option(
         None, "--record", metavar="FILE", help="Keep results there, and go on from them."
@@ -86,9 +94,14 @@ def _check(given: dict[str, Any]) -> None:
 
     formats = FORMATS if given["run"] else FORMATS[:2]
     common.parse_choice("--format", given["format"], formats)
-    common.parse_choice("--schedules", given["schedules"], SCHEDULES)
-    if not given["run"] and given["record"] is not None:
-        raise UsageError("--record is for --run")
+    common.parse_choice("--schedules", given["schedules"], ("auto", *SCHEDULES))
+    if given["sweep"] is not None:
+        common.parse_choice("--sweep", given["sweep"], ("edges",))
+        if given["kv_len"] is not None:
+            raise UsageError("--sweep and --kv-len contradict each other")
+    for option in ("record", "sweep", "scales"):
+        if not given["run"] and given[option] is not None:
+            raise UsageError(f"--{option} is for --run")
     if find_spec("numpy") is None:
         raise DecodeError(f"kernels cannot be emulated: {NO_NUMPY}")
 
@@ -116,9 +129,12 @@ def _show(given: dict[str, Any]) -> int:
     from mlaprobe.output.runs.kernels import kernels_json, kernels_text
 
     arch, capability = machine.arch(given), _opened(given)
+    paths = _code_objects(capability, arch, given["name"])
+    if not paths:
+        raise _none(capability, arch, given["name"])
     with Progress("code objects read", quiet=given["quiet"]) as progress:
         found: list[KernelFacts] = []
-        for path in _code_objects(capability, arch, given["name"]):
+        for path in paths:
             file = capability.source.read(path)
             found.extend(facts(path, file.data) if file is not None else ())
             progress.step()
@@ -138,13 +154,24 @@ def _code_objects(capability: Capability, arch: str, name: str) -> list[str]:
     return [path for path in paths if name in path]
 
 
+def _none(capability: Capability, arch: str, name: str) -> SourceError:
+    """There is nothing to show, or to run."""
+    from mlaprobe.errors import SourceError
+
+    named = f" with {name} in its name" if name else ""
+    return SourceError(
+        f"{capability.source.label} has no code object of a decode kernel for {arch}{named}",
+        hint="--aiter names a source that has: a checkout of AITER, or REPO@REV",
+    )
+
+
 def _run(given: dict[str, Any]) -> int:
     from pathlib import Path
 
     from mlaprobe.cli.support import common
     from mlaprobe.cli.support.progress import Progress
     from mlaprobe.decode.rules import rules
-    from mlaprobe.emulation.matrix import DTYPES, How, cases
+    from mlaprobe.emulation.matrix import DTYPES, How, cases, check_times
     from mlaprobe.emulation.pool import Record, run_cases
 
     scope, jobs = _scope(given), os.cpu_count() or 1
@@ -155,6 +182,9 @@ def _run(given: dict[str, Any]) -> int:
     wanted, rest = cases(capability, scope)
     tolerances = {pair: rules().tolerance(*pair) for pair in (*DTYPES, *scope.dtypes)}
     how = How(tolerances=tolerances, schedules=given["schedules"])
+    if not wanted and not rest:
+        raise _none(capability, scope.arch, scope.names)
+    check_times(capability, wanted, how)
     with Progress("launches run", len(wanted), quiet=given["quiet"]) as progress:
         results = run_cases(
             given["aiter"],
@@ -178,12 +208,16 @@ def _scope(given: dict[str, Any]) -> Scope:
     from mlaprobe.cli.support import common, shapes
     from mlaprobe.emulation.matrix import DTYPES, Scope
 
-    lens = tuple(common.parse_number("--kv-len", part) for part in given["kv_len"].split(","))
+    given_lens = (given["kv_len"] or KV_LENS).split(",")
+    lens = tuple(common.parse_number("--kv-len", part) for part in given_lens)
     grid = shapes.make_grid({**given, "arch": None}, archs=lambda: ("gfx950",))
+    dtypes = grid.dtypes if given["dtype"] is not None else DTYPES
     return Scope(
         arch=machine.arch(given),
         kv_lens=lens,
-        dtypes=grid.dtypes if given["dtype"] is not None else DTYPES,
+        dtypes=dtypes,
+        scales=common.parse_scales(given["scales"], dtypes),
+        edges=given["sweep"] is not None,
         heads=grid.heads if given["heads"] is not None else None,
         qlens=grid.qlens if given["qlen"] is not None else None,
         page_size=common.parse_number("--page-size", given["page_size"]),

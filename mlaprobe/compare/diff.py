@@ -8,7 +8,7 @@ and how it fails is only counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.compare import sides
@@ -46,6 +46,8 @@ class Kind(TextEnum):
     """It reads the KV cache less often."""
     KERNEL = "kernel"
     """As before, by another kernel."""
+    FILE = "file"
+    """As before, by the same kernel, whose code object is another file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,8 @@ class Change:
         """From what to what."""
         if self.kind is Kind.KERNEL:
             return f"{self.new.words}, by another kernel"
+        if self.kind is Kind.FILE:
+            return f"{self.new.words}, the kernel's file replaced"
         return f"{self.old.words} -> {self.new.words}"
 
     @property
@@ -127,6 +131,8 @@ def kind_of(old: Behaviour, new: Behaviour) -> Kind | None:
         return Kind.BREAKS
     if not old.verdict.runs:
         return Kind.GAINS
+    if old == replace(new, files=old.files):
+        return Kind.FILE if new.replaces(old) else None
     if old.passes == new.passes:
         return Kind.KERNEL
     return Kind.SLOWER if new.passes > old.passes else Kind.FASTER
@@ -182,7 +188,7 @@ class Comparing:
         kind = kind_of(old, new)
         if kind is not None:
             self.groups.setdefault((kind, old.words, new.words), []).append(cell)
-        else:
+        elif not old.verdict.runs:
             self.fails_otherwise += 1
         return kind
 

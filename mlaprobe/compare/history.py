@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from mlaprobe.compare.sides import Step, parts, rows
 from mlaprobe.core.behaviour import Behaviour, Numbering
@@ -34,6 +34,8 @@ class Era:
     """Of the first."""
     named: bool
     """Whether these releases name the arch at all."""
+    replaced: tuple[str, ...]
+    """Those whose kernel is the one of the release before, from another file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,11 @@ class History:
                     releases=len(same),
                     behaviour=behaviour,
                     named=names_arch,
+                    replaced=tuple(
+                        release
+                        for (before, *_), (after, _, release) in pairwise(same)
+                        if after.replaces(before)
+                    ),
                 )
             )
         return tuple(found)

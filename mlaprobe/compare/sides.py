@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeVar
 
-from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.enums import TAKEN, StageName, Status
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Decider, Opened, SourceInfo
-from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, Route, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Route, Verdict
 
 T = TypeVar("T")
 Step = Callable[[], None]
@@ -178,16 +177,13 @@ def rows(
     tabled = answers.behaviour_rows(part, numbering)
     if tabled is not None:
         return tabled
-    refusals = [_refusals(answers, replace(part, lse=(lse,))) for lse in part.lse]
+    plain = {lse: shape_in(part, part.heads[0], part.qlens[0], lse) for lse in part.lse}
 
     def row(heads: int) -> Iterator[int]:
-        for qlen in part.qlens:
-            for lse, refusal in zip(part.lse, refusals, strict=True):
-                found = refusal(heads, qlen)
-                if found is None:
-                    found = behaviour_of(answers.decide(shape_in(part, heads, qlen, lse)))
-                yield numbering.number(found)
-                step()
+        for qlen, lse in product(part.qlens, part.lse):
+            shape = replace(plain[lse], num_heads=heads, qlen=qlen)
+            yield numbering.number(behaviour(answers, shape))
+            step()
 
     return [tuple(row(heads)) for heads in part.heads]
 
@@ -197,26 +193,6 @@ def numbered_rows(answers: Opened, part: Grid) -> tuple[list[Behaviour], Sequenc
     numbering = Numbering()
     found = rows(answers, part, numbering)
     return numbering.by_number, found
-
-
-def _refusals(answers: Opened, part: Grid) -> Callable[[int, int], Behaviour | None]:
-    """The behaviour at a head count and a query length where one of the first stages refuses."""
-    setting = next(part.shapes())
-    found = [answers.refusals(stage, setting) for stage in _first_stages(setting)]
-    stages = [each for each in found if each is not None]
-    if len(stages) < len(found) or part.planner not in (PlannerCall(), OMITTED):
-        return lambda heads, qlen: _first_refusal(
-            answers, replace(setting, num_heads=heads, qlen=qlen)
-        )
-
-    def refusal(heads: int, qlen: int) -> Behaviour | None:
-        for stage in stages:
-            outcome = stage.refusal(heads, qlen)
-            if outcome is not None:
-                return Behaviour(verdict=Verdict.REJECTED, failure=outcome.failure)
-        return None
-
-    return refusal
 
 
 def _first_refusal(answers: Opened, shape: DecodeShape) -> Behaviour | None:

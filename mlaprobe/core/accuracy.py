@@ -30,7 +30,7 @@ class Error:
     """Of the angle between both, each taken as one vector; 1 where they are the same."""
     beyond: int
     """Values that differ by more than the tolerance, absolutely plus as a share of the reference;
-    those that are not finite among them."""
+    values that are not finite among them."""
     values: int
     """Output values."""
     non_finite: int

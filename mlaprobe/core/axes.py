@@ -45,7 +45,7 @@ class Axis:
     describe: Callable[[tuple[Any, ...]], str] | None = None
     """Some of its values in words; ``None``: the description of a region begins with them."""
     quiet: bool = True
-    """Whether nobody expects other values than the usual, and only those are described."""
+    """Whether the usual value is expected, and only others are described."""
 
     @property
     def option(self) -> str:
@@ -82,12 +82,8 @@ def _pattern(numbers: Sequence[int]) -> str | None:
     return None
 
 
-_MOST_PARTS = 6
-"""The most ranges that are written out where there is a pattern."""
-
-
 def describe_call(call: PlannerCall) -> str:
-    """What the planner is told otherwise than the launch; empty where nothing."""
+    """The planner's arguments that differ from the launch; empty where none does."""
     if call == OMITTED:
         return "planner told no dtypes"
     return f"planner told {describe_overrides(call)}" if call != PlannerCall() else ""
@@ -178,6 +174,19 @@ def shape_of(cell: Sequence[Any]) -> DecodeShape:
     return DecodeShape(**dict(zip(_FIELDS, (arch, *dtypes, *rest), strict=True)))
 
 
+_PLANNER_FIELDS = tuple(PlannerCall.__dataclass_fields__)
+_planner_fields_of = attrgetter(*_PLANNER_FIELDS)
+
+
+def planner_values(shape: DecodeShape) -> dict[str, Any]:
+    """The planner's arguments for a shape, by the fields of a planner call."""
+    values = dict(zip(_PLANNER_FIELDS, _planner_fields_of(shape.planner), strict=True))
+    for name, value in values.items():
+        if value is SAME:
+            values[name] = values["qlen"] if name == "uniform_qlen" else getattr(shape, name)
+    return values
+
+
 # --- regions -------------------------------------------------------------------------------------
 
 
@@ -210,7 +219,7 @@ class Region:
     @property
     def description(self) -> str:
         """As people write it: ``gfx950 fp8/fp8, 32 heads, qlen 1, without LSE``. What holds
-        whatever its value, and what is as usual and was not asked otherwise, is left out."""
+        whatever its value, and what is as usual and was not varied, is left out."""
         archs = ", ".join(self.axis("arch"))
         dtypes = ", ".join(f"{q}/{kv}" for q, kv in self.axis("dtype"))
         heads, qlens = ranges(sorted(self.axis("heads"))), ranges(sorted(self.axis("qlen")))
@@ -237,8 +246,8 @@ def _worth_describing(axis: Axis, values: Sequence[Hashable], asked: Sequence[Ha
 
 
 def regions(cells: Iterable[Cell], asked: Sequence[Sequence[Any]]) -> tuple[Region, ...]:
-    """The fewest regions that were found to hold exactly these cells, in the order of ``asked``
-    (for each axis every value that was looked at)."""
+    """Few regions that hold exactly these cells, in the order of ``asked`` (for each axis every
+    value that was looked at)."""
     orders = [{value: at for at, value in enumerate(values)} for values in asked]
     frozen = tuple(tuple(values) for values in asked)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.numbers import Interner
@@ -20,6 +20,8 @@ class Behaviour:
     failure: Failure | None = None
     kernels: tuple[str, ...] = ()
     """Symbols, where it runs."""
+    files: tuple[str | None, ...] = ()
+    """The git blob ids of their code objects, ``None`` where one is not at hand."""
     entry: str | None = None
     """The entry point that is reached, where it runs."""
     persistent: bool | None = None
@@ -30,9 +32,14 @@ class Behaviour:
         """How often the KV cache is read."""
         return self.fold * self.qlen_fold
 
+    def replaces(self, other: Behaviour) -> bool:
+        """Whether it is another but for the contents of files, and both know theirs."""
+        known = None not in (*self.files, *other.files)
+        return known and self != other and self == replace(other, files=self.files)
+
     @property
     def words(self) -> str:
-        """The answer as a person says it: ``native``, ``fold 2``, ``no kernel``."""
+        """The answer in words: ``native``, ``fold 2``, ``no kernel``."""
         if self.verdict is not Verdict.FOLDED:
             words: str = self.verdict.value.lower().replace("_", " ")
             return words
@@ -51,6 +58,7 @@ def behaviour_of(decision: Decision) -> Behaviour:
         fold=decision.fold,
         qlen_fold=decision.qlen_fold,
         kernels=tuple(kernel.symbol for kernel in decision.kernels),
+        files=tuple(kernel.blob for kernel in decision.kernels),
         entry=None if dispatcher is None else dispatcher.entry,
         persistent=None if dispatcher is None else dispatcher.persistent,
     )

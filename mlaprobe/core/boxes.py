@@ -1,8 +1,8 @@
-"""Many cells said as few boxes: for each axis a set of values, and all of their combinations.
+"""Many cells as few boxes: for each axis a set of values, and all of their combinations.
 
 Merging is exact: the boxes hold the cells that they were made of and no other, each once. Which
-axis is merged first decides how many boxes are left, so several orders are tried; what is
-returned is the shortest that was found.
+axis is merged first decides how many boxes are left, so several orders are tried; the shortest
+result is returned.
 """
 
 from __future__ import annotations
@@ -98,5 +98,5 @@ def _along(boxes: Iterable[Box], axis: int) -> list[Box]:
 
 
 def _length(boxes: Sequence[Box]) -> tuple[int, int]:
-    """How much there is to say: the boxes, then the values in them."""
+    """The length of a description: the boxes, then the values in them."""
     return len(boxes), sum(len(values) for box in boxes for values in box)

@@ -57,13 +57,8 @@ class Cache(TextEnum):
     take 2.9 s without; where no proof is wanted, nothing is gained."""
     DECISIONS = "decisions"
     """Composed answers. Plans take 0.58 s without."""
-    REFUSALS = "refusals"
-    """Paths on which a stage refuses. A live source compared with a bundled release (1024 cells,
-    2.6 s) takes 2.7 s without."""
     PLANS = "plans"
     """Plans, and the parts of one. Plans take 1.7 s without."""
-    CELLS = "cells"
-    """Answers to cells of a snapshot that others follow from. It takes 16.8 s without."""
     PROOFS = "proofs"
     """Evidence of cells that take the same paths. A snapshot takes 17.0 s without."""
     RECORDS = "records"

@@ -39,11 +39,11 @@ class Dtype(TextEnum):
 
     @classmethod
     def of_cache(cls, value: object, q_dtype: Dtype | None = None) -> Dtype:
-        """The data type of a KV cache, as ``of``, and also as serving engines say it.
+        """The data type of a KV cache, as ``of``, and also under serving engines' names.
 
-        ``auto`` is as the query. A pair holds the dtype of the cache's tensor and the engine's
-        word for it, ``(torch.uint8, "fp8_e4m3")``: engines keep fp8 in tensors of bytes, and the
-        word says what the bytes are. Bytes alone are bytes.
+        ``auto`` is as the query. A pair holds the dtype of the cache's tensor and the engine's word
+        for it, ``(torch.uint8, "fp8_e4m3")``: engines keep fp8 in tensors of bytes, and the word
+        says what the bytes are. Bytes alone are bytes.
 
         Args:
             q_dtype: the query's; ``None``: there is none that ``auto`` could stand for.

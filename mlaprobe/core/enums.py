@@ -43,7 +43,7 @@ class Failure(TextEnum):
 
 
 class Route(TextEnum):
-    """Which implementation a caller asks for."""
+    """Which implementation a caller uses."""
 
     ASM = "asm"
     GLUON = "gluon"
@@ -62,7 +62,7 @@ class StageName(TextEnum):
 
 
 class Status(TextEnum):
-    """What a stage says of a question, or of a source."""
+    """A stage's answer to a question, or its state in a source."""
 
     UNKNOWN = "unknown"
     ABSENT = "absent"
@@ -89,6 +89,9 @@ class Status(TextEnum):
     """Of the kernel table: several rows have the key."""
     NO_FILE = "no_file"
     """Of the kernel table: the code object is not there, or lacks the kernel."""
+    OVER_LIMIT = "over limit"
+    """Of the kernel table: the kernel takes more of the GPU than the arch has, so that it is never
+    launched."""
     INSTANTIATED = "instantiated"
     """Of the reducer."""
     MISSING = "missing"
@@ -102,3 +105,22 @@ class Status(TextEnum):
 
 TAKEN = frozenset((Status.NATIVE, Status.FOLD, Status.QLEN_FOLD, Status.PASSTHROUGH))
 """Statuses of planner and dispatcher that accept."""
+
+
+class Standing(TextEnum):
+    """The outcome of an emulated launch, the worst first."""
+
+    WRONG = "WRONG"
+    """The result is not what attention gives."""
+    OUTSIDE = "OUTSIDE"
+    """The kernel wrote outside its buffers; or its result is right and it read outside."""
+    UNWRITTEN = "UNWRITTEN"
+    """Part of the result was never written."""
+    TIMING = "TIMING"
+    """The result is right under the default schedule, not under others as plausible."""
+    UNKNOWN = "UNKNOWN"
+    """The outcome is not known."""
+    REFUSED = "REFUSED"
+    """AITER launches nothing."""
+    PASSED = "PASSED"
+    """The result is right, and nothing else was touched."""

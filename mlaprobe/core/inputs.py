@@ -44,7 +44,7 @@ def shown(value: object) -> str:
 
 def closest(word: str, known: Collection[str]) -> str | None:
     """The one of some words that a person may have meant; ``None``: none is close."""
-    from difflib import get_close_matches  # of no use until somebody slips
+    from difflib import get_close_matches  # of no use without a mistake
 
     return next(iter(get_close_matches(word, known, n=1)), None)
 
@@ -98,6 +98,20 @@ def check_kv_lens(kv_lens: Sequence[int], qlen: int) -> None:
                 "includes",
                 hint="a KV length counts the query tokens as well",
             )
+
+
+def check_scales(scales: Sequence[float]) -> None:
+    """Refuses scales of query and cache that no value can be divided by.
+
+    Raises:
+        UsageError: there are not two, or one is no positive number.
+    """
+    numbers = [type(scale) in (int, float) and 0 < scale < float("inf") for scale in scales]
+    if len(numbers) != 2 or not all(numbers):
+        raise UsageError(
+            f"scales {shown(tuple(scales))}: one for the query and one for the cache are wanted, "
+            "positive numbers both"
+        )
 
 
 def flag(value: object, what: str, *, text: bool = False) -> bool:

@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 
 class Once(Generic[T]):
-    """Makes a thing when it is first asked for, once, however many threads ask at once. A failed
-    attempt is not remembered: the next call tries again."""
+    """Makes a thing on its first use, once, however many threads use it at once. A failed attempt
+    is not remembered: the next call tries again."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -58,7 +58,7 @@ class Keeper(Generic[T]):
         self._make = make
         self._lock = threading.Lock()
         self.kept: dict[int, Kept[T]] = cache(Cache.PLANS)
-        """By ``id``; whoever reads it checks the owner."""
+        """By ``id``; a reader has to check the owner."""
 
     def of(self, owner: object) -> T:
         """What is kept for an object."""
@@ -112,7 +112,7 @@ class Memo(Generic[T]):
 
 
 class Topics:
-    """Things that are said once per process."""
+    """Topics of warnings that are given once per process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

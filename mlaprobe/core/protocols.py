@@ -1,4 +1,4 @@
-"""What the commands ask of a capability, whichever kind answers: a live source or a snapshot."""
+"""The interfaces of capabilities, live sources and snapshots alike, for the commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from mlaprobe.core.behaviour import Numbering, Row
     from mlaprobe.core.grid import Grid
     from mlaprobe.deciding.capability import Capability
-    from mlaprobe.deciding.refusals import Refusals
     from mlaprobe.stages.environment.session import SourceSession
 
 NearestRow = tuple[str, str, int, tuple[str, ...]]
@@ -19,17 +18,15 @@ NearestRow = tuple[str, str, int, tuple[str, ...]]
 
 
 class SourceInfo(Protocol):
-    """Where AITER was found, for display."""
+    """Where AITER is, for display."""
 
     @property
     def label(self) -> str:
         """The source as the user named it."""
-        ...
 
     @property
     def kind(self) -> str:
         """One of ``installed``, ``directory``, ``git``, ``archive``, ``release``."""
-        ...
 
     @property
     def release(self) -> str | None: ...
@@ -40,23 +37,21 @@ class SourceInfo(Protocol):
     @property
     def location(self) -> str:
         """Where the files lie, for display."""
-        ...
 
 
 class Decider(Protocol):
-    """What the resolver asks; a caller's own stand-in need have no more."""
+    """The resolver's interface; a caller's own stand-in need have no more."""
 
     @property
     def archs(self) -> tuple[str, ...]:
         """The archs that the source names."""
-        ...
 
     def decide(self, shape: DecodeShape) -> Decision: ...
 
 
 @runtime_checkable
 class Sourced(Protocol):
-    """Something that says which AITER it answers for."""
+    """An object with the AITER that it answers for."""
 
     @property
     def source(self) -> SourceInfo: ...
@@ -64,7 +59,7 @@ class Sourced(Protocol):
 
 @runtime_checkable
 class Dated(Protocol):
-    """Something that says which release's errata it goes by."""
+    """An object with the release whose errata apply."""
 
     @property
     def erratum_release(self) -> str | None: ...
@@ -72,12 +67,11 @@ class Dated(Protocol):
 
 @runtime_checkable
 class Configurable(Protocol):
-    """Something that says what it reads from the environment."""
+    """An object with the environment variables that it reads."""
 
     @property
     def knobs(self) -> tuple[str, ...]:
-        """Environment variables that the deciding code reads, as far as it was asked."""
-        ...
+        """Environment variables that the deciding code has read so far."""
 
 
 class Answers(Decider, Sourced, Configurable, Protocol):
@@ -85,64 +79,48 @@ class Answers(Decider, Sourced, Configurable, Protocol):
 
     @property
     def stage_status(self) -> tuple[tuple[str, str, str], ...]:
-        """Stage, ``present`` or ``absent``, and what there is to say about it."""
-        ...
+        """Stage, ``present`` or ``absent``, and a remark."""
 
 
 class LiveAnswers(Answers, Protocol):
-    """A source at hand: its stages can be asked apart, and its text can be shown."""
+    """A source at hand: its stages answer alone, and its text can be shown."""
 
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         """One stage, alone."""
-        ...
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterable[tuple[int, int, StageOutcome]]:
         """Head count, head_dim and answer, for every head_dim that the router names."""
-        ...
 
     def source_text(self, file: str) -> str | None:
         """A file of the source, or ``None`` where it has none."""
-        ...
 
     def forget(self) -> None:
         """Lets go of remembered answers."""
-        ...
 
     def nearest_rows(
         self, arch: str, key: tuple[tuple[str, Any], ...], limit: int = 3
     ) -> tuple[NearestRow, ...]:
         """The rows of the kernel table that come closest to a key."""
-        ...
 
 
 class Opened(LiveAnswers, Protocol):
-    """Whatever a person named, opened: with what comparisons and findings ask besides."""
+    """An opened source of any kind, with what comparisons and findings need besides."""
 
     @property
     def erratum_release(self) -> str | None:
         """The release that errata are looked up for, where that is known."""
-        ...
 
     @property
     def session(self) -> SourceSession | None:
         """The functions of the source; ``None`` where there is only a snapshot."""
-        ...
 
     @property
     def capability(self) -> Capability | None:
         """The stages that give these answers; ``None`` where a snapshot gives them."""
-        ...
 
     def takes(self, role: str) -> bool:
         """Whether the dispatcher may have a parameter of that meaning."""
-        ...
-
-    def refusals(self, stage: str, setting: DecodeShape) -> Refusals | None:
-        """Which head counts and query lengths a stage refuses, without asking it for each;
-        ``None`` where that is no quicker."""
-        ...
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``compare.sides.parts``), a row for each head count;
-        ``None`` where each shape has to be asked for itself."""
-        ...
+        ``None`` where each shape has to be decided for itself."""

@@ -1,4 +1,4 @@
-"""Why something is refused or cannot be told, as a person reads it."""
+"""Why something is refused or not known, as a person reads it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ASSERTION = "AssertionError"
 
 def reason(decision: Decision, *, place: bool = False) -> str | None:
     """Why a decision is what it is: in the source's own words, or by the clause that refused where
-    the source has none; ``None`` where there is nothing to say.
+    the source has none; ``None`` where there is none.
 
     Args:
         place: also where that clause stands, for those who show it nowhere else.

@@ -12,7 +12,7 @@ ReleaseKey = tuple[tuple[int, ...], tuple[tuple[int, str, int], ...]]
 
 _RELEASE = re.compile(r"v?(\d+(?:\.\d+)+)([-._a-z0-9]*)(?:\+[-._a-z0-9]+)?", re.I)
 _SUFFIX = re.compile(r"[-._]?([a-z]+)[-._]?(\d*)", re.I)
-# 0 is the release itself; names that nobody foresaw (longctx) are variants of it, after it.
+# 0 is the release itself; other names (longctx) are variants of it, after it.
 _RANKS = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "rc": -1, "post": 2}
 _VARIANT = 1
 

@@ -228,6 +228,11 @@ class Kernel:
     """Whether that file is in the source; ``None`` where the source holds no code objects."""
     has_symbol: bool | None = None
     """Whether the file defines the symbol; ``None`` where its bytes are not at hand."""
+    blob: str | None = None
+    """The file's git blob id, also where the source is no git repository; ``None`` where the file
+    is not at hand."""
+    lds: int | None = None
+    """Bytes of LDS that a workgroup of the kernel takes; ``None`` where that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """One AITER source, ready to decide shapes.
 
-The stages are asked in call order; what the dispatcher passes is what the host gets, and what the
+The stages answer in call order; what the dispatcher passes is what the host gets, and what the
 planner folded is what the dispatcher must have folded.
 """
 
@@ -22,8 +22,7 @@ from mlaprobe.core.shape import (
     Verdict,
 )
 from mlaprobe.deciding.compose import absent
-from mlaprobe.deciding.pipeline import Launch, judge
-from mlaprobe.deciding.refusals import Refusals
+from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
 from mlaprobe.rulefiles import errata
 from mlaprobe.sources import Source, open_source, require_aiter
@@ -32,10 +31,9 @@ from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.dispatcher import Dispatcher
 from mlaprobe.stages.environment.kernels import Tables
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.gluon import Gluon
 from mlaprobe.stages.host import Host
-from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.stages.instantiate import Deferred, Solved
 from mlaprobe.stages.planner import Planner
 from mlaprobe.stages.reducer import Reducer
 from mlaprobe.stages.sizing import Sizing
@@ -129,7 +127,7 @@ class Capability:
 
     @property
     def stage_status(self) -> tuple[tuple[str, str, str], ...]:
-        """(stage, ``present`` or ``absent``, what there is to say)."""
+        """(stage, ``present`` or ``absent``, a remark)."""
         rows: list[tuple[str, str, str]] = []
         tables = self.tables.modules
         table = ", ".join(tables) if tables else "kernels are named in the host code"
@@ -147,7 +145,7 @@ class Capability:
 
     @property
     def knobs(self) -> tuple[str, ...]:
-        """Environment variables that the deciding code has asked for so far."""
+        """Environment variables that the deciding code has read so far."""
         return self.session.knobs
 
     def has_route(self, route: Route) -> bool:
@@ -171,7 +169,7 @@ class Capability:
         return ()
 
     def forget(self) -> None:
-        """Lets go of remembered answers: whoever asks everything once needs none of them twice."""
+        """Lets go of remembered answers, which a pass over a whole grid needs once."""
         self._decisions.clear()
         for stage in self.stages:
             stage.forget()
@@ -189,7 +187,7 @@ class Capability:
     # --- deciding --------------------------------------------------------------------------------
 
     def decide(self, shape: DecodeShape) -> Decision:
-        """What happens to a shape; errata applied. Threads may ask at the same time.
+        """What happens to a shape; errata applied. Threads may call it at the same time.
 
         Raises:
             SourceError: a file cannot be read.
@@ -220,7 +218,7 @@ class Capability:
         return errata.release_of(self.source)
 
     def judge(self, shape: DecodeShape) -> Decision:
-        """What the source alone says of a shape."""
+        """The decision without errata."""
         return judge(self, shape)
 
     @property
@@ -237,45 +235,37 @@ class Capability:
         planner = self.planner
         return planner is not None and (planner.takes(role) or planner.takes("options"))
 
-    def launch(self, shape: DecodeShape) -> Launch:
+    def launch(self, shape: DecodeShape) -> Dispatched:
         """What the dispatcher does, with the call that it makes."""
-        found = self._dispatch(shape).answer
-        return Launch(
-            outcome=found.outcome,
-            entry=found.entry,
-            missing=found.missing,
-            fails_after=found.fails_after,
-            call=found,
-        )
+        return self._dispatch(shape).answer
 
     def _dispatch(self, shape: DecodeShape) -> Solved[Dispatched]:
         if self.dispatcher is None:
             return Solved(Dispatched(outcome=self._absent(StageName.DISPATCHER)))
         return self.dispatcher.solve(shape)
 
-    def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+    def called(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The host, with what the dispatcher passes it."""
         return self.solve_called(shape, launch).answer
 
-    def solve_called(self, shape: DecodeShape, launch: Launch) -> Solved[StageOutcome]:
+    def solve_called(self, shape: DecodeShape, launch: Dispatched) -> Solved[StageOutcome]:
         """The same, with how it was come to."""
-        host, call = self.host, launch.call
+        host = self.host
         if host is None:
             return Solved(self._absent(StageName.HOST))
-        assert isinstance(call, Dispatched)
         called = partial(host.called, shape.arch, shape.env, entry=launch.entry)
 
         def ask(given: Deferred, decided: Mapping[Hashable, int]) -> Solved[StageOutcome]:
             return called(given, decided=decided)
 
         with self.session.exclusive:
-            return call.calls.settled(call.given, ask)
+            return launch.calls.settled(launch.given, ask)
 
-    def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+    def reduced(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
         if self.reducer is None:
             return self._absent(StageName.REDUCER)
-        return self.reducer.decide(self.reducer.pair(reduced_heads(shape, launch)))
+        return self.reducer.decide(self.reducer.pair(launch.reduced_heads(shape)))
 
     # --- one stage alone -------------------------------------------------------------------------
 
@@ -312,10 +302,6 @@ class Capability:
             return Solved(self._absent(stage))
         return asked.solve(asked.question(shape))  # type: ignore[no-any-return]
 
-    def refusals(self, stage: str, setting: DecodeShape) -> Refusals:
-        """Which head counts and query lengths a stage refuses: sizing, planner or dispatcher."""
-        return Refusals(self.solve, stage, setting)
-
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
         """``None``: a source has no table of its answers."""
 
@@ -326,9 +312,3 @@ class Capability:
         for count in heads:
             for dim in self.reducer.head_dims:
                 yield count, dim, self.reducer.decide((count, dim))
-
-
-def reduced_heads(shape: DecodeShape, launch: Launch) -> int:
-    """The head count of the partial results that the dispatcher hands to the reducer."""
-    assert isinstance(launch.call, Dispatched)
-    return launch.call.partial_heads or launch.outcome.final_heads or shape.num_heads

@@ -1,8 +1,9 @@
 """From what the stages answer to one verdict.
 
 The verdict is the first failure in call order. Planner and dispatcher that both accept but fold
-differently contradict each other, which is found at the dispatcher. A verdict is UNKNOWN only if
-what is unknown could change it.
+differently contradict each other: that is the verdict where nothing that follows, host or kernel
+table, refuses the launch, so that results are wrong in silence. A verdict is UNKNOWN only if what
+is unknown could change it.
 """
 
 from __future__ import annotations
@@ -49,13 +50,16 @@ def compose(
         key=found[StageName.HOST].key if StageName.HOST in found else None,
     )
     doubt: tuple[str, StageOutcome] | None = None
+    clashing = clash(found.get(StageName.PLANNER), found[StageName.DISPATCHER])
     for stage, outcome in stages:
-        if stage == StageName.REDUCER and fails_after is not None:
+        if stage == StageName.REDUCER and (fails_after or clashing) is not None:
             break
         if outcome.status == Status.UNKNOWN:
             doubt = doubt or (stage, outcome)
             continue
-        failed = _failure(base, stage, outcome, found, missing_entry)
+        failed = _failure(base, stage, outcome, missing_entry)
+        if failed is not None and clashing and failed.verdict is Verdict.AMBIGUOUS:
+            break  # whichever kernel runs, it reads another's plan
         if failed is not None:
             return failed if doubt is None else _doubtful(base, doubt, failed)
     if fails_after is not None:
@@ -63,6 +67,10 @@ def compose(
         return failed if doubt is None else _doubtful(base, doubt, failed)
     if doubt is not None:
         return _unknown(base, *doubt)
+    if clashing is not None:
+        return altered(
+            base, verdict=Verdict.INCOHERENT, stage=StageName.DISPATCHER, message=clashing
+        )
     return _running(base, found)
 
 
@@ -93,37 +101,31 @@ def _failure(
     base: Decision,
     stage: str,
     outcome: StageOutcome,
-    found: dict[str, StageOutcome],
     missing_entry: bool,
 ) -> Decision | None:
     """The verdict where this stage is the one that fails."""
-    verdict: Verdict | None = None
-    message = outcome.message
-    if outcome.status == Status.REJECTED:
+    verdict = _FAILURES.get(outcome.status)
+    if verdict is None and stage == StageName.DISPATCHER and missing_entry:
         verdict = Verdict.REJECTED
-    elif outcome.status == Status.NO_KERNEL:
-        verdict = Verdict.NO_KERNEL
-    elif outcome.status == Status.MISSING:
-        verdict = Verdict.NO_REDUCER
-    elif stage == StageName.DISPATCHER:
-        why = clash(found.get(StageName.PLANNER), outcome)
-        if why is not None:
-            return altered(base, verdict=Verdict.INCOHERENT, stage=stage, message=why, failure=None)
-        if missing_entry:
-            verdict = Verdict.REJECTED
-    elif stage == StageName.TABLE:
-        verdict, message = _table_failure(outcome)
     if verdict is None:
         return None
-    return altered(base, verdict=verdict, stage=stage, failure=outcome.failure, message=message)
+    return altered(
+        base,
+        verdict=verdict,
+        stage=stage,
+        failure=outcome.failure,
+        message=outcome.message,
+    )
 
 
-def _table_failure(outcome: StageOutcome) -> tuple[Verdict | None, str | None]:
-    if outcome.status == Status.AMBIGUOUS:
-        return Verdict.AMBIGUOUS, outcome.message
-    if outcome.status == Status.NO_FILE:
-        return Verdict.NO_KERNEL, outcome.message
-    return None, None
+_FAILURES = {
+    Status.REJECTED: Verdict.REJECTED,
+    Status.NO_KERNEL: Verdict.NO_KERNEL,
+    Status.NO_FILE: Verdict.NO_KERNEL,
+    Status.OVER_LIMIT: Verdict.NO_KERNEL,
+    Status.AMBIGUOUS: Verdict.AMBIGUOUS,
+    Status.MISSING: Verdict.NO_REDUCER,
+}
 
 
 def clash(planner: StageOutcome | None, dispatcher: StageOutcome) -> str | None:
@@ -157,8 +159,8 @@ def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
             stage=StageName.DISPATCHER,
             message=dispatcher.message if dispatcher is not None else "it was not asked",
         )
-    silent = [s for s in _NEEDED if _is_absent(found.get(s))]
-    if silent and not _other_entry(dispatcher):
+    silent = [s for s in _NEEDED if s in found and found[s].status == Status.ABSENT]
+    if silent and dispatcher.entry in (None, "asm"):
         return altered(
             base,
             verdict=Verdict.UNKNOWN,
@@ -169,11 +171,3 @@ def _running(base: Decision, found: dict[str, StageOutcome]) -> Decision:
     folded = fold > 1 or qlen_fold > 1
     verdict = Verdict.FOLDED if folded else Verdict.NATIVE
     return altered(base, verdict=verdict, fold=fold, qlen_fold=qlen_fold)
-
-
-def _is_absent(outcome: StageOutcome | None) -> bool:
-    return outcome is not None and outcome.status == Status.ABSENT
-
-
-def _other_entry(dispatcher: StageOutcome) -> bool:
-    return dispatcher.entry not in (None, "asm")

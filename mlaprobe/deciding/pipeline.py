@@ -1,16 +1,16 @@
-"""The calls of one MLA decode in their order, whoever answers for a stage.
+"""The calls of one MLA decode in their order, for live sources and snapshots.
 
-A live source and a snapshot both answer stage by stage; what is asked in which case, and what the
-answers come to together, is the same for both and stands here. What the dispatcher passes is what
-the host gets, and what the planner folded is what the dispatcher must have folded.
+Both answer stage by stage; which stages are needed in which case, and the verdict on their answers,
+is the same for both and stands here. What the dispatcher passes is what the host gets, and what the
+planner folded is what the dispatcher must have folded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -22,58 +22,39 @@ from mlaprobe.core.shape import (
     altered,
 )
 from mlaprobe.deciding.compose import absent, compose
+from mlaprobe.rulefiles.archs import lds_limit
 
 TABLE = StageName.TABLE
+L = TypeVar("L", bound=Launch)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """The dispatcher's answer, and what it means for the stages after it."""
-
-    outcome: StageOutcome
-    entry: str | None = None
-    """The entry point's own name."""
-    missing: bool = False
-    """Whether the package does not define the entry point."""
-    fails_after: str | None = None
-    """What fails after the launch."""
-    call: object = field(default=None, compare=False)
-    """The call itself, as whoever answers keeps it."""
-
-
-class Links(Protocol):
-    """What the chain asks for."""
+class Links(Protocol[L]):
+    """The stages of one source, as the chain needs them."""
 
     @property
     def has_tables(self) -> bool:
         """Whether the source has a kernel table."""
-        ...
 
     def takes(self, role: str) -> bool:
         """Whether the dispatcher has a parameter of that meaning."""
-        ...
 
     def planner_takes(self, role: str) -> bool:
         """Whether the planner has a parameter of that meaning."""
-        ...
 
     def ask(self, stage: str, shape: DecodeShape) -> StageOutcome:
-        """One stage alone; the host and the gluon route are asked for the shape itself."""
-        ...
+        """One stage alone; host and gluon route answer for the shape itself."""
 
-    def launch(self, shape: DecodeShape) -> Launch: ...
+    def launch(self, shape: DecodeShape) -> L: ...
 
-    def called(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+    def called(self, shape: DecodeShape, launch: L) -> StageOutcome:
         """The host, with what the dispatcher passes it."""
-        ...
 
-    def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
+    def reduced(self, shape: DecodeShape, launch: L) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
-        ...
 
 
-def judge(links: Links, shape: DecodeShape) -> Decision:
-    """What a source alone says of a shape, errata apart."""
+def judge(links: Links[L], shape: DecodeShape) -> Decision:
+    """The decision on a shape, errata apart."""
     if shape.route is Route.GLUON:
         return _by_gluon(shape, links.ask(StageName.GLUON, shape))
     launch = links.launch(shape)
@@ -111,7 +92,7 @@ def _by_gluon(shape: DecodeShape, outcome: StageOutcome) -> Decision:
 
 
 def _downstream(
-    links: Links, shape: DecodeShape, launch: Launch
+    links: Links[L], shape: DecodeShape, launch: L
 ) -> Iterator[tuple[str, StageOutcome]]:
     """Host, kernel table and reducer, with what the dispatcher passes them."""
     outcome = launch.outcome
@@ -120,17 +101,17 @@ def _downstream(
         yield StageName.HOST, absent(StageName.HOST, why)
         yield TABLE, absent(TABLE, why)
     else:
-        # Where nothing is launched, what would happen beyond is asked for the shape itself.
+        # Where nothing is launched, the stages beyond answer for the shape itself.
         launched = outcome.entry == "asm"
         host = links.called(shape, launch) if launched else links.ask(StageName.HOST, shape)
         yield StageName.HOST, host
-        yield TABLE, table_outcome(host, has_tables=links.has_tables)
+        yield TABLE, table_outcome(host, shape.arch, has_tables=links.has_tables)
     if shape.persistent and (outcome.persistent or outcome.persistent is None):
         yield StageName.REDUCER, links.reduced(shape, launch)
 
 
-def table_outcome(host: StageOutcome, *, has_tables: bool) -> StageOutcome:
-    """Whether exactly one kernel with the host's key ships."""
+def table_outcome(host: StageOutcome, arch: str, *, has_tables: bool) -> StageOutcome:
+    """Whether exactly one kernel with the host's key ships, and can be launched."""
     if not has_tables and host.key is None:
         outcome = absent(TABLE, "kernels are named in the host code")
     elif host.status == Status.UNKNOWN:
@@ -149,10 +130,14 @@ def table_outcome(host: StageOutcome, *, has_tables: bool) -> StageOutcome:
         if kernel.has_symbol is False:
             message = f"{kernel.co} does not define {kernel.symbol}"
             return altered(outcome, status=Status.NO_FILE, message=message)
+        limit = lds_limit(arch)
+        if kernel.lds is not None and limit is not None and kernel.lds > limit:
+            message = f"{kernel.co} takes {kernel.lds} bytes of LDS, and {arch} has {limit}"
+            return altered(outcome, status=Status.OVER_LIMIT, message=message)
     return altered(outcome, kernels=host.kernels)
 
 
-def _notes(links: Links, shape: DecodeShape, launch: Launch) -> Iterator[str]:
+def _notes(links: Links[L], shape: DecodeShape, launch: L) -> Iterator[str]:
     outcome = launch.outcome
     if outcome.entry not in (None, "asm") and not launch.missing:
         yield f"reaches {launch.entry} ({outcome.entry}), whose own checks were not evaluated"

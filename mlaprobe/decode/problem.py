@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.core.inputs import check_kv_lens, whole
+from mlaprobe.core.inputs import check_kv_lens, check_scales, whole
 from mlaprobe.core.shape import Dtype
 from mlaprobe.decode.interface import KvLayout
 from mlaprobe.decode.layout import kv_layout
@@ -39,6 +39,8 @@ class Problem:
     causal: bool = True
     sm_scale: float = HEAD_DIM**-0.5
     """What AITER takes where it is given none."""
+    scales: tuple[float, float] = (1.0, 1.0)
+    """What query and cache are multiplied with, each where it is fp8."""
     persistent: bool = True
     """Whether AITER is given work metadata."""
     device: str = "cpu"
@@ -53,6 +55,7 @@ class Problem:
                 hint="split them over more ranks, or into several calls",
             )
         check_kv_lens(self.kv_lens, self.qlen)
+        check_scales(self.scales)
 
     @property
     def batch(self) -> int:
@@ -97,18 +100,16 @@ def make_inputs(
     *,
     seed: int = 0,
     spare_pages: int = 3,
-    scales: tuple[float, float] = (1.0, 1.0),
     order: Sequence[int] | None = None,
 ) -> Inputs:
-    """Random inputs: standard normal values, pages scattered over a cache that has some more.
+    """Random inputs: standard normal values, pages scattered over a cache that has some more. Those
+    in fp8 are divided by their scale before they are rounded.
 
     What no request may see, which is pages that are not used and the rest of last pages, holds a
     value so large that a back end which looks at it is found out.
 
     Args:
         spare_pages: pages that no request uses.
-        scales: of query and cache, where they are fp8: values are divided by them before they
-            are rounded.
         order: the pages of the cache in the order of use; left out: random.
 
     Raises:
@@ -127,8 +128,12 @@ def make_inputs(
     indices = t.tensor(list(order)[: sum(pages)], dtype=t.int32)
     last = [(length - 1) % problem.page_size + 1 for length in problem.kv_lens]
     draw = _Draw(problem.arch, t.Generator(device=device).manual_seed(seed))
-    q, q_scale = draw((problem.tokens, problem.num_heads, HEAD_DIM), problem.q_dtype, scales[0])
-    kv, kv_scale = draw((total, problem.page_size, 1, HEAD_DIM), problem.kv_dtype, scales[1])
+    q, q_scale = draw(
+        (problem.tokens, problem.num_heads, HEAD_DIM), problem.q_dtype, problem.scales[0]
+    )
+    kv, kv_scale = draw(
+        (total, problem.page_size, 1, HEAD_DIM), problem.kv_dtype, problem.scales[1]
+    )
     _hide(kv, indices.long(), pages, last)
     layout = _layout(problem, pages, last, indices, total)
     return Inputs(q=q, kv=kv, layout=layout, q_scale=q_scale, kv_scale=kv_scale)

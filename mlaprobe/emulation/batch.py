@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,6 +18,33 @@ Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float32]
 _HIDDEN = 200.0
 """What no request may see: every fp8 can hold it, and it shows in a result."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexVectors:
+    """Where the parts of a batch are, as planner and kernels are told of it."""
+
+    qo_indptr: npt.NDArray[np.int32]
+    """``[requests + 1]``: where each request's query tokens begin and the last's end."""
+    kv_indptr: npt.NDArray[np.int32]
+    """``[requests + 1]``: where each request's pages begin in the list of all."""
+    last_page: npt.NDArray[np.int32]
+    """``[requests]``: tokens on each request's last page."""
+
+    @classmethod
+    def of(cls, kv_lens: Sequence[int], qlens: Sequence[int], page_size: int = 1) -> IndexVectors:
+        """The vectors of requests with so many KV and query tokens."""
+        return cls(
+            qo_indptr=_starts(qlens),
+            kv_indptr=_starts([-(-length // page_size) for length in kv_lens]),
+            last_page=np.array(
+                [(length - 1) % page_size + 1 if length else 0 for length in kv_lens], np.int32
+            ),
+        )
+
+
+def _starts(counts: Sequence[int]) -> npt.NDArray[np.int32]:
+    return np.array([0, *np.cumsum(counts)], np.int32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +96,11 @@ class Batch:
         return tuple(-(-length // self.page_size) for length in self.kv_lens)
 
     @property
+    def vectors(self) -> IndexVectors:
+        """Its index vectors."""
+        return IndexVectors.of(self.kv_lens, (self.qlen,) * self.requests, self.page_size)
+
+    @property
     def page_bytes(self) -> int:
         """Bytes of a page of the cache."""
         return self.page_size * HEAD_DIM * (1 if self.kv_dtype is Dtype.FP8 else 2)
@@ -96,14 +129,10 @@ class Values:
     """``[pages]``, ascending: the number of each of them in the cache."""
     num_pages: int
     """Pages of the cache."""
-    qo_indptr: npt.NDArray[np.int32]
-    """``[requests + 1]``: where each request's query tokens begin and the last's end."""
-    kv_indptr: npt.NDArray[np.int32]
-    """``[requests + 1]``: where each request's pages begin in ``kv_indices``."""
+    vectors: IndexVectors
+    """Of the batch; pages are places in ``kv_indices``."""
     kv_indices: npt.NDArray[np.int32]
     """Pages of the cache, request by request."""
-    last_page: npt.NDArray[np.int32]
-    """``[requests]``: tokens on each request's last page."""
 
     @classmethod
     def random(cls, batch: Batch, seed: int = 0, spare_pages: int = 3) -> Values:
@@ -124,25 +153,23 @@ class Values:
         kv_shape = (len(places), batch.page_size, 1, HEAD_DIM)
         kv = rng.standard_normal(kv_shape, np.float32) / _scale(batch.kv_dtype, batch.kv_scale)
         q = rng.standard_normal((batch.tokens, batch.num_heads, HEAD_DIM), np.float32)
-        last = _last_page(batch)
-        _hide(kv, order, batch.pages, last)
+        vectors = batch.vectors
+        _hide(kv, order, vectors)
         return cls(
             batch=batch,
             q=encoded(q / _scale(batch.q_dtype, batch.q_scale), batch.q_dtype, batch.arch),
             kv=encoded(kv, batch.kv_dtype, batch.arch),
             kv_places=places,
             num_pages=max(int(places[-1]) + 1, batch.kv_cache_bytes // batch.page_bytes),
-            qo_indptr=np.arange(batch.requests + 1, dtype=np.int32) * np.int32(batch.qlen),
-            kv_indptr=np.array([0, *np.cumsum(batch.pages)], np.int32),
+            vectors=vectors,
             kv_indices=places[order[:used]],
-            last_page=np.array(last, np.int32),
         )
 
     def keys(self, request: int) -> Floats:
         """The KV tokens of a request, ``[length, 576]``, as the numbers that they stand for."""
         batch = self.batch
-        own = self.kv_indices[self.kv_indptr[request] : self.kv_indptr[request + 1]]
-        rows = np.searchsorted(self.kv_places, own)
+        first, behind = self.vectors.kv_indptr[request : request + 2]
+        rows = np.searchsorted(self.kv_places, self.kv_indices[first:behind])
         stored = self.kv[rows].reshape(-1, HEAD_DIM)[: batch.kv_lens[request]]
         scale = np.float32(_scale(batch.kv_dtype, batch.kv_scale))
         found: Floats = decoded(stored, batch.kv_dtype, batch.arch) * scale
@@ -185,11 +212,6 @@ def _scale(dtype: Dtype, scale: float) -> float:
     return scale if dtype is Dtype.FP8 else 1.0
 
 
-def _last_page(batch: Batch) -> list[int]:
-    pairs = zip(batch.kv_lens, batch.pages, strict=True)
-    return [length - (pages - 1) * batch.page_size for length, pages in pairs]
-
-
 def _places(batch: Batch, used: int, spare: int) -> npt.NDArray[np.int32]:
     """The numbers of the pages that have memory."""
     whole = batch.kv_cache_bytes // batch.page_bytes
@@ -204,11 +226,9 @@ def _places(batch: Batch, used: int, spare: int) -> npt.NDArray[np.int32]:
     return places
 
 
-def _hide(kv: Floats, order: npt.NDArray[np.intp], pages: tuple[int, ...], last: list[int]) -> None:
+def _hide(kv: Floats, order: npt.NDArray[np.intp], vectors: IndexVectors) -> None:
     """Overwrites what no request may look at."""
-    used = sum(pages)
-    kv[order[used:]] = _HIDDEN
-    end = 0
-    for count, tokens in zip(pages, last, strict=True):
-        end += count
+    ends = vectors.kv_indptr[1:].tolist()
+    kv[order[ends[-1] :]] = _HIDDEN
+    for end, tokens in zip(ends, vectors.last_page.tolist(), strict=True):
         kv[order[end - 1], tokens:] = _HIDDEN

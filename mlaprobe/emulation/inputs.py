@@ -33,7 +33,7 @@ Inputs: TypeAlias = Mapping[str, Given | None]
 
 def inputs_of(values: Values, works: Works | None) -> Inputs:
     """The tensors for a batch, with its work metadata where it has some."""
-    batch = values.batch
+    batch, vectors = values.batch, values.vectors
     scales = ((batch.q_dtype, batch.q_scale), (batch.kv_dtype, batch.kv_scale))
     q_scale, kv_scale = (
         np.array([scale], np.float32) if dtype is Dtype.FP8 else None for dtype, scale in scales
@@ -48,10 +48,10 @@ def inputs_of(values: Values, works: Works | None) -> Inputs:
         "q": _given("q", values.q, batch.q_dtype.value, batch.arch),
         "kv": Given(_cache(values), values.kv),
         "output": Given(output, None),
-        "qo_indptr": _given("qo_indptr", values.qo_indptr, "i32"),
-        "kv_indptr": _given("kv_indptr", values.kv_indptr, "i32"),
+        "qo_indptr": _given("qo_indptr", vectors.qo_indptr, "i32"),
+        "kv_indptr": _given("kv_indptr", vectors.kv_indptr, "i32"),
         "kv_indices": _given("kv_indices", values.kv_indices, "i32"),
-        "last_page": _given("kv_last_page_lens", values.last_page, "i32"),
+        "last_page": _given("kv_last_page_lens", vectors.last_page, "i32"),
         "q_scale": _given("q_scale", q_scale, "fp32"),
         "kv_scale": _given("kv_scale", kv_scale, "fp32"),
         "global_indptr": _given("global_indptr", world, "i32"),

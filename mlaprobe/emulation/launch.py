@@ -11,17 +11,19 @@ import numpy as np
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.arrays import Arrays, Marks
 from mlaprobe.emulation.batch import Values
-from mlaprobe.emulation.following import Followed, follow
 from mlaprobe.emulation.inputs import Inputs, inputs_of
 from mlaprobe.emulation.regions import Regions
+from mlaprobe.emulation.results.following import Followed, follow
 from mlaprobe.emulation.works import Works
 from mlaprobe.emulator.machine import BUDGET, RunResult, run
 from mlaprobe.emulator.memory import Memory
+from mlaprobe.emulator.races import Watch
 from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.kernels.codeobject import CodeObject
 from mlaprobe.stages.environment.device import Device
+from mlaprobe.stages.kernelargs import Unset
 from mlaprobe.stages.launching import Launched, Launching, LaunchQuestion, NotLaunchedError
 
 ARGUMENTS = "arguments"
@@ -111,13 +113,18 @@ def execute(
     seed: int = 1,
     budget: int = BUDGET,
     change: Change | None = None,
+    unset: Unset | None = None,
+    watch: Watch | None = None,
 ) -> Result:
     """Runs a launch, and does what AITER does behind it.
 
     Args:
-        seed: of the garbage in registers, LDS and memory that nobody has written.
+        seed: of the garbage in registers, LDS, memory that nobody has written, and members of the
+            argument block that the host stores nothing in.
         budget: instructions that may be executed.
         change: changes the argument block, for runs that have to go wrong.
+        unset: gives the bytes of those members instead.
+        watch: counts uses of registers that loads are on their way to.
 
     Raises:
         NotFollowedError: what is in a tensor of the launch is not known.
@@ -133,7 +140,8 @@ def execute(
     assert output is not None
     regions = Regions(memory, arrays, launched, cache.tensor, ready.call.values)
     regions.place_metadata(ready.inputs)
-    block = bytearray(launched.block.pack(regions.address))
+    garbage = unset or np.random.default_rng(seed).bytes
+    block = bytearray(launched.block.pack(regions.address, garbage))
     if change is not None:
         change(block, launched)
     result = run(
@@ -145,6 +153,7 @@ def execute(
         schedule=schedule,
         seed=seed,
         budget=budget,
+        watch=watch,
     )
     regions.take_back(marks)
     return Result(run=result, followed=follow(launched, output.tensor, arrays, marks))

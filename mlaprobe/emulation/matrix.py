@@ -5,25 +5,28 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.case import Case, CaseResult
 from mlaprobe.emulation.outcome import Emulated, Standing
-from mlaprobe.emulation.outside import outside_line
 from mlaprobe.emulation.padding import Padding
-from mlaprobe.emulation.planned import Options, emulate_launch
+from mlaprobe.emulation.planned import Options, emulate_launch, launch_seconds, refuse_long
+from mlaprobe.emulation.wording import details, outside_line, race_line
 from mlaprobe.errors import SourceError
 
 HEADS = (8, 16, 32, 64, 128)
 QLENS = tuple(range(1, 9))
 DTYPES = ((Dtype.BF16, Dtype.BF16), (Dtype.FP8, Dtype.FP8), (Dtype.BF16, Dtype.FP8))
-WORLD, RANK = 2, 1
-"""Of a round-robin launch."""
+EDGES = (1, *(edge + past for edge in (16, 32, 64, 96, 128, 192, 256) for past in range(4)))
+"""KV lengths at which tiles of 16, 32, 64 and 128 tokens end, and 1, 2 and 3 tokens behind that."""
+AUTO = "auto"
+"""How launches are run again if nothing is said: one of each kernel as ``races``."""
+SCALES = 0.5, 1.5
+"""What fp8 query and cache are multiplied with in the last launch of a kernel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,80 +48,11 @@ class Scope:
     """The size of a cache that pages lie scattered over; 0: a small one."""
     names: str = ""
     """Part of the names of code objects."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A launch of one kernel."""
-
-    symbol: str
-    co: str
-    """The code object's path in AITER's repository layout."""
-    shape: DecodeShape
-    kv_lens: tuple[int, ...]
-    kv_splits: int | None = None
-    """AITER's ``num_kv_splits``; ``None`` leaves it to AITER."""
-    kv_cache_bytes: int = 0
-
-    @property
-    def id(self) -> str:
-        """The launch in a few words."""
-        shape = self.shape
-        flags = (
-            ("lse", shape.lse),
-            ("non-causal", not shape.causal),
-            ("round robin", shape.cp_round_robin),
-            ("no metadata", not shape.persistent),
-            ("one split", self.kv_splits == 1),
-        )
-        words = [shape.dtype, f"{shape.num_heads} heads", f"qlen {shape.qlen}"]
-        if shape.page_size > 1:
-            words.append(f"pages of {shape.page_size}")
-        words += [word for word, there in flags if there]
-        if self.kv_cache_bytes:
-            words.append(f"a cache of {self.kv_cache_bytes} bytes")
-        return ", ".join([*words, "KV " + ",".join(map(str, self.kv_lens))])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseResult:
-    """What became of a case: plain values, which go to a file and come back."""
-
-    symbol: str
-    co: str
-    blob: str | None
-    """The git blob id of the code object."""
-    case: str
-    standing: str
-    """A ``Standing``, as text."""
-    said: tuple[str, ...] = ()
-    """What is wrong, or why it is not known."""
-    max_abs: float | None = None
-    rmse: float | None = None
-    lse_max_abs: float | None = None
-    outside: tuple[str, ...] = ()
-    """Accesses outside any buffer: what, of which argument, at which bytes, by what."""
-    differs: tuple[str, ...] = ()
-    """Schedules under which the result is another."""
-    metadata: str | None = None
-    instructions: int = 0
-    seconds: float = 0.0
-    """Of processor time."""
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> CaseResult:
-        """A result from what ``row`` gives."""
-        lists = {name: tuple(row[name]) for name in ("said", "outside", "differs")}
-        return cls(**{**row, **lists})
-
-    def row(self) -> dict[str, Any]:
-        """Its fields as plain values."""
-        return asdict(self)
-
-    @property
-    def key(self) -> tuple[str | None, str, str]:
-        """What tells it from other results."""
-        return self.blob, self.symbol, self.case
+    scales: tuple[float, float] | None = None
+    """What fp8 query and cache are multiplied with; ``None``: 1, and something else in one launch
+    of each kernel of which few shapes are run."""
+    edges: bool = False
+    """Whether launches have the lengths and cuts of ``edges`` and not ``kv_lens``."""
 
 
 def cases(capability: Capability, scope: Scope) -> tuple[tuple[Case, ...], tuple[str, ...]]:
@@ -141,10 +75,42 @@ def cases(capability: Capability, scope: Scope) -> tuple[tuple[Case, ...], tuple
             )
             found.setdefault(kernel.co, []).append(case)
     narrow = scope.heads is not None or scope.qlens is not None
-    picked = [case for each in found.values() for case in (each if narrow else _few(each))]
+    picked = [
+        case
+        for each in found.values()
+        for case in _launches(each if narrow else _few(each), scope, narrow)
+    ]
     reached = {case.co for case in picked}
     rest = (co for co in _code_objects(capability, scope) if co not in reached)
-    return tuple(itertools.chain.from_iterable(map(_splits, picked))), tuple(rest)
+    return tuple(picked), tuple(rest)
+
+
+def _launches(shapes: Sequence[Case], scope: Scope, narrow: bool) -> Iterator[Case]:
+    """The launches of one kernel."""
+    cut = edges if scope.edges else _splits
+    found = [launch for case in shapes for launch in cut(case)]
+    if found and Dtype.FP8 in (found[0].shape.q_dtype, found[0].shape.kv_dtype):
+        if scope.scales is not None:
+            found = [replace(case, scales=scope.scales) for case in found]
+        elif not narrow:
+            other = replace(found[-1], scales=SCALES)
+            found = [*(found[:-1] or found), other]
+    for at, case in enumerate(found):
+        yield replace(case, first=True) if at == 0 else case
+
+
+def edges(case: Case) -> Iterator[Case]:
+    """Launches of a batch whose lengths end at and just behind the edges of tiles, in 1 to 4 parts
+    each: as AITER's ``num_kv_splits`` says, or as its planner cuts for so many compute units."""
+    qlen = case.shape.qlen
+    lens = tuple(dict.fromkeys(max(length, qlen) for length in EDGES))
+    shape = replace(case.shape, batch=len(lens))
+    for parts, units, world in ((1, 0, 2), (2, 1, 4), (3, 3, 8), (4, 5, 2)):
+        one = replace(case, shape=shape, kv_lens=lens, world=world)
+        if shape.persistent:
+            yield replace(one, units=max(1, units * len(lens)))
+        else:
+            yield replace(one, kv_splits=parts)
 
 
 def _shapes(capability: Capability, scope: Scope) -> Iterator[DecodeShape]:
@@ -204,40 +170,59 @@ class How:
 
     tolerances: Mapping[tuple[Dtype, Dtype], Tolerance]
     """By query and KV dtype."""
-    schedules: str = "one"
-    """One of ``planned.SCHEDULES``."""
+    schedules: str = AUTO
+    """One of ``planned.SCHEDULES``, or ``auto``."""
+
+    def of(self, case: Case) -> str:
+        """How a launch is run again."""
+        if self.schedules != AUTO:
+            return self.schedules
+        return "races" if case.first else "one"
 
 
 def run_case(capability: Capability, case: Case, how: How) -> CaseResult:
     """Runs a case."""
     shape, start = case.shape, time.process_time()
-    batch = Batch(
-        arch=shape.arch,
-        q_dtype=shape.q_dtype,
-        kv_dtype=shape.kv_dtype,
-        num_heads=shape.num_heads,
-        kv_lens=case.kv_lens,
-        qlen=shape.qlen,
-        page_size=shape.page_size,
-        lse=shape.lse,
-        causal=shape.causal,
-        world=WORLD if shape.cp_round_robin else 1,
-        rank=RANK if shape.cp_round_robin else 0,
-        global_lens=tuple(n * WORLD for n in case.kv_lens) if shape.cp_round_robin else (),
-        kv_cache_bytes=case.kv_cache_bytes,
-    )
-    padding = Padding(heads=shape.num_heads, qlen=shape.qlen)
-    options = Options(
-        tolerance=how.tolerances[shape.q_dtype, shape.kv_dtype], schedules=how.schedules
-    )
+    batch, padding = case.batch, _padding(case)
     decision = capability.decide(shape)
     try:
-        run = emulate_launch(capability, batch, padding, decision, options, case.kv_splits)
+        run = emulate_launch(
+            capability, batch, padding, decision, _options(case, how), case.kv_splits
+        )
     except SourceError as error:
         run = Emulated(
             batch=batch, padding=padding, standing=Standing.UNKNOWN, message=error.message
         )
-    return _result(case, run, blob_of(capability, case.co), time.process_time() - start)
+    seconds = time.process_time() - start
+    return replace(
+        _result(case, run, blob_of(capability, case.co)),
+        schedules=how.of(case),
+        seconds=round(seconds, 3),
+    )
+
+
+def check_times(capability: Capability, wanted: Sequence[Case], how: How) -> None:
+    """Refuses cases of which one takes longer than anybody waits.
+
+    Raises:
+        UsageError: says how long it would take.
+    """
+    for case in wanted:
+        decision, batch = capability.decide(case.shape), case.batch
+        takes = launch_seconds(decision, batch, _padding(case), _options(case, how))
+        refuse_long(batch, takes)
+
+
+def _padding(case: Case) -> Padding:
+    return Padding(heads=case.shape.num_heads, qlen=case.shape.qlen)
+
+
+def _options(case: Case, how: How) -> Options:
+    return Options(
+        tolerance=how.tolerances[case.shape.q_dtype, case.shape.kv_dtype],
+        schedules=how.of(case),
+        compute_units=case.units,
+    )
 
 
 def blob_of(capability: Capability, co: str) -> str | None:
@@ -246,7 +231,7 @@ def blob_of(capability: Capability, co: str) -> str | None:
     return None if file is None else blob_hash(file.data)
 
 
-def _result(case: Case, run: Emulated, blob: str | None, seconds: float) -> CaseResult:
+def _result(case: Case, run: Emulated, blob: str | None) -> CaseResult:
     said = [] if run.message is None else [run.message]
     error = run.error
     if run.kernel is not None and run.kernel.symbol != case.symbol:
@@ -257,13 +242,13 @@ def _result(case: Case, run: Emulated, blob: str | None, seconds: float) -> Case
         blob=blob,
         case=case.id,
         standing=run.standing.value,
-        said=(*said, *(error.complaints if error is not None else ())),
+        said=(*said, *(error.complaints if error is not None else ()), *details(run)),
         max_abs=None if error is None else error.max_abs,
         rmse=None if error is None else error.rmse,
         lse_max_abs=None if error is None else error.lse_max_abs,
         outside=tuple(map(outside_line, run.outside)),
         differs=tuple(check.schedule for check in run.checks if not check.same),
+        races=tuple(map(race_line, run.races)),
         metadata=run.metadata,
         instructions=run.instructions,
-        seconds=round(seconds, 3),
     )

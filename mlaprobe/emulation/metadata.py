@@ -7,8 +7,8 @@ the kernel are then run on the batch's own index vectors (:mod:`mlaprobe.emulati
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.deciding.capability import Capability
+from mlaprobe.emulation.batch import IndexVectors
 from mlaprobe.emulation.device.launching import Raw, run_host, run_kernel, source_unit
 from mlaprobe.emulation.device.memory import Block
 from mlaprobe.emulation.device.signals import NotFollowed, OutsideAccess, Undetermined
 from mlaprobe.emulation.device.source import SourceUnit
+from mlaprobe.emulation.works import Ints, Works
 from mlaprobe.evaluator.engine.runs import Event, Outcome
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.values.kinds import Record
@@ -29,7 +31,10 @@ from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from mlaprobe.stages.planner import PlannerQuestion
 
 logger = logging.getLogger("mlaprobe")
-Integers = NDArray[np.int32]
+_GARBAGE = np.int32(0x5EADBEEF)
+"""What the elements hold that the planner does not write."""
+_FIELDS = {"work_info_set": "work_info"}
+"""The fields of works that have another name than the buffer."""
 OUTPUTS = {
     "work_metadata_ptrs": (8, ()),
     "work_indptr": (4, ()),
@@ -39,75 +44,6 @@ OUTPUTS = {
     "reduce_partial_map": (4, ()),
 }
 """Bytes of an element of each buffer that the planner writes, and what a row holds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """The requests of a launch."""
-
-    kv_lens: tuple[int, ...]
-    """KV tokens of each request."""
-    qlens: tuple[int, ...]
-    """Query tokens of each request."""
-    page_size: int = 1
-
-    @property
-    def qo_indptr(self) -> Integers:
-        """Where the query tokens of each request begin."""
-        return _starts(self.qlens)
-
-    @property
-    def kv_indptr(self) -> Integers:
-        """Where the pages of each request begin."""
-        return _starts([-(-n // self.page_size) for n in self.kv_lens])
-
-    @property
-    def last_page_lens(self) -> Integers:
-        """Tokens on the last page of each request."""
-        last = [(n - 1) % self.page_size + 1 if n else 0 for n in self.kv_lens]
-        return np.array(last, np.int32)
-
-
-def _starts(counts: Sequence[int]) -> Integers:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Works:
-    """What the planner writes. Of each buffer, the elements that it leaves as they are hold 0
-    here (``written`` says which those are); on a GPU they hold whatever was there."""
-
-    work_indptr: Integers
-    """Where the works of each workgroup begin; [workgroups + 1]."""
-    work_info_set: Integers
-    """[n, 8]: request, first row of partial results (-1: none, the result is final), first query
-    token, the one behind the last, first page, the one behind the last, tokens of the request that
-    are behind those, 0. The order is that of AITER's ``MlaWorkInfo``. Of a folded plan a request is
-    one of the more batches that it is folded into."""
-    reduce_indptr: Integers
-    """Where the partial results of each merged tile begin; [tiles + 1]."""
-    reduce_final_map: Integers
-    """[tiles, 2]: first query token of a merged tile, and the one behind the last."""
-    reduce_partial_map: Integers
-    """First row of each partial result."""
-    written: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    """Of each buffer, by its name here: the elements that were written."""
-    kernel: str
-    """The device kernel that was run."""
-    span: Span
-    """Where the planner dispatches it."""
-
-    @property
-    def num_works(self) -> int:
-        """Works of all workgroups together."""
-        return int(self.work_indptr[-1])
-
-    @property
-    def num_partials(self) -> int:
-        """Rows that a buffer for partial results needs."""
-        info = self.work_info_set[: self.num_works]
-        split = info[info[:, 1] >= 0]
-        return int((split[:, 1] + split[:, 3] - split[:, 2]).max(initial=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +68,8 @@ class BatchPlanner:
         self._units: dict[tuple[str, str], SourceUnit] = {}
         """Translation units by file and architecture; none for the host."""
 
-    def plan(self, shape: DecodeShape, batch: Batch, device: Device) -> Works | NoWorks:
-        """What the planner writes for a batch on a device.
+    def plan(self, shape: DecodeShape, requests: IndexVectors, device: Device) -> Works | NoWorks:
+        """What the planner writes for the requests of a batch on a device.
 
         ``shape.planner`` is what it is told, where that is not the launch's own shape.
         """
@@ -141,10 +77,10 @@ class BatchPlanner:
         if planner is None or self._sizing is None:
             return NoWorks(status="absent", reason="this AITER has no persistent kernels")
         question = replace(planner.question(shape), device=device)
-        sizes = self._sizes(shape, batch, device)
+        sizes = self._sizes(shape, len(requests.last_page), device)
         if isinstance(sizes, NoWorks):
             return sizes
-        blocks = _blocks(batch, sizes)
+        blocks = _blocks(requests, sizes)
         outcomes = planner.launches(question, {name: _tensor(name, blocks) for name in blocks})
         dispatch = _dispatch(outcomes)
         if isinstance(dispatch, NoWorks):
@@ -157,15 +93,15 @@ class BatchPlanner:
             logger.debug("the device code could not be run", exc_info=error)
             reason = f"running the device code failed: {type(error).__name__}: {error}"
             return NoWorks(status="unknown", reason=reason)
-        return _works(blocks, kernel, dispatch.span)
+        return _works(blocks, f"for {device.compute_units} compute units ({kernel})")
 
     def _sizes(
-        self, shape: DecodeShape, batch: Batch, device: Device
+        self, shape: DecodeShape, requests: int, device: Device
     ) -> Mapping[str, int] | NoWorks:
-        """Elements of each buffer, as AITER's sizing gives them."""
+        """Elements of each buffer, as AITER's sizing gives them for so many requests."""
         assert self._sizing is not None
         asked = self._sizing.question(shape)
-        asked = replace(asked, batch=len(batch.kv_lens), device=device)
+        asked = replace(asked, batch=requests, device=device)
         outcome = self._sizing.decide(asked)
         if outcome.status != "accepted":
             status = "rejected" if outcome.status == "rejected" else "unknown"
@@ -223,13 +159,13 @@ def device_macros(arch: str) -> tuple[str, ...]:
     return (*_LIBRARY_MACROS, *here)
 
 
-def _blocks(batch: Batch, sizes: Mapping[str, int]) -> dict[str, Block]:
+def _blocks(requests: IndexVectors, sizes: Mapping[str, int]) -> dict[str, Block]:
     """The buffers that the planner is handed, by the name of its parameter."""
     blocks = {}
     inputs = {
-        "seqlens_qo_indptr": batch.qo_indptr,
-        "seqlens_kv_indptr": batch.kv_indptr,
-        "kv_last_page_lens": batch.last_page_lens,
+        "seqlens_qo_indptr": requests.qo_indptr,
+        "seqlens_kv_indptr": requests.kv_indptr,
+        "kv_last_page_lens": requests.last_page,
     }
     for name, content in inputs.items():
         block = blocks[name] = Block(name, content.nbytes)
@@ -279,11 +215,13 @@ def _raw(value: Any, blocks: Mapping[str, Block]) -> Raw:
     return value if isinstance(value, (int, float)) else None
 
 
-def _works(blocks: Mapping[str, Block], kernel: str, span: Span) -> Works:
-    arrays: dict[str, Integers] = {}
+def _works(blocks: Mapping[str, Block], how: str) -> Works:
+    arrays: dict[str, Ints] = {}
     written: dict[str, NDArray[np.bool_]] = {}
     for name, (width, row) in OUTPUTS.items():
         if width == 4:
-            arrays[name] = blocks[name].bytes.view(np.int32).reshape(-1, *row)
-            written[name] = blocks[name].written[::width].reshape(-1, *row)
-    return Works(**arrays, written=written, kernel=kernel, span=span)
+            field = _FIELDS.get(name, name)
+            there = written[field] = blocks[name].written[::width].reshape(-1, *row)
+            values = blocks[name].bytes.view(np.int32).reshape(-1, *row)
+            arrays[field] = np.where(there, values, _GARBAGE)
+    return Works(origin=f"AITER's planner, evaluated {how}", written=written, **arrays)

@@ -5,31 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mlaprobe.core.accuracy import Error
-from mlaprobe.core.enums import TextEnum
+from mlaprobe.core.enums import Standing as Standing
 from mlaprobe.core.shape import Kernel
 from mlaprobe.emulation.batch import Batch
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulator.memory import OutsideAccess
+from mlaprobe.emulator.races import Race
 from mlaprobe.stages.kernelargs import ArgumentBlock
-
-
-class Standing(TextEnum):
-    """What became of an emulated launch."""
-
-    PASSED = "PASSED"
-    """The result is right, and nothing else was touched."""
-    WRONG = "WRONG"
-    """The result is not what attention gives."""
-    OUTSIDE = "OUTSIDE"
-    """The kernel wrote outside its buffers; or its result is right and it read outside."""
-    UNWRITTEN = "UNWRITTEN"
-    """Part of the result was never written."""
-    TIMING = "TIMING"
-    """The result is right under the default schedule, not under others as plausible."""
-    REFUSED = "REFUSED"
-    """AITER launches nothing."""
-    UNKNOWN = "UNKNOWN"
-    """What would happen is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +27,8 @@ class Check:
     """Whether the result is right."""
     plausible: bool
     """Whether hardware may run like that."""
+    zeros: bool = False
+    """Whether zeros were in those arguments that the host stores nothing in, and no garbage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +55,13 @@ class Emulated:
     merged: str | None = None
     """The function of AITER's whose merge was computed here; ``None`` where none is called."""
     error: Error | None = None
+    wrong: tuple[int, ...] = ()
+    """The requests whose result is not right, by their place in the batch."""
     outside: tuple[OutsideAccess, ...] = ()
     instructions: int = 0
     checks: tuple[Check, ...] = ()
+    races: tuple[Race, ...] = ()
+    """Where the result depends on timing: uses of registers that a load is still on its way to."""
 
     @property
     def passed(self) -> bool:

@@ -41,12 +41,8 @@ def pad(values: Values, padding: Padding) -> Values:
         rows = np.zeros((batch.requests, padding.qlen, *q.shape[1:]), q.dtype)
         rows[:, padding.qlen - batch.qlen :] = q.reshape(batch.requests, batch.qlen, *q.shape[1:])
         q = rows.reshape(-1, *q.shape[1:])
-    return replace(
-        values,
-        batch=replace(batch, num_heads=padding.heads, qlen=padding.qlen),
-        q=q,
-        qo_indptr=np.arange(batch.requests + 1, dtype=np.int32) * np.int32(padding.qlen),
-    )
+    launched = replace(batch, num_heads=padding.heads, qlen=padding.qlen)
+    return replace(values, batch=launched, q=q, vectors=launched.vectors)
 
 
 def unpad(rows: Array, values: Values, padding: Padding) -> Array:

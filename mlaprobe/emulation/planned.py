@@ -13,23 +13,34 @@ from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.rules import rules
 from mlaprobe.emulation.running import Settings, emulate, tile_of
 from mlaprobe.emulator.floats import FP8
-from mlaprobe.emulator.schedules import ADVERSARIAL, SWEEP, Schedule
+from mlaprobe.emulator.schedules import (
+    ADVERSARIAL,
+    AT_ONCE,
+    AT_WAIT,
+    EARLY,
+    LATE,
+    SWEEP,
+    Schedule,
+)
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.plan import PadPlan
+from mlaprobe.rulefiles.archs import compute_units
 from mlaprobe.stages.environment.device import Device
 
+_GARBAGE = (Schedule.PLAUSIBLE, 2)
+_TIMING = ((EARLY, 2), (LATE, 3))
+"""The ends of what is plausible, each with garbage of its own."""
 SCHEDULES: dict[str, tuple[tuple[Schedule, int], ...]] = {
     "one": (),
-    "garbage": ((Schedule.PLAUSIBLE, 2),),
-    "plausible": ((Schedule.PLAUSIBLE, 2), *((schedule, 1) for schedule in SWEEP)),
-    "all": (
-        (Schedule.PLAUSIBLE, 2),
-        *((schedule, 1) for schedule in (*SWEEP, *ADVERSARIAL)),
-    ),
+    "garbage": (_GARBAGE,),
+    "timing": _TIMING,
+    "races": (*_TIMING, (AT_ONCE, 1), (AT_WAIT, 1)),
+    "plausible": (_GARBAGE, *((schedule, 1) for schedule in SWEEP)),
+    "all": (_GARBAGE, *((schedule, 1) for schedule in (*SWEEP, *ADVERSARIAL))),
 }
-"""How a launch is run again: with other garbage, under schedules as plausible, under all."""
-
-
+"""How a launch is run again: not at all; with other garbage; with that and the earliest and latest
+plausible loads; with these, and loads that arrive at once, and only when they are waited for; under
+every plausible schedule; under all."""
 _UNITS_PER_REQUEST = 4
 """Compute units that the planner is told of for each request: so that it splits some."""
 _PATIENCE = 20
@@ -43,7 +54,7 @@ class Options:
     tolerance: Tolerance
     seed: int = 0
     """Of the values."""
-    schedules: str = "garbage"
+    schedules: str = "timing"
     """One of ``SCHEDULES``."""
     splits: int = 2
     """Parts of a request's KV tokens in work metadata of our own."""
@@ -82,9 +93,28 @@ def instructions(decision: Decision, batch: Batch, padding: Padding, options: Op
 
 def seconds(plan: PadPlan, batch: Batch, options: Options) -> float:
     """About how long the emulation of a plan takes, on a slow core."""
+    return launch_seconds(_decision(plan, batch), batch, padding_of(plan, batch), options)
+
+
+def launch_seconds(decision: Decision, batch: Batch, padding: Padding, options: Options) -> float:
+    """About how long the emulation of a launch takes, on a slow core."""
     runs = 1 + len(SCHEDULES[options.schedules])
-    asked = instructions(_decision(plan, batch), batch, padding_of(plan, batch), options)
-    return asked * runs * rules().us * 1e-6
+    return instructions(decision, batch, padding, options) * runs * rules().us * 1e-6
+
+
+def refuse_long(batch: Batch, takes: float, otherwise: str = "") -> None:
+    """Refuses what takes longer than anybody waits.
+
+    Raises:
+        UsageError: says how long it would take, and up to which lengths it does not.
+    """
+    most = rules().most_seconds
+    if takes > most:
+        shorter = int(max(batch.kv_lens) * most / takes)
+        raise UsageError(
+            f"emulating {sum(batch.kv_lens)} KV tokens would take about {takes / 60:.0f} minutes",
+            hint=f"KV lengths up to about {shorter} take less than {most // 60}{otherwise}",
+        )
 
 
 def padding_of(plan: PadPlan, batch: Batch) -> Padding:
@@ -108,14 +138,8 @@ def emulate_plan(capability: Capability, plan: PadPlan, batch: Batch, options: O
             f"the plan is for {plan.num_heads} heads and query lengths "
             f"{', '.join(map(str, plan.qlens))}, the batch has {batch.num_heads} and {batch.qlen}"
         )
-    takes, most = seconds(plan, batch, options), rules().most_seconds
-    if takes > most and not options.force:
-        shorter = int(max(batch.kv_lens) * most / takes)
-        raise UsageError(
-            f"emulating {sum(batch.kv_lens)} KV tokens would take about {takes / 60:.0f} minutes",
-            hint=f"KV lengths up to about {shorter} take less than {most // 60}; "
-            "--force runs it all the same",
-        )
+    if not options.force:
+        refuse_long(batch, seconds(plan, batch, options), "; --force runs it all the same")
     return emulate_launch(
         capability, batch, padding_of(plan, batch), _decision(plan, batch), options
     )
@@ -137,7 +161,7 @@ def emulate_launch(
     """
     settings = Settings(
         tolerance=options.tolerance,
-        device=Device.of(batch.arch, rules().compute_units[batch.arch]),
+        device=Device.of(batch.arch, compute_units(batch.arch)),
         planned_units=_planned_units(batch, options),
         own_metadata=options.own_metadata,
         splits=options.splits,
@@ -152,7 +176,7 @@ def emulate_launch(
 
 
 def _planned_units(batch: Batch, options: Options) -> int:
-    most = rules().compute_units[batch.arch]
+    most = compute_units(batch.arch)
     return options.compute_units or min(most, batch.requests * _UNITS_PER_REQUEST)
 
 

@@ -10,7 +10,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.matrix import Case, CaseResult, How, blob_of, run_case
+from mlaprobe.emulation.case import Case, CaseResult
+from mlaprobe.emulation.matrix import How, blob_of, run_case
 from mlaprobe.errors import InputFileError
 
 Keep = Callable[[CaseResult], None]
@@ -25,7 +26,7 @@ class Record:
             InputFileError: the file is there, and holds something else.
         """
         self._path = path
-        self._known: dict[tuple[str | None, str, str], CaseResult] = {}
+        self._known: dict[tuple[str | None, ...], CaseResult] = {}
         if path is not None and path.exists():
             for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
                 self._read(text, number)
@@ -42,9 +43,10 @@ class Record:
             ) from None
         self._known[result.key] = result
 
-    def known(self, capability: Capability, case: Case) -> CaseResult | None:
-        """The result of a case, of the same file of code."""
-        return self._known.get((blob_of(capability, case.co), case.symbol, case.id))
+    def known(self, capability: Capability, case: Case, how: How) -> CaseResult | None:
+        """The result of a case that was run in the same way, of the same file of code."""
+        blob = blob_of(capability, case.co)
+        return self._known.get((blob, case.symbol, case.id, how.of(case)))
 
     def keep(self, result: CaseResult) -> None:
         """Adds a result."""
@@ -71,7 +73,7 @@ def run_cases(
         jobs: processes.
         keep: called with each result as it comes.
     """
-    found = {at: record.known(capability, case) for at, case in enumerate(cases)}
+    found = {at: record.known(capability, case, how) for at, case in enumerate(cases)}
     for known in filter(None, found.values()):
         keep(known)
     left = [at for at, known in found.items() if known is None]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from mlaprobe.rulefiles.loader import load_rules
-from mlaprobe.rulefiles.parts import REFERENCES
-from mlaprobe.rulefiles.schema import MapOf, Record, whole
+from mlaprobe.rulefiles.schema import Record, whole
 
 SCHEMA = Record(
     required={
-        "compute_units": MapOf(Record(required={"value": whole(1), "reference": REFERENCES})),
         "cost": Record(
             required={
                 "per_token": whole(1),
@@ -30,8 +27,6 @@ SCHEMA = Record(
 class Rules:
     """The rules, as values."""
 
-    compute_units: Mapping[str, int]
-    """By arch."""
     per_token: int
     """Instructions for each KV token that a workgroup reads."""
     per_workgroup: int
@@ -51,6 +46,4 @@ def rules() -> Rules:
     Raises:
         RuleError: they are wrong.
     """
-    loaded = load_rules("emulation", SCHEMA)
-    units = {arch: entry["value"] for arch, entry in loaded["compute_units"].items()}
-    return Rules(compute_units=units, **loaded["cost"])
+    return Rules(**load_rules("emulation", SCHEMA)["cost"])

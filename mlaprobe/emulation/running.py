@@ -6,32 +6,25 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from mlaprobe.core.accuracy import Error, Tolerance
+from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.shape import Decision
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.arrays import Array, NotFollowedError
+from mlaprobe.emulation.arrays import NotFollowedError
 from mlaprobe.emulation.batch import Batch, Values
 from mlaprobe.emulation.launch import Call, Change, Prepared, Result, execute, prepare
-from mlaprobe.emulation.merging import Rows
 from mlaprobe.emulation.outcome import Check, Emulated, Standing
-from mlaprobe.emulation.padding import Padding, pad, unpad
+from mlaprobe.emulation.padding import Padding, pad
 from mlaprobe.emulation.planner import Planning, works_for
-from mlaprobe.emulation.verify import verify
+from mlaprobe.emulation.reruns import FIRST_SEED, Reruns
+from mlaprobe.emulation.results.judging import Judge, Judged
 from mlaprobe.emulation.works import Cutting, Works
 from mlaprobe.emulator.machine import BUDGET
 from mlaprobe.emulator.memory import OutsideAccess
-from mlaprobe.emulator.schedules import ADVERSARIAL, Schedule
+from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.launching import NotLaunchedError
-
-FIRST_SEED = 1
-"""Of the garbage in the first run."""
-IMPLAUSIBLE = frozenset(schedule.name for schedule in ADVERSARIAL)
-"""The names of schedules that no hardware has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,59 +139,24 @@ def _judged(
     problem = _unfinished(first)
     if problem is not None:
         return replace(known, message=problem)
-    judge = _Judge(values, padding, settings.tolerance)
-    rows, error = judge.error(first)
-    checks = []
-    for schedule, seed in settings.again:
-        other = execute(ready, schedule=schedule, seed=seed, budget=settings.budget, change=change)
-        checks.append(judge.check(rows, other, schedule, seed))
-    standing = standing_of(error, first.run.outside, checks)
-    return replace(known, error=error, checks=tuple(checks), standing=standing)
-
-
-class _Judge:
-    """Compares results of one batch with attention."""
-
-    def __init__(self, values: Values, padding: Padding, tolerance: Tolerance) -> None:
-        self._values = values
-        self._padding = padding
-        self._tolerance = tolerance
-        self._want, self._want_lse = values.reference()
-
-    def error(self, result: Result) -> tuple[Rows, Error]:
-        """The real rows of a result, and how far they are from the reference."""
-        rows = result.followed.rows
-        real = Rows(
-            out=self._real(rows.out),
-            out_written=self._real(rows.out_written),
-            lse=None if rows.lse is None else self._real(rows.lse),
-            lse_written=None if rows.lse_written is None else self._real(rows.lse_written),
-        )
-        batch = self._values.batch
-        return real, verify(
-            real, self._want, self._want_lse, self._tolerance, lse=batch.lse, arch=batch.arch
-        )
-
-    def check(self, rows: Rows, other: Result, schedule: Schedule, seed: int) -> Check:
-        """Another run of the launch that gave ``rows``."""
-        found, error = self.error(other)
-        same = _same_bits(rows.out, found.out)
-        if rows.lse is not None and found.lse is not None and self._values.batch.lse:
-            same = same and _same_bits(rows.lse, found.lse)
-        return Check(
-            schedule=schedule.name,
-            seed=seed,
-            same=same,
-            passed=error.passed and _unfinished(other) is None,
-            plausible=schedule.name not in IMPLAUSIBLE,
-        )
-
-    def _real(self, rows: Array) -> Array:
-        return unpad(rows, self._values, self._padding)
-
-
-def _same_bits(one: Array, other: Array) -> bool:
-    return np.ascontiguousarray(one).tobytes() == np.ascontiguousarray(other).tobytes()
+    judge = Judge(values, padding, settings.tolerance)
+    found = judge.judged(first)
+    reruns = Reruns(
+        ready,
+        judge,
+        lambda result: _unfinished(result) is None,
+        budget=settings.budget,
+        change=change,
+    )
+    checks, races = reruns.checks(found, settings.again)
+    return replace(
+        known,
+        error=found.error,
+        wrong=found.wrong,
+        checks=checks,
+        races=races,
+        standing=standing_of(found, first.run.outside, checks),
+    )
 
 
 def _unfinished(result: Result) -> str | None:
@@ -214,15 +172,15 @@ def _unfinished(result: Result) -> str | None:
 
 
 def standing_of(
-    error: Error, outside: Sequence[OutsideAccess], checks: Sequence[Check] = ()
+    found: Judged, outside: Sequence[OutsideAccess], checks: Sequence[Check] = ()
 ) -> Standing:
     """What is to be said of a run that ended: the worst comes first."""
     if any(access.kind == "write" for access in outside):
         return Standing.OUTSIDE
-    if error.unwritten or error.lse_unwritten:
+    if found.error.unwritten or found.error.lse_unwritten:
         return Standing.UNWRITTEN
     default = [check for check in checks if check.schedule == Schedule.PLAUSIBLE.name]
-    if not error.passed or not all(check.passed for check in default):
+    if not found.passed or not all(check.passed for check in default):
         return Standing.WRONG
     if not all(check.passed for check in checks if check.plausible):
         return Standing.TIMING

@@ -1,13 +1,13 @@
 """Work metadata of a persistent launch: which workgroup does which part of which request.
 
-AITER's planner kernel writes it on the device. This module makes metadata of its own design that
-says the same kind of thing; a launch can take any that comes in this form.
+AITER's planner writes it on the device (:mod:`mlaprobe.emulation.metadata`). This module makes
+metadata of its own design that says the same kind of thing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -20,26 +20,44 @@ Ints: TypeAlias = npt.NDArray[np.int32]
 OWN = "mlaprobe's own"
 """Where works come from that this module makes."""
 _FIELDS = 8
-"""Numbers of a work: request, row of the partial results or -1, first and behind the last query
-token, first and behind the last page, KV tokens behind these, and one without a meaning."""
+"""Numbers of a work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Works:
-    """The metadata of a launch, as AITER's sizing and planner lay it out."""
+    """The metadata of a launch, as AITER's sizing and planner lay it out. What nobody has written
+    of it holds garbage."""
 
     origin: str
     """What made it."""
     work_indptr: Ints
     """``[workgroups + 1]``: where each workgroup's works begin."""
     work_info: Ints
-    """``[works, 8]``."""
+    """``[works, 8]``: request (of a folded plan, one of the batches that it is folded into), first
+    row of partial results (-1: none, the result is final), first query token, the one behind the
+    last, first page, the one behind the last, KV tokens of the request behind these, and 0. The
+    order is that of AITER's ``MlaWorkInfo``."""
     reduce_indptr: Ints
     """``[tiles + 1]``: where the partial results of each tile of query tokens begin."""
     reduce_final_map: Ints
     """``[tiles, 2]``: the tile's first query token, and the one behind its last."""
     reduce_partial_map: Ints
     """``[partial results]``: the row that each begins at."""
+    written: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    """Of each of these arrays, by its name, the elements that were written; all of those that are
+    not here."""
+
+    @property
+    def num_works(self) -> int:
+        """Works of all workgroups together."""
+        return int(self.work_indptr[-1])
+
+    @property
+    def num_partials(self) -> int:
+        """Rows that a buffer for partial results needs."""
+        info = self.work_info[: self.num_works]
+        split = info[info[:, 1] >= 0]
+        return int((split[:, 1] + split[:, 3] - split[:, 2]).max(initial=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,11 @@ class RegisterArrival:
         self._found = found
         self._on = on
 
+    @property
+    def rows(self) -> int:
+        """The rows that it writes, as bits of a number."""
+        return (1 << self.end) - (1 << self.first)
+
     def __call__(self) -> None:
         """Writes the result, where EXEC was set when the load was issued."""
         if self._on is None:

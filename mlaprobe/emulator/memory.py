@@ -181,9 +181,10 @@ class Memory:
             region = self._region(int(addresses[0]))
         if region is not None:
             offsets = addresses - region.start
-            if _inside(offsets, region.size, 4 * count):
+            union = _inside(offsets, region.size, 4 * count)
+            if union is not None:
                 self._last[site.offset] = region
-                return gather(region.words, offsets, count)
+                return gather(region.words, offsets, count, union)
         return self._load_each(addresses, count, site)
 
     def store(self, addresses: Addresses, values: Words, site: Site) -> None:
@@ -194,14 +195,11 @@ class Memory:
             region = self._region(int(addresses[0]))
         if region is not None and region.writable:
             offsets = addresses - region.start
-            if _inside(offsets, region.size, 4 * count):
+            union = _inside(offsets, region.size, 4 * count)
+            if union is not None:
                 self._last[site.offset] = region
-                marks = region.written.view(np.uint32)
-                first = offsets >> 2
-                for k in range(count):
-                    at = first + k
-                    region.words[at] = values[k]
-                    marks[at] = 0x01010101
+                _scatter(region.words, offsets, values, union)
+                _scatter(region.written.view(np.uint32), offsets, _MARKS[:count], union)
                 return
         self._store_each(addresses, values, site)
 
@@ -218,7 +216,15 @@ class Memory:
 
     def load_words(self, address: int, count: int, site: Site) -> list[int]:
         """``count`` words from one address."""
-        found = self.load(np.array([signed_address(address)], np.int64), count, site)
+        address = signed_address(address)
+        region = self._last.get(site.offset) or self._region(address)
+        if region is not None:
+            offset = address - region.start
+            if 0 <= offset <= region.size - 4 * count and not offset & 3:
+                self._last[site.offset] = region
+                words: list[int] = region.words[offset // 4 : offset // 4 + count].tolist()
+                return words
+        found = self.load(np.array([address], np.int64), count, site)
         return [int(word) for word in found[:, 0]]
 
     def _load_each(self, addresses: Addresses, count: int, site: Site) -> Words:
@@ -294,29 +300,48 @@ class Memory:
             self._outside.add(kind, span.name, span.size, near - span.start, site)
 
 
-def _inside(offsets: Addresses, size: int, width: int) -> bool:
-    """Whether every offset is a multiple of 4 from 0 to ``size - width``."""
-    # The union of all bits bounds the largest offset from above, and shows the lowest bits.
+def _inside(offsets: Addresses, size: int, width: int) -> int | None:
+    """The bits of all offsets together, if each is a multiple of 4 from 0 to ``size - width``."""
+    # It bounds the largest offset from above, and shows the lowest bits.
     union = int(np.bitwise_or.reduce(offsets))
     if union < 0 or union & 3:
-        return False
-    return union + width <= size or int(offsets.max()) + width <= size
+        return None
+    return union if union + width <= size or int(offsets.max()) + width <= size else None
 
 
-_UNITS: dict[int, np.dtype[Any]] = {2: np.dtype(np.uint64), 4: np.dtype(np.complex128)}
-"""Something that numpy moves as a whole, by its size in words."""
+_UNITS: dict[int, tuple[np.dtype[Any], int]] = {2: (np.dtype("u8"), 3), 4: (np.dtype("c16"), 4)}
+"""What numpy moves as a whole, by its size in words; with the binary logarithm of its bytes."""
+_MARKS: Words = np.full((4, 1), 0x01010101, np.uint32)
+"""Four bytes of ``True`` for each word."""
 
 
-def gather(words: Words, offsets: npt.NDArray[Any], count: int) -> Words:
-    """``count`` words from each byte offset, which is a multiple of 4, as ``(count, offsets)``."""
+def _scatter(words: Words, offsets: Addresses, values: Words, union: int) -> None:
+    """Stores ``values[k, i]``, or ``values[k, 0]`` for all, behind the byte offset of each lane.
+
+    ``union`` are the bits of all offsets together, which are multiples of 4.
+    """
+    count = len(values)
+    if count in _UNITS and not union & 4 * count - 1:
+        unit, shift = _UNITS[count]
+        words.view(unit)[offsets >> shift] = values.T.copy().view(unit)[:, 0]
+        return
+    for k, row in enumerate(values):
+        words[(offsets >> 2) + k] = row
+
+
+def gather(words: Words, offsets: npt.NDArray[Any], count: int, union: int) -> Words:
+    """``count`` words from each byte offset, which is a multiple of 4, as ``(count, offsets)``.
+
+    ``union`` are the bits of all offsets together.
+    """
     if count == 1:
         single: Words = words.take(offsets >> 2)[np.newaxis]
         return single
-    unit = _UNITS.get(count)
-    if unit is not None and not int(np.bitwise_or.reduce(offsets)) & 4 * count - 1:
+    if count in _UNITS and not union & 4 * count - 1:
+        unit, shift = _UNITS[count]
         whole = words[: len(words) // count * count].view(unit)
-        taken: Words = whole.take(offsets // (4 * count)).view(np.uint32)
-        found: Words = taken.reshape(len(offsets), count).T
+        taken: Words = whole.take(offsets >> shift).view(np.uint32).reshape(len(offsets), count)
+        found: Words = taken.T
         return found
     out = np.empty((count, len(offsets)), np.uint32)
     for k in range(count):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,11 @@ class FloatMode:
         )
 
 
+def is_subnormal(bits: int) -> bool:
+    """Whether a float32 is subnormal, by its bits."""
+    return 0 < bits & 0x7FFF_FFFF < 0x0080_0000
+
+
 class Subnormals:
     """Finds and flushes subnormal float32 numbers in arrays of some shape; reuses a buffer."""
 
@@ -80,3 +86,12 @@ def flushed(values: Reals) -> Reals:
     if normal == exponents.size or normal == np.count_nonzero(bits << _ONE):
         return values
     return np.where(exponents == 0, bits & _SIGN, bits).view(np.float32)
+
+
+def subnormal_among(arrays: Iterable[Row]) -> bool:
+    """Whether there is a subnormal number in any of some arrays of bits."""
+    for bits in arrays:
+        normal = np.count_nonzero(bits & _EXPONENT)
+        if normal != bits.size and normal != np.count_nonzero(bits << _ONE):
+            return True
+    return False

@@ -7,6 +7,7 @@ of scalar data operands, and chapter "Vector ALU Operations", table of instructi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -162,8 +163,16 @@ def vector(instruction: Instruction, name: str, mode: int = 0, *, high: bool = F
     constant = instruction.literal if code == LITERAL else inline_constant(code)
     if constant is None:
         raise instruction.unmodelled(f"the vector source {code} has no rule")
-    row_of_it = np.full(1, constant, np.uint32)
+    row_of_it = _constant(constant)
     return lambda wave: row_of_it
+
+
+@cache
+def _constant(value: int) -> Row:
+    """One number for all lanes; it is not to be written."""
+    row: Row = np.full(1, value, np.uint32)
+    row.flags.writeable = False
+    return row
 
 
 def fixed_row(instruction: Instruction, name: str, mode: int = 0) -> int | None:
@@ -176,13 +185,18 @@ def fixed_row(instruction: Instruction, name: str, mode: int = 0) -> int | None:
     return code - FIRST_VGPR if code >= FIRST_VGPR else None
 
 
-def fixed_number(instruction: Instruction, name: str) -> Row | None:
-    """A source that is always the same number, or ``None``."""
+def fixed_value(instruction: Instruction, name: str) -> int | None:
+    """The 32 bits that a source always is, or ``None``."""
     code = instruction.fields[name]
     if name == "vsrc1":
         return None
-    constant = instruction.literal if code == LITERAL else inline_constant(code)
-    return None if constant is None else np.full(1, constant, np.uint32)
+    return instruction.literal if code == LITERAL else inline_constant(code)
+
+
+def fixed_number(instruction: Instruction, name: str) -> Row | None:
+    """A source that is always the same number, or ``None``."""
+    value = fixed_value(instruction, name)
+    return None if value is None else _constant(value)
 
 
 def real(instruction: Instruction, name: str, mode: int = 0, *, high: bool = False) -> RealSource:

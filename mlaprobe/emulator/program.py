@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 from typing import TypeAlias
 
 from mlaprobe.emulator.decoding import Instruction, decode
 from mlaprobe.emulator.errors import UnmodelledError
+from mlaprobe.emulator.fusion.lanewise import Lanewise
+from mlaprobe.emulator.fusion.lanewise import Step as Step
+from mlaprobe.emulator.fusion.pieces import Part, Piece, pieces_of
 from mlaprobe.emulator.matrix import Operation
-from mlaprobe.emulator.modes import FloatMode
+from mlaprobe.emulator.modes import FloatMode, Subnormals
 from mlaprobe.emulator.wave import Wave
 from mlaprobe.kernels.codeobject import CodeObject
-
-Step: TypeAlias = Callable[[Wave], None]
-"""What an instruction does to the wave that executes it."""
 
 
 class Effect(Enum):
@@ -52,16 +53,21 @@ class Compiled:
     """How long the matrix core is busy with it."""
     next_mode: int = 0
     """After one that changes the mode: the new mode."""
+    lanewise: Lanewise | None = None
+    """What it does, if that is the same in every lane: it may then be carried out together with
+    others, in place of ``step``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
     """Instructions that only their own wave notices, and the one behind them that ends them."""
 
-    steps: tuple[tuple[Step, int, int], ...]
-    """What each does, its cycles, and cycles of the matrix core."""
+    pieces: tuple[Piece, ...]
+    """The instructions."""
+    count: int
+    """How many they are."""
     plain: tuple[Step, ...]
-    """What each does, if the matrix core has no part in it; else empty."""
+    """What they do, if the matrix core has no part in it; else empty."""
     cycles: int
     """Cycles of all of them."""
     last: Compiled
@@ -84,6 +90,14 @@ class Context:
     """Which operands are relative to M0."""
     operations: dict[tuple[str, int, int], Operation | None] = field(default_factory=dict)
     """Matrix operations that were made so far."""
+    _subnormals: dict[tuple[tuple[int, ...], int], Subnormals] = field(default_factory=dict)
+
+    def subnormals(self, shape: tuple[int, ...], *, parts: int = 1) -> Subnormals:
+        """What finds subnormal numbers in arrays; all instructions share its buffers."""
+        found = self._subnormals.get((shape, parts))
+        if found is None:
+            found = self._subnormals[shape, parts] = Subnormals(shape, parts=parts)
+        return found
 
 
 Rule: TypeAlias = Callable[[Instruction, Context], Compiled]
@@ -116,7 +130,7 @@ class Program:
 
     def _compile(self, offset: int, index_mode: int) -> Segment:
         self.context.index_mode = index_mode
-        steps: list[tuple[Step, int, int]] = []
+        parts: list[Part] = []
         at = offset
         while True:
             try:
@@ -127,20 +141,30 @@ class Program:
             except UnmodelledError as e:
                 # It counts only when a wave gets there.
                 last = Compiled(step=_raiser(e), effect=Effect.SHARED)
-                return _segment(steps, last, at, index_mode)
+                return _segment(parts, last, at, index_mode)
             at += instruction.size
             if compiled.effect is not Effect.PRIVATE:
                 mode = compiled.next_mode if compiled.effect is Effect.MODE else index_mode
-                return _segment(steps, compiled, at, mode)
-            steps.append((compiled.step, compiled.cycles, compiled.matrix_cycles))
+                return _segment(parts, compiled, at, mode)
+            parts.append(
+                Part(
+                    step=compiled.step,
+                    cycles=compiled.cycles,
+                    matrix_cycles=compiled.matrix_cycles,
+                    lanewise=compiled.lanewise,
+                )
+            )
 
 
-def _segment(steps: list[tuple[Step, int, int]], last: Compiled, end: int, mode: int) -> Segment:
-    busy = any(matrix for _, _, matrix in steps)
+def _segment(parts: list[Part], last: Compiled, end: int, mode: int) -> Segment:
+    busy = any(part.matrix_cycles for part in parts)
+    pieces = pieces_of(parts)
+    steps = (piece.fused or tuple(step for step, _, _ in piece.parts) for piece in pieces)
     return Segment(
-        steps=tuple(steps),
-        plain=() if busy else tuple(step for step, _, _ in steps),
-        cycles=sum(cycles for _, cycles, _ in steps),
+        pieces=pieces,
+        count=len(parts),
+        plain=() if busy else tuple(chain.from_iterable(steps)),
+        cycles=sum(part.cycles for part in parts),
         last=last,
         end=end,
         mode=mode,

@@ -65,7 +65,7 @@ class Watch:
                         self._count(arriving.instruction, instruction)
             step(wave)
 
-        return replace(compiled, step=watched)
+        return replace(compiled, step=watched, lanewise=None)
 
     def _count(self, load: Instruction, use: Instruction) -> None:
         self._counts[load.offset, use.offset] += 1

@@ -84,7 +84,10 @@ class Schedule:
 
 
 Schedule.PLAUSIBLE = Schedule(name="plausible")
-
+EARLY = Schedule(name="early", clock=Clock(lds_latency=90, memory_latency=400))
+LATE = Schedule(name="late", clock=Clock(lds_latency=160, memory_latency=1500))
+AT_ONCE = Schedule(name="clock-at-once", arrival=Arrival.AT_ONCE)
+AT_WAIT = Schedule(name="clock-at-wait", arrival=Arrival.AT_WAIT)
 
 SWEEP = (
     Schedule(name="lds-latency-90", clock=Clock(lds_latency=90)),
@@ -93,12 +96,14 @@ SWEEP = (
     Schedule(name="lds-latency-160", clock=Clock(lds_latency=160)),
     Schedule(name="memory-latency-400", clock=Clock(memory_latency=400)),
     Schedule(name="memory-latency-1500", clock=Clock(memory_latency=1500)),
+    EARLY,
+    LATE,
 )
 """Other timings as plausible as the default."""
 
 ADVERSARIAL = (
-    Schedule(name="clock-at-once", arrival=Arrival.AT_ONCE),
-    Schedule(name="clock-at-wait", arrival=Arrival.AT_WAIT),
+    AT_ONCE,
+    AT_WAIT,
     Schedule(name="lockstep-at-once", order=Order.LOCKSTEP, arrival=Arrival.AT_ONCE),
     Schedule(name="lockstep-at-wait", order=Order.LOCKSTEP, arrival=Arrival.AT_WAIT),
     Schedule(name="serial-at-once", order=Order.SERIAL, arrival=Arrival.AT_ONCE),

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
+from mlaprobe.emulator.arrivals import RegisterArrival
 from mlaprobe.emulator.schedules import Arrival, Schedule
 from mlaprobe.emulator.wave import NEVER, Landing, Wave
 
@@ -25,7 +26,8 @@ class Traffic:
 
     def __init__(self, schedule: Schedule, *, wide_lds: bool) -> None:
         self._clock = schedule.clock
-        self._arrival = schedule.arrival
+        self._at_once = schedule.arrival is Arrival.AT_ONCE
+        self._timed = schedule.arrival is Arrival.CLOCK
         self._words_per_cycle = schedule.clock.lds_words_per_cycle if wide_lds else 1.0
         self.wait_shows = schedule.arrival is Arrival.AT_WAIT
         """Whether waiting writes to LDS."""
@@ -36,23 +38,23 @@ class Traffic:
     def issue_lds(self, wave: Wave, words: int, arriving: Arriving | None) -> None:
         """Starts an LDS operation of ``words`` words per lane. ``arriving`` writes its result to
         registers; a store has none."""
-        if self._arrival is Arrival.AT_ONCE:
+        if self._at_once:
             if arriving is not None:
                 arriving()
             return
         due = NEVER
-        if self._arrival is Arrival.CLOCK:
+        if self._timed:
             start = max(self._lds_free, wave.clock + self._clock.lds_latency)
             due = self._lds_free = start + 2 * words / self._words_per_cycle
         self._queue(wave, wave.lds_landings, (due, arriving), _MOST_LDS, self._clock.wake_up)
 
     def issue_scalar(self, wave: Wave, arriving: Arriving) -> None:
         """Starts a scalar load."""
-        if self._arrival is Arrival.AT_ONCE:
+        if self._at_once:
             arriving()
             return
         due = NEVER
-        if self._arrival is Arrival.CLOCK:
+        if self._timed:
             due = wave.clock + self._clock.scalar_latency
         self._queue(wave, wave.lds_landings, (due, arriving), _MOST_LDS, self._clock.wake_up)
 
@@ -61,12 +63,12 @@ class Traffic:
     ) -> None:
         """Starts an operation on memory. ``arriving`` writes its result to registers, or to LDS; a
         store has none."""
-        if self._arrival is Arrival.AT_ONCE:
+        if self._at_once:
             if arriving is not None:
                 arriving()
             return
         due = NEVER
-        if self._arrival is Arrival.CLOCK:
+        if self._timed:
             soonest = wave.clock + self._clock.memory_latency
             due = self._memory_free = max(self._memory_free + self._clock.memory_interval, soonest)
             if into_lds and arriving is not None:
@@ -90,6 +92,19 @@ class Traffic:
                     arriving()
         self._next_due(wave)
 
+    @staticmethod
+    def spares(wave: Wave, clock: float, rows: int) -> bool:
+        """Whether what is due by then leaves some rows, which are bits of a number, as they are."""
+        for queue in (wave.memory_landings, wave.lds_landings):
+            for due, arriving in queue:
+                if due > clock:
+                    break
+                if arriving is None:
+                    continue
+                if not isinstance(arriving, RegisterArrival) or arriving.rows & rows:
+                    return False
+        return True
+
     def settle(self, clock: float) -> None:
         """Lets arrive in LDS what is due."""
         writes = self._lds_writes
@@ -109,7 +124,7 @@ class Traffic:
         due, arriving = queue.popleft()
         if arriving is not None:
             arriving()
-        if self._arrival is Arrival.CLOCK and due > wave.clock:
+        if self._timed and due > wave.clock:
             wave.clock = due + wake_up
         self._next_due(wave)
 

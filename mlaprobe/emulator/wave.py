@@ -44,7 +44,6 @@ class Wave:
     """One wave of 64 lanes."""
 
     __slots__ = (
-        "_lds_views",
         "clock",
         "done",
         "due",
@@ -56,6 +55,7 @@ class Wave:
         "index_mode",
         "lds",
         "lds_landings",
+        "lds_units",
         "masks",
         "matrix_free",
         "memory",
@@ -92,6 +92,8 @@ class Wave:
     """Which operands ``s_set_gpr_idx_on`` makes relative to M0."""
     lds: Row
     """The LDS of the workgroup, as words."""
+    lds_units: dict[int, npt.NDArray[Any]]
+    """The same in units of 1, 2 or 4 words that numpy moves as a whole."""
     traffic: Traffic
     """What is on its way in the workgroup."""
     memory: Memory
@@ -134,7 +136,7 @@ class Wave:
         self.masks = {}
         self.index_mode = 0
         self.lds = lds
-        self._lds_views: dict[tuple[int, int], npt.NDArray[Any]] = {}
+        self.lds_units = {words: lds.view(unit) for words, unit in LDS_UNITS.items()}
         self.traffic = traffic
         self.memory = memory
         self.segment = None
@@ -143,15 +145,6 @@ class Wave:
         self.due = NEVER
         self.done = False
         self.executed = 0
-
-    def lds_units(self, words: int, skipped: int) -> npt.NDArray[Any]:
-        """LDS in units of 1, 2 or 4 words that numpy moves as a whole, behind ``skipped`` of
-        them."""
-        view = self._lds_views.get((words, skipped))
-        if view is None:
-            view = self.lds.view(LDS_UNITS[words])[skipped:]
-            self._lds_views[words, skipped] = view
-        return view
 
     def set_pair(self, register: int, mask: Mask) -> None:
         """Writes a mask to a pair of scalar registers."""

@@ -8,6 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from mlaprobe.emulator.errors import BudgetExhausted
+from mlaprobe.emulator.fusion.pieces import Piece
 from mlaprobe.emulator.memory import Memory
 from mlaprobe.emulator.program import Effect, Program, Segment
 from mlaprobe.emulator.schedules import Order, Schedule
@@ -76,6 +77,7 @@ class Workgroup:
     def _until_barrier(self, ready: list[Wave], budget: int) -> None:
         """Runs waves until each is at a barrier or has ended."""
         progress, serial = self._progress, self._order is Order.SERIAL
+        left = budget - self.executed
         while ready:
             first, least, limit = ready[0], NEVER, NEVER
             if not serial:
@@ -85,9 +87,11 @@ class Workgroup:
                         first, least, limit = wave, far, least
                     elif far < limit:
                         limit = far
+            before = first.executed
             if self._advance(first, limit, budget):
                 ready.remove(first)
-            if self.executed > budget:
+            left -= first.executed - before
+            if left < 0:
                 raise BudgetExhausted
 
     def _advance(self, wave: Wave, limit: float, budget: int) -> bool:
@@ -124,14 +128,34 @@ class Workgroup:
 
     def _private(self, wave: Wave, segment: Segment) -> None:
         """Executes what only the wave itself notices."""
-        clock, due = wave.clock, wave.due
-        wave.executed += len(segment.steps)
-        if segment.plain and clock + segment.cycles <= due:
+        wave.executed += segment.count
+        clock = wave.clock
+        if segment.plain and clock + segment.cycles <= wave.due:
             for plain in segment.plain:
                 plain(wave)
             wave.clock = clock + segment.cycles
             return
-        for step, cycles, matrix in segment.steps:
+        for piece in segment.pieces:
+            if not piece.fused or not self._fused(wave, piece):
+                self._one_by_one(wave, piece)
+
+    def _fused(self, wave: Wave, piece: Piece) -> bool:
+        """Executes a piece with instructions together, unless something arrives meanwhile in a
+        register that they use: says whether it did."""
+        if wave.clock >= wave.due:
+            self.traffic.land(wave, wave.clock)
+        last = wave.clock + piece.head
+        if last >= wave.due and not self.traffic.spares(wave, last, piece.rows):
+            return False
+        for step in piece.fused:
+            step(wave)
+        # What was spared lands before the next instruction.
+        wave.clock += piece.cycles
+        return True
+
+    def _one_by_one(self, wave: Wave, piece: Piece) -> None:
+        clock, due = wave.clock, wave.due
+        for step, cycles, matrix in piece.parts:
             if matrix:
                 if wave.matrix_free > clock:
                     clock = wave.matrix_free

@@ -67,7 +67,7 @@ def comment_rule(codegen_text: str | None) -> CommentRule:
     if constants >= _MARKERS:
         return CommentRule(True)
     reads = [n for n in nodes if isinstance(n, ast.Call) and _name(n.func) == "read_csv"]
-    # ";" alone says nothing: every generator also splits the list of archs there
+    # ";" alone means nothing: every generator also splits the list of archs there
     plain = not (constants & _MARKERS - {";"}) and not any(_name(n) == "StringIO" for n in nodes)
     if reads and plain and all(not call.keywords and len(call.args) == 1 for call in reads):
         return CommentRule(False)
@@ -81,7 +81,8 @@ def _name(node: ast.AST) -> str | None:
 
 
 def _reachable(module: ast.Module) -> Iterator[ast.AST]:
-    """The nodes of a module that run, docstrings left out: a function nobody names does not."""
+    """The nodes of a module that run, docstrings left out: a function that is never named does
+    not."""
     bodies: dict[str, list[ast.stmt]] = {}
     for node in ast.walk(module):
         if isinstance(node, ast.FunctionDef):
@@ -154,7 +155,7 @@ def _without_comments(text: str) -> Iterator[tuple[int, str]]:
         newlines = [match.start() for match in re.finditer("\n", text)]
         for line in stripped.split("\n"):
             cut = bisect_right(starts, at) - 1
-            # a cut says how much further on the file is than the stripped text
+            # a cut holds how much further on the file is than the stripped text
             original = at + (cuts[cut][1] if cut >= 0 else 0)
             numbered.append((bisect_right(newlines, original - 1) + 1, line))
             at += len(line) + 1

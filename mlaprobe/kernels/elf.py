@@ -1,12 +1,12 @@
 """The symbols that a code object defines.
 
-A code object is an ELF64 little-endian shared object for AMD GPUs. Every kernel in it is two
-global symbols: the function ``NAME`` and its descriptor ``NAME.kd``, which is what a loader looks
-for. All 208 distinct code objects under ``hsa/*/mla`` of AITER v0.1.1 to v0.1.20.post1 have both,
-in ``.dynsym`` and in ``.symtab``.
+A code object is an ELF64 little-endian shared object for AMD GPUs. Every kernel in it is two global
+symbols: the function ``NAME`` and its descriptor ``NAME.kd``, which is what a loader looks for. All
+208 distinct code objects under ``hsa/*/mla`` of AITER v0.1.1 to v0.1.20.post1 have both, in
+``.dynsym`` and in ``.symtab``.
 
-The files are somebody else's bytes: whatever is wrong with them, the answer is ``None`` and never
-an exception, and the work is bounded by the size of the file.
+The files are foreign bytes: whatever is wrong with them, the answer is ``None`` and never an
+exception, and the work is bounded by the size of the file.
 """
 
 from __future__ import annotations
@@ -66,6 +66,26 @@ def has_kernel(data: bytes, symbol: str) -> bool | None:
     if f"{symbol}.kd" in defined:
         return True
     return None if symbol in defined else False
+
+
+def lds_bytes(data: bytes, symbol: str) -> int | None:
+    """The LDS in bytes that a workgroup of the kernel ``symbol`` takes, ``None`` where that cannot
+    be read: ``GROUP_SEGMENT_FIXED_SIZE``, the first word of its descriptor (LLVM's "User Guide for
+    AMDGPU Backend", "Kernel Descriptor"). Never raises.
+    """
+    name = f"{symbol}.kd"
+    try:
+        address = next((each.address for each in symbols(data) if each.name == name), None)
+        if address is None:
+            return None
+        header = unpack(HEADER, data, 0)
+        offset, size, count = header[4], header[8], header[9]
+        if size != SEGMENT.size:
+            return None
+        segments = list(SEGMENT.iter_unpack(part(data, offset, count * size)))
+        return unpack(_WORD, data, _file_offset(segments, address))[0]
+    except MalformedError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +164,7 @@ def _dynamic_table(data: bytes, phoff: int, phentsize: int, phnum: int) -> tuple
 
 
 def _symbol_count(data: bytes, segments: list[tuple[int, ...]], entries: dict[int, int]) -> int:
-    """How long the dynamic symbol table is. Only its hash tables say so."""
+    """The length of the dynamic symbol table, which only its hash tables show."""
     if _DT_HASH in entries:
         # nbucket, nchain: one chain entry for each symbol
         return unpack(_WORD, data, _file_offset(segments, entries[_DT_HASH]) + 4)[0]

@@ -14,30 +14,12 @@ Value: TypeAlias = "bool | int | float | str | bytes | list[Value] | dict[str, V
 _DEEPEST = 32
 """Levels of nesting; the note has four. Without a limit a crafted file exhausts the stack."""
 
-_NUMBERS = {
-    0xCA: ">f",
-    0xCB: ">d",
-    0xCC: ">B",
-    0xCD: ">H",
-    0xCE: ">I",
-    0xCF: ">Q",
-    0xD0: ">b",
-    0xD1: ">h",
-    0xD2: ">i",
-    0xD3: ">q",
-}
+_NUMBERS = dict(enumerate((">f", ">d", ">B", ">H", ">I", ">Q", ">b", ">h", ">i", ">q"), 0xCA))
 _CONSTANTS: dict[int, bool | None] = {0xC0: None, 0xC2: False, 0xC3: True}
 _LENGTHS = {
-    0xC4: ("bytes", ">B"),
-    0xC5: ("bytes", ">H"),
-    0xC6: ("bytes", ">I"),
-    0xD9: ("text", ">B"),
-    0xDA: ("text", ">H"),
-    0xDB: ("text", ">I"),
-    0xDC: ("list", ">H"),
-    0xDD: ("list", ">I"),
-    0xDE: ("map", ">H"),
-    0xDF: ("map", ">I"),
+    **dict(enumerate((("bytes", ">B"), ("bytes", ">H"), ("bytes", ">I")), 0xC4)),
+    **dict(enumerate((("text", ">B"), ("text", ">H"), ("text", ">I")), 0xD9)),
+    **dict(enumerate((("list", ">H"), ("list", ">I"), ("map", ">H"), ("map", ">I")), 0xDC)),
 }
 
 

@@ -233,7 +233,7 @@ def _as_map(
 
 
 def _marked(table: KernelTable) -> KernelTable:
-    """Every row of an arch that has a problem says so, lest a caller forgets to ask."""
+    """Every row of an arch that has a problem with that problem, lest a caller overlooks it."""
     if not table.problems:
         return table
     whole = {arch: table.problem(arch) for arch in {row.arch for row in table.rows}}

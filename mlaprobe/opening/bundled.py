@@ -25,7 +25,6 @@ PREFIX = "release:"
 NEWEST = "newest"
 """The name of whichever is the last."""
 INDEX = "index.json"
-SUFFIX = ".json"
 
 
 def folder() -> Path:

@@ -57,7 +57,7 @@ def or_bundled(source: str) -> tuple[str, str | None]:
     newest bundled release.
 
     Returns:
-        What ``probe`` takes, and why it is another than was asked for; ``None``: it is not.
+        What ``probe`` takes, and why it is another than the one named; ``None``: it is not.
 
     Raises:
         NotInstalledError: no AITER is installed, and no release is bundled.

@@ -2,7 +2,7 @@
 
 The commit decides: with the same commit every file is the same, and the bundled snapshot answers
 like the source. What a snapshot does not hold (a knob that is set, an unusual page size, the text
-of the source) is read from the source when it is asked for.
+of the source) is read from the source on demand.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome
+from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
 from mlaprobe.opening import bundled
 from mlaprobe.opening.probing import probe, snapshot_of
 from mlaprobe.snapshot import OUTSIDE, Outside, Snapshot
@@ -72,7 +72,7 @@ class KnownRevision:
 
     @cached_property
     def live(self) -> Capability:
-        """The source itself, read when something is asked that the snapshot does not hold."""
+        """The source itself, read for the first question that the snapshot does not hold."""
         from mlaprobe.deciding.capability import Capability
 
         return Capability(self.source)
@@ -82,25 +82,14 @@ class KnownRevision:
         found = self._snapshot.decide(shape)
         return self.live.decide(shape) if found.stage == OUTSIDE else found
 
-    def judge(self, shape: DecodeShape) -> Decision:
-        """What the source alone says of a shape."""
-        found = self._snapshot.judge(shape)
-        return self.live.judge(shape) if found.stage == OUTSIDE else found
-
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid, where the snapshot holds all of it."""
         return self._snapshot.held_rows(part, numbering)
 
     def takes(self, role: str) -> bool:
-        """Whether the dispatcher may have a parameter of that meaning: a snapshot does not say."""
+        """Whether the dispatcher may have a parameter of that meaning: not known from a
+        snapshot."""
         return True
-
-    def refusals(self, stage: str, setting: DecodeShape) -> None:
-        """``None``: asking a snapshot for each shape is as quick."""
-
-    def has_route(self, route: Route) -> bool:
-        """Whether the source has a route at all."""
-        return self._snapshot.has_route(route)
 
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         """One stage alone."""

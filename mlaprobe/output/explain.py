@@ -18,14 +18,18 @@ from mlaprobe.core.shape import (
 )
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
+from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.rows import plain
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import what_happens
+from mlaprobe.reports.emulated import emulations
 from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
 
 _EMPTY: Line = ()
+BLOB_DIGITS = 12
+"""Of a blob id, as people are shown it: enough for git to find it."""
 _MOST_EXCERPTS = 4
 """Clauses that are shown of one stage; the rest are named."""
 _BAD = frozenset((Status.REJECTED, Status.MISSING, Status.NO_KERNEL, Status.UNKNOWN))
@@ -163,7 +167,7 @@ def _kernels(decision: Decision, width: int) -> list[Line]:
             lines.append(line(f"  {printable(kernel.symbol)}"))
             where = line("  in ", Span(printable(kernel.co), "place"), _presence(kernel))
             lines += broken(where, width, rest="     ")
-    return lines
+    return lines + emulation_lines(emulations(decision), width)
 
 
 def _presence(kernel: Kernel) -> str:
@@ -171,9 +175,10 @@ def _presence(kernel: Kernel) -> str:
         return " (the source holds no code objects)"
     if not kernel.co_present:
         return " (MISSING from the source)"
-    if kernel.has_symbol is None:
-        return " (present)"
-    return " (present, defines it)" if kernel.has_symbol else " (present, does NOT define it)"
+    defines = {None: "", True: ", defines it", False: ", does NOT define it"}[kernel.has_symbol]
+    file = f", blob {kernel.blob[:BLOB_DIGITS]}" if kernel.blob is not None else ""
+    lds = f", {kernel.lds} bytes of LDS" if kernel.lds is not None else ""
+    return f" (present{defines}{file}{lds})"
 
 
 def _nearest(found: Explanation, width: int) -> list[Line]:

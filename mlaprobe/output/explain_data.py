@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mlaprobe.core.shape import Decision, StageOutcome
 from mlaprobe.output import SCHEMA
+from mlaprobe.output.emulated import emulation_rows
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, picked, plain, to_json
 from mlaprobe.reports.explanation import Excerpt, Explanation
@@ -22,6 +23,7 @@ def explain_json(found: Explanation) -> str:
         "chain": [
             _stage_row(outcome, excerpts.get(stage, ())) for stage, outcome in decision.stages
         ],
+        "emulated": emulation_rows(decision),
         "nearest_rows": [
             {"text": text, "file": file, "line": line, "differs": list(differs)}
             for text, file, line, differs in found.nearest

@@ -73,7 +73,8 @@ def _setting(shape: DecodeShape, *, heads: bool = False) -> str:
 
 def _era(era: Era) -> str:
     words = era.behaviour.words if era.named else _UNNAMED
-    return f"{words} ({era.releases} release{'' if era.releases == 1 else 's'})"
+    files = f"; the kernel's file replaced in {', '.join(era.replaced)}" if era.replaced else ""
+    return f"{words} ({era.releases} release{'' if era.releases == 1 else 's'}{files})"
 
 
 def _tile_rows(found: History, each: Tiles) -> Iterator[tuple[str, str, str]]:
@@ -128,6 +129,7 @@ def _era_row(era: Era) -> Row:
         **picked(era, ("first", "last", "releases")),
         "names_arch": era.named,
         **picked(era.behaviour, ("verdict", "fold", "qlen_fold", "failure")),
+        "replaced": list(era.replaced),
     }
 
 

@@ -14,10 +14,12 @@ from mlaprobe.core.reasons import deciding_clause, reason
 from mlaprobe.core.shape import DecodeShape, Dtype, Status, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, Cell, cell
+from mlaprobe.output.emulated import overview_lines
 from mlaprobe.output.escape import printable
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import notes, troubles
+from mlaprobe.reports.emulated import overview
 from mlaprobe.reports.survey import Block, Others, Survey
 
 LEAST_WIDTH, MOST_WIDTH = 40, 120
@@ -71,6 +73,7 @@ def report(
     lines += _legend(drawn, width, short=short)
     lines += troubles(survey.troubles, width)
     lines += notes(survey.decisions, width)
+    lines += overview_lines(overview(survey.decisions), width)
     lines += [_EMPTY, *_next_steps(survey, width, spec, can_resolve)]
     return lines
 

@@ -9,11 +9,13 @@ from mlaprobe.core.reasons import reason
 from mlaprobe.core.shape import Status, Verdict
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, cell
+from mlaprobe.output.emulated import overview_row
 from mlaprobe.output.escape import markdown, markdown_code
 from mlaprobe.output.report import block_title, native_summary, where_found
 from mlaprobe.output.rows import Row, decision_row, picked, plain
 from mlaprobe.output.tabular import table_text
 from mlaprobe.output.troubles import cells_in_words, what_happens
+from mlaprobe.reports.emulated import overview
 from mlaprobe.reports.survey import Block, Survey, Trouble
 
 
@@ -45,6 +47,7 @@ def head_row(survey: Survey) -> Row:
         "knobs": list(survey.knobs),
         "other_heads": survey.others.value,
         "troubles": [trouble_row(trouble) for trouble in survey.troubles],
+        "emulated": overview_row(overview(survey.decisions)),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output import SCHEMA
+from mlaprobe.output.emulated import emulation_rows
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, picked, plain, to_json
 from mlaprobe.padding.plan import PadPlan
@@ -36,6 +37,7 @@ def plan_row(plan: PadPlan) -> Row:
         "cost_measured_on": plan.cost_name,
         **picked(plan, ("rejected", "launch", "settings", "notes")),
         "decisions": [decision_row(decision) for decision in plan.decisions],
+        "emulated": [emulation_rows(decision) for decision in plan.decisions],
     }
 
 

@@ -11,10 +11,12 @@ from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
+from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.padding.doubt import Doubt
 from mlaprobe.padding.plan import PadPlan, Way
+from mlaprobe.reports.emulated import emulations
 from mlaprobe.rulefiles.requirements import Setting
 
 _EMPTY: Line = ()
@@ -39,6 +41,8 @@ def resolve(
         lines += _gain(plan, width)
         lines += _padding(plan, width)
         lines += _needs(plan, width)
+        found = [known for decision in plan.decisions for known in emulations(decision)]
+        lines += emulation_lines(found, width)
     elif doubt is not None:
         lines += _in_doubt(doubt, width, spec)
     lines += _rejected(plan, width)

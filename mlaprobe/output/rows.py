@@ -25,7 +25,7 @@ _FLAGS = ("persistent", "causal", "cp_round_robin")
 _FOLDS = ("status", "fold", "qlen_fold", "final_heads")
 _FIELDS: Mapping[type, tuple[str, ...]] = {
     DecodeShape: (*_HEAD, "lse", *_FLAGS, "batch", "page_size", "route", "env", "planner"),
-    Kernel: ("symbol", "co", "co_present"),
+    Kernel: ("symbol", "co", "co_present", "blob", "lds"),
     Evidence: ("stage", "file", "line", "text"),
 }
 """Classes of which a row does not have every field, or not in their order."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -11,7 +10,7 @@ from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.releases import release_key
 from mlaprobe.core.shape import DecodeShape, Dtype, Route
 from mlaprobe.errors import UsageError
-from mlaprobe.rulefiles.loader import fields_of, load_rules
+from mlaprobe.rulefiles.loader import RuleMap, load_rules
 from mlaprobe.rulefiles.parts import REFERENCES
 from mlaprobe.rulefiles.requirements import Setting
 from mlaprobe.rulefiles.schema import Either, Flag, ListOf, MapOf, Record, Release, Text, whole
@@ -31,7 +30,7 @@ _WORDS = {
     "$intra_batch_mode": "planner.intra_batch_mode",
     "$max_split_per_batch": "planner.max_split_per_batch",
 }
-"""Word -> field of the launched shape, or of what the planner is told besides."""
+"""Word -> field of the launched shape, or of the planner call."""
 SCHEMA = Record(
     required={
         "functions": ListOf(
@@ -57,44 +56,23 @@ SCHEMA = Record(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Function:
-    name: str
-    when_persistent: bool
-    parameters: Mapping[str, Mapping[str, Any]]
-    reference: tuple[str, ...]
-
-
 @cached(Cache.RULES)
-def _functions() -> Mapping[str, _Function]:
-    entries = load_rules("calls", SCHEMA)["functions"]
-    return {entry["name"]: _Function(**fields_of(entry)) for entry in entries}
+def _functions() -> Mapping[str, RuleMap]:
+    return {entry["name"]: entry for entry in load_rules("calls", SCHEMA)["functions"]}
 
 
 @cached(Cache.RULES, 64)
 def parameters_at(release: str) -> Mapping[str, frozenset[str]]:
-    """Those parameters of each function that a release takes.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """Those parameters of each function that a release takes."""
     at = release_key(release)
     return {
-        function.name: frozenset(
+        function: frozenset(
             name
-            for name, parameter in function.parameters.items()
+            for name, parameter in entry["parameters"].items()
             if release_key(parameter["since"]) <= at
         )
-        for function in _functions().values()
+        for function, entry in _functions().items()
     }
-
-
-def _function(name: str) -> _Function:
-    known = _functions()
-    if name not in known:
-        hint = f"use one of {', '.join(known)}"
-        raise UsageError(f"no function {name!r} of AITER is known", hint=hint)
-    return known[name]
 
 
 def arguments(
@@ -119,13 +97,16 @@ def arguments(
 
     Raises:
         UsageError: there is no such function.
-        RuleError: the rules are wrong.
     """
-    found = _function(function)
-    if shape.route is not Route.ASM or (found.when_persistent and not shape.persistent):
+    known = _functions()
+    if function not in known:
+        hint = f"use one of {', '.join(known)}"
+        raise UsageError(f"no function {function!r} of AITER is known", hint=hint)
+    found = known[function]
+    if shape.route is not Route.ASM or (found["when_persistent"] and not shape.persistent):
         return {}
     given: dict[str, object] = {}
-    for name, parameter in found.parameters.items():
+    for name, parameter in found["parameters"].items():
         if takes is not None and name not in takes:
             continue
         if "value" in parameter:

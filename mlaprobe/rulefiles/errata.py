@@ -1,8 +1,8 @@
 """What people found out about AITER and its source cannot say: ``rules/errata.yaml``.
 
-An erratum names releases, shapes and an effect. ``avoid`` turns a verdict that would run into
-ERRATUM; ``note`` only tells. Entries with the effect ``none`` record a report that was looked at
-and what covers it instead; they do nothing here.
+An erratum names releases or files of kernels, shapes and an effect. ``avoid`` turns a verdict that
+would run into ERRATUM; ``note`` only tells. Entries with the effect ``none`` record a report that
+was looked at and what covers it instead; they do nothing here.
 """
 
 from __future__ import annotations
@@ -59,6 +59,9 @@ class Erratum:
     """What to do."""
     failure: Failure | None
     """How it fails; ``None``: silently."""
+    blobs: frozenset[str]
+    """Concerns kernels of these files only, whatever the release; empty: the release decides. A
+    release decides too where it is not known which file a kernel is."""
 
     def concerns(self, decision: Decision) -> bool:
         """Whether the decision's shape, verdict and entry point are meant, whatever the release."""
@@ -68,6 +71,14 @@ class Erratum:
             return True
         dispatcher = decision.outcome(StageName.DISPATCHER)
         return dispatcher is not None and dispatcher.entry == self.entry
+
+    def means_files(self, decision: Decision) -> bool | None:
+        """Whether a kernel of the decision is one of the files; ``None`` where the erratum names
+        none, or where it is not known which files the kernels are."""
+        files = {kernel.blob for kernel in decision.kernels}
+        if not self.blobs or not files or None in files:
+            return None
+        return not self.blobs.isdisjoint(files)
 
     def covers(self, release: str) -> bool:
         """Whether a release lies in the range."""
@@ -103,6 +114,11 @@ _ENTRY = Record(
         "verdict": ListOf(Text(choices=("NATIVE", "FOLDED")), at_least=1, unique=True),
         "entry": Text(),
         "failure": Text(choices=tuple(map(str, Failure))),
+        "blobs": ListOf(
+            Text(pattern="[0-9a-f]{40}", form="a git blob id of 40 hex digits"),
+            at_least=1,
+            unique=True,
+        ),
     },
 )
 SCHEMA = Record(required={"errata": unique_by_id(_ENTRY)})
@@ -130,7 +146,7 @@ def errata() -> tuple[Erratum, ...]:
 def _of(release: str | None) -> tuple[Erratum, ...]:
     """Those that can matter to a release; all where it is unknown."""
     active = (e for e in errata() if e.effect is not Effect.NONE)
-    return tuple(e for e in active if release is None or e.covers(release))
+    return tuple(e for e in active if release is None or e.blobs or e.covers(release))
 
 
 def _erratum(entry: Mapping[str, Any]) -> Erratum:
@@ -148,6 +164,7 @@ def _erratum(entry: Mapping[str, Any]) -> Erratum:
         summary=entry["summary"],
         instead=entry["instead"],
         failure=None if failure is None else Failure(failure),
+        blobs=frozenset(entry.get("blobs", ())),
     )
 
 
@@ -158,7 +175,9 @@ def avoided(release: str | None) -> tuple[Erratum, ...]:
         RuleError: the rules are wrong.
     """
     known = _known(release)
-    return tuple(e for e in _of(known) if e.avoids and (known is not None or e.last is None))
+    return tuple(
+        e for e in _of(known) if e.avoids and (known is not None or e.blobs or e.last is None)
+    )
 
 
 def _known(release: str | None) -> str | None:
@@ -184,7 +203,12 @@ def apply(decision: Decision, *, release: str | None) -> Decision:
     for erratum in _of(known):
         if not erratum.concerns(decision):
             continue
-        if known is None and erratum.last is not None:
+        meant = erratum.means_files(decision)
+        if meant is None and known is not None:
+            meant = erratum.covers(known)
+        if meant is False:
+            continue
+        if meant is None and erratum.last is not None:
             _add(notes, f"{erratum.text} (up to {erratum.last}; this release is unknown)")
         elif erratum.avoids:
             return _avoided(decision, erratum, notes)

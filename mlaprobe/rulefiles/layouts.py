@@ -79,9 +79,5 @@ class Layouts:
 
 @cached(Cache.RULES)
 def layouts() -> Layouts:
-    """The names, read once.
-
-    Raises:
-        RuleError: the rule file is wrong.
-    """
+    """The names, read once."""
     return Layouts(load_rules("layouts", SCHEMA))

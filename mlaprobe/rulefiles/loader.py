@@ -124,8 +124,8 @@ def load_rules(name: str, schema: Checker | None = None) -> RuleMap:
 
 @contextmanager
 def input_file(file: Path | str, kind: str, schema: Checker) -> Iterator[RuleMap]:
-    """A file that somebody wrote for mlaprobe, checked. What is wrong with it is a mistake of its
-    writer, also where that is found only when something is made of what it says.
+    """A file that a user wrote for mlaprobe, checked. An error in it is a mistake of its writer,
+    also where it shows only when something is made of its content.
 
     Args:
         kind: what it is, in words: ``deployments file``.

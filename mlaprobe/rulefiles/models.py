@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.inputs import closest
@@ -101,11 +102,7 @@ class Deployment:
 
 @cached(Cache.RULES)
 def models() -> tuple[Model, ...]:
-    """All models, in the order of the file.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """All models, in the order of the file."""
     return tuple(Model(**fields_of(entry)) for entry in load_rules("models", SCHEMA)["models"])
 
 
@@ -134,13 +131,6 @@ def deployments(
 ) -> Iterator[Deployment]:
     """Every deployment that is possible: the heads split evenly, and context parallel ranks are
     a divisor of the tensor parallel ones (they share the model's ranks)."""
-    tps, dcps, drafts = tuple(tps), tuple(dcps), tuple(drafts)
-    for model in chosen:
-        for tp in tps:
-            if model.heads % tp:
-                continue
-            for dcp in dcps:
-                if tp % dcp:
-                    continue
-                for draft in drafts:
-                    yield Deployment(model=model, tp=tp, dcp=dcp, draft=draft)
+    for model, tp, dcp, draft in product(chosen, tps, dcps, drafts):
+        if model.heads % tp == 0 and tp % dcp == 0:
+            yield Deployment(model=model, tp=tp, dcp=dcp, draft=draft)

@@ -34,7 +34,7 @@ def unique_by_id(item: Schema) -> Schema:
 
 
 def planner_overrides(least_split: int) -> Record:
-    """What a planner call may be told besides the launch.
+    """The overrides of a planner call besides the launch.
 
     Args:
         least_split: the smallest limit of splits per batch.

@@ -60,7 +60,7 @@ _SCHEMAS: Mapping[Kind, Schema] = {
     Kind.VARIABLES: MapOf(Text()),
 }
 _AXES = {axis.name: axis for axis in AXES if axis.name != "batch"}
-"""Where a source looks at the batch size, its answer says so; no rule has to."""
+"""Where a source looks at the batch size, its answer shows it; no rule has to."""
 PATTERN = Record(optional={name: _SCHEMAS[axis.kind] for name, axis in _AXES.items()})
 """The schema of a pattern; a file may add fields of its own to its ``optional``."""
 
@@ -98,7 +98,7 @@ _CELL = ("heads", "qlen")
 
 
 class Pattern:
-    """A pattern, ready to be asked about shapes."""
+    """A pattern, ready to be matched with shapes."""
 
     __slots__ = ("_heads", "_qlens", "_tests")
 

@@ -54,7 +54,7 @@ class Policy:
     gluon_batches: tuple[int, ...]
     """Batch sizes that must be accepted where the caller names none."""
     ride_lengths: tuple[int, ...]
-    """Kernel lengths that shorter queries may be padded to, where that is asked for; ascending."""
+    """Kernel lengths that shorter queries may be padded to on request; ascending."""
     cost: CostModel
 
     def unpadded(self, num_heads: int) -> int:
@@ -64,11 +64,7 @@ class Policy:
 
 @cached(Cache.RULES)
 def policy() -> Policy:
-    """The policy.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """The policy."""
     rules = load_rules("policy", SCHEMA)
     heads, gluon = rules["heads"], rules["gluon"]
     return Policy(

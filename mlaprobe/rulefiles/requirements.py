@@ -89,11 +89,7 @@ def needs(
         shape: the shape as launched, after padding.
         padded: whether its heads are padded.
         qlens: all query lengths that the kernels of the run are launched with; left out: the
-            shape's.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+            shape's."""
     words: dict[str, Setting] = {
         "$heads": shape.num_heads,
         "$q_dtype": str(shape.q_dtype),
@@ -128,5 +124,5 @@ def _meant(written: Any, words: Mapping[str, Setting]) -> Setting:
 
 
 def settings(found: tuple[LaunchNeed, ...]) -> dict[str, Setting]:
-    """All parameters that the needs set; a later need replaces what an earlier one says."""
+    """All parameters that the needs set; a later need replaces the values of an earlier one."""
     return {name: value for need in found for name, value in need.settings}

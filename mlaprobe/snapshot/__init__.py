@@ -1,14 +1,14 @@
-"""Snapshots: a source's answers over the standard grid, in a file that needs no AITER to be asked.
+"""Snapshots: a source's answers over the standard grid, in a file that is used without AITER.
 
 What a file holds. The verdict on a shape is composed from what each stage answers
 (``mlaprobe.deciding.pipeline``), and each stage depends on few of a shape's fields: the planner on
-what it is told, the dispatcher and the host on the launch, the reducer on a head count. So a
-snapshot holds *stage tables*, each over its own inputs, and composes on demand with the code that
-composes live answers. That makes it small, quick to take, and exact. A table is a set of planes,
-head counts by query lengths, one for each setting of the inputs that matter; a plane names a record
-for every cell. Equal planes, rows and runs are written once. A record is what the stage answered,
-with the evidence for it; numbers in it that follow the question are variables (``phrases``). Where
-the answer depends on the batch size, the record says how (``batches``).
+its arguments, the dispatcher and the host on the launch, the reducer on a head count. So a snapshot
+holds *stage tables*, each over its own inputs, and composes on demand with the code that composes
+live answers. That makes it small, quick to take, and exact. A table is a set of planes, head counts
+by query lengths, one for each setting of the inputs that matter; a plane names a record for every
+cell. Equal planes, rows and runs are written once. A record is what the stage answered, with the
+evidence for it; numbers in it that follow the question are variables (``phrases``). Where the
+answer depends on the batch size, the record has rules for it (``batches``).
 
 Buffer sizes are not kept, nor the text of the source, nor the kernel table.
 

@@ -1,7 +1,7 @@
 """A snapshot as something that answers, like a live source on its grid.
 
-A snapshot holds what its source says. Errata are applied when it is asked, so that a changed rule
-changes no snapshot.
+A snapshot holds the source's own answers. Errata are applied to each decision, so that a changed
+rule changes no snapshot.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Snapshot:
         self.stage_status: tuple[tuple[str, str, str], ...] = tuple(
             (StageName(stage), Status(status), text) for stage, status, text in data["stages"]
         )
-        """Stage, ``present`` or ``absent``, and what there is to say about it."""
+        """Stage, ``present`` or ``absent``, and a remark."""
         self.scope = contents.scope
         self.archs = contents.scope.archs
         self.erratum_release: str | None = release or data["same_files_as"]
@@ -88,25 +88,17 @@ class Snapshot:
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
 
     @property
-    def provenance(self) -> dict[str, Any]:
-        """What the file says of where it comes from."""
-        names = ("schema", "mlaprobe", "kind", "release", "commit", "distribution", "blobs")
-        return {name: self._contents.data[name] for name in names}
-
-    @property
     def knobs(self) -> tuple[str, ...]:
-        """Environment variables that the deciding code asks for."""
+        """Environment variables that the deciding code reads."""
         return tuple(sorted(self._knobs))
 
     session = capability = None
     """A snapshot holds no source."""
 
     def takes(self, role: str) -> bool:
-        """Whether the dispatcher may have a parameter of that meaning: a snapshot does not say."""
+        """Whether the dispatcher may have a parameter of that meaning: not known from a
+        snapshot."""
         return True
-
-    def refusals(self, stage: str, setting: DecodeShape) -> None:
-        """``None``: asking a snapshot for each shape is as quick."""
 
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""
@@ -157,7 +149,7 @@ class Snapshot:
         return known
 
     def judge(self, shape: DecodeShape) -> Decision:
-        """What the source alone says of a shape."""
+        """The decision without errata."""
         why = self.scope.outside(shape, self._knobs)
         if why is None:
             try:
@@ -175,7 +167,7 @@ class Snapshot:
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``sides.parts``), a row for each head count; ``None``
-        where each shape has to be asked for itself.
+        where each shape has to be decided for itself.
 
         Raises:
             SnapshotError: the snapshot is damaged.
@@ -249,7 +241,7 @@ class Snapshot:
 
 
 def _asked_alone(stage: str, shape: DecodeShape) -> DecodeShape:
-    """What of a shape concerns one stage: how the planner is told, or that it is not asked."""
+    """A shape reduced to the fields that concern one stage alone."""
     if stage in (StageName.PLANNER, StageName.SIZING):
         return replace(shape, persistent=True)
     intra = stage == StageName.DISPATCHER and shape.planner.intra_batch_mode

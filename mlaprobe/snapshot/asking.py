@@ -1,4 +1,4 @@
-"""Asks a live source for single cells, and keeps what it says as records."""
+"""The answers of a live source to single cells, as records."""
 
 from __future__ import annotations
 
@@ -7,68 +7,61 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, PlannerCall, StageName, StageOutcome, Status, left_open
-from mlaprobe.deciding.capability import Capability, reduced_heads
-from mlaprobe.deciding.pipeline import Launch
+from mlaprobe.deciding.capability import Capability
 from mlaprobe.snapshot.batches import MOST_BATCH, Rule, numbers_in, rules_of
 from mlaprobe.snapshot.phrases import VARIABLES, Fields
 from mlaprobe.snapshot.records import FIELDS, at_batch, fields_of
 from mlaprobe.snapshot.scope import OMITTED, Scope
-from mlaprobe.snapshot.sharing import by_number
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.environment.solved import Leaf, Solved
+    from mlaprobe.stages.instantiate import Leaf, Solved
 
 USUAL: dict[str, Any] = {"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1}
 Known = Mapping[str, Any]
 """The values of a plane's setting, by axis."""
 Answer = tuple[Fields | None, ...]
-"""What the tables that are filled together hold for a cell; ``None``: nothing is asked there."""
-Ask = Callable[[DecodeShape], "tuple[Answer, Leaf | None]"]
-"""Asks about a cell; with the run over symbols that answered, which others may share."""
+"""What the tables that are filled together hold for a cell; ``None``: the stage is not reached
+there."""
+Ask = Callable[[DecodeShape], Answer]
+"""Asks about a cell."""
 _NOTES, _MESSAGE = FIELDS.index("notes"), FIELDS.index("message")
 
 
 class Asker:
-    """One source, asked cell by cell."""
+    """One source, evaluated cell by cell."""
 
     def __init__(self, capability: Capability) -> None:
         self.capability = capability
         self.notebook = Notebook()
-        self.shared: dict[Hashable, Answer] = cache(Cache.CELLS)
-        """Answers that others follow from (see ``sharing``)."""
         self._evidence: dict[Any, tuple[int, ...]] = cache(Cache.PROOFS)
         capability.session.tracing = True  # every proof is wanted
 
     def forget(self) -> None:
         """Lets go of what no question of another arch or other dtypes can share."""
         self.capability.session.forget_runs()
-        self.shared.clear()
         self._evidence.clear()
 
     def stage(self, name: str) -> Ask:
         """Asks one stage alone."""
 
-        def ask(shape: DecodeShape) -> tuple[Answer, Leaf | None]:
-            solved = self.capability.solve(name, shape)
-            return (self._fields(solved, shape),), solved.leaf
+        return lambda shape: (self._fields(self.capability.solve(name, shape), shape),)
 
-        return ask
-
-    def launches(self, shape: DecodeShape) -> tuple[Answer, Leaf | None]:
+    def launches(self, shape: DecodeShape) -> Answer:
         """Asks the dispatcher, and the host with what it passes."""
         capability = self.capability
         dispatched = capability.solve(StageName.DISPATCHER, shape)
         launch = capability.launch(shape)
         reduces = None
         if launch.outcome.persistent is not False and shape.persistent:
-            reduces = reduced_heads(shape, launch)
+            reduces = launch.reduced_heads(shape)
         fields = self._fields(dispatched, shape, launch, reduces)
         called = None
         if launch.outcome.entry == "asm":
             called = self._fields(capability.solve_called(shape, launch), shape)
-        return (fields, called), dispatched.leaf
+        return fields, called
 
     def reducer(self, heads: int, head_dim: int | None, scope: Scope) -> Fields:
         """Asks the reducer."""
@@ -97,12 +90,20 @@ class Asker:
         that take the same paths have the same, unless a number happens to equal the head count."""
         if leaf is None:
             return self.notebook.evidence_at(outcome.evidence)
-        number = by_number(outcome.stage, shape.num_heads, shape.qlen)
+        number = _by_number(outcome.stage, shape.num_heads, shape.qlen)
         key = (leaf.clauses, outcome.status, outcome.persistent, outcome.kernels, number)
         found = self._evidence.get(key)
         if found is None:
             found = self._evidence[key] = self.notebook.evidence_at(outcome.evidence)
         return found
+
+
+def _by_number(stage: str, heads: int, qlen: int) -> Hashable:
+    """What the proof of an answer depends on besides the path: some are looked for by the head
+    count, which may happen to be another number as well."""
+    if stage not in (StageName.DISPATCHER, StageName.HOST):
+        return None
+    return (heads == qlen, heads if heads & (heads - 1) == 0 else 0)
 
 
 def shapes(scope: Scope, known: Known, **others: Any) -> Callable[[int, int], DecodeShape]:
@@ -135,7 +136,7 @@ def values_of(heads: int, qlen: int, known: Known) -> tuple[int | None, ...]:
 
 
 def speaks_of_batch(answer: Answer) -> bool:
-    """Whether an answer says that it depends on the batch size, or may."""
+    """Whether an answer depends on the batch size by its own text, or may."""
     return any(
         fields is not None
         and (fields[0] == Status.UNKNOWN or any(" batch " in note for note in fields[_NOTES]))
@@ -162,12 +163,12 @@ def batch_rules(
     large: Answer,
     ask: Ask,
 ) -> tuple[Rule[Answer], ...] | None:
-    """What holds at which batch size; none where it is always what holds without one, and
-    ``None`` where that was not found out. ``large`` is the answer to ``LARGE_BATCH``."""
+    """What holds at which batch size; none where it is always what holds without one, and ``None``
+    where that is not known. ``large`` is the answer to ``LARGE_BATCH``."""
 
     def at(batch: int) -> Answer:
         same = batch == LARGE_BATCH
-        answer = large if same else ask(replace(make(*cell), batch=batch))[0]
+        answer = large if same else ask(replace(make(*cell), batch=batch))
         if answer == unset:
             return unset
         return tuple(None if fields is None else at_batch(fields, batch) for fields in answer)

@@ -1,8 +1,8 @@
-"""How an answer depends on the batch size, found from outside.
+"""How an answer depends on the batch size, determined by sampling.
 
 Most gates are thresholds, some take multiples of a number only. Sizes around every number that a
-note names, and some others, are asked; what explains all of the answers is kept. Where nothing
-does, the snapshot says that it does not know.
+note names, and some others, are sampled; the rule that explains all answers is kept. Where none
+does, the snapshot holds that it is not known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 MOST_BATCH = 1 << 16
-"""The largest batch size that is asked; beyond it nothing is taken to change."""
+"""The largest batch size that is sampled; beyond it nothing is taken to change."""
 MOST_STEPS = 12
 _NUMBERS = re.compile(r"\d+")
 _PLAIN = (1, 2, 3, 10, 100, 1000, 10007, MOST_BATCH - 1, MOST_BATCH)
@@ -32,13 +32,13 @@ def numbers_in(texts: Iterable[str]) -> tuple[int, ...]:
 def rules_of(
     ask: Callable[[int], Answer], hints: Sequence[int], avoid: Iterable[int]
 ) -> tuple[Rule[Answer], ...] | None:
-    """What holds at which batch size, the hints being numbers that may matter; ``None`` where
-    that was not found out.
+    """What holds at which batch size, the hints being numbers that may matter; ``None`` where that
+    is not known.
 
     Args:
         ask: the answer at a batch size.
         hints: numbers that may be thresholds or divisors.
-        avoid: sizes that are told from other numbers in an answer with difficulty.
+        avoid: sizes that are hard to distinguish from other numbers in an answer.
     """
     around = {h * times + d for h in hints for times in (1, 2, 3, 5) for d in (-1, 0, 1)}
     sizes = (around | set(_PLAIN)) - (set(avoid) - set(hints))

@@ -1,4 +1,4 @@
-"""Reads a snapshot file: what it must be, and what is said where it is something else."""
+"""Reads a snapshot file, with an error where it is something else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from mlaprobe.errors import SourceError
 from mlaprobe.snapshot.scope import Scope, numbers_of
 
 FORMAT = "mlaprobe snapshot"
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, SCHEMA)
+"""Schema 1 says less of a kernel: neither the blob of its file nor its LDS."""
+KERNEL_FIELDS = ("symbol", "co", "co_present", "has_symbol", "blob", "lds")
+"""What a row of a kernel holds, in this order."""
 MAX_BYTES = 16 << 20
 SEAL = ',\n"sha256":"'
 """Before the checksum, which is over everything before this."""
@@ -81,7 +85,7 @@ def parse(raw: bytes, name: str) -> Contents:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise _foreign(name)
     schema = data.get("schema")
-    if schema != SCHEMA:
+    if schema not in READABLE:
         raise SnapshotError(
             f"{name} is a snapshot of schema {schema}, and this mlaprobe reads schema {SCHEMA}",
             hint="upgrade mlaprobe, or take the snapshot anew with mlaprobe snapshot",
@@ -115,7 +119,7 @@ def _contents(data: dict[str, Any], name: str) -> Contents:
             for at, row in data["evidence"].items()
         },
         kernels={
-            at: Kernel(symbol=row[0], co=row[1], co_present=row[2], has_symbol=row[3])
+            at: Kernel(**dict(zip(KERNEL_FIELDS, row, strict=False)))
             for at, row in data["kernels"].items()
         },
     )

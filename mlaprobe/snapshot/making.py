@@ -30,9 +30,9 @@ def make(
     """The snapshot of a source.
 
     Args:
-        capability: what to ask.
+        capability: of the source.
         releases: for a bundled snapshot every release with this content, and its commit.
-        scope: what to ask it; ``None``: the standard grid over the source's archs.
+        scope: the grid; ``None``: the standard one over the source's archs.
         step: called after every plane.
 
     Raises:

@@ -1,9 +1,9 @@
 """Numbers that follow the question: ``nhead=77`` at 77 heads and ``nhead=78`` at 78 are one record.
 
-A record's numbers (in its message, its key, its head counts) may be written as variables, which
-the reader fills in. Which ones are is found from all records of a stage that differ in numbers
-only: where the numbers vary, the variable that most of them equal is written, and a record that
-it does not give exactly keeps its own number. So what is read back is exact in any case.
+A record's numbers (in its message, its key, its head counts) may be written as variables, which the
+reader fills in. Which ones are follows from all records of a stage that differ in numbers only:
+where the numbers vary, the variable that most of them equal is written, and a record that it does
+not give exactly keeps its own number. So what is read back is exact in any case.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def choose(family: Sequence[tuple[Sequence[int], Values]]) -> list[int | None]:
 def written(
     numbers: Sequence[int], values: Values, chosen: Sequence[int | None]
 ) -> Iterator[int | str]:
-    """The numbers of a record, those that a variable gives as its name."""
+    """The numbers of a record; the value of a variable is written as the variable's name."""
     for number, variable in zip(numbers, chosen, strict=True):
         fits = variable is not None and values[variable] == number
         yield VARIABLES[variable] if fits and variable is not None else number
@@ -114,7 +114,7 @@ def phrase(text: str, numbers: Iterator[int | str]) -> str | Phrase:
     return parts if len(parts) > 1 else str(parts[0])
 
 
-def said(text: str | Phrase, values: Mapping[str, int]) -> str:
+def text_of(text: str | Phrase, values: Mapping[str, int]) -> str:
     """The text of a phrase."""
     if isinstance(text, str):
         return text

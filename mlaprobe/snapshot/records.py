@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome, Status
-from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.phrases import (
     Fields,
     choose,
     mark_batch,
     phrase,
-    said,
     skeleton,
+    text_of,
     unmarked,
     written,
 )
@@ -125,7 +125,7 @@ def _key_value(value: Any, numbers: Iterator[int | str]) -> Any:
 
 
 class Values(dict[str, int]):
-    """What the variables are for a question, worked out when one is asked for."""
+    """The values of the variables for a question, computed on access."""
 
     __slots__ = ("_heads", "_qlen", "_shape")
 
@@ -188,7 +188,7 @@ class Reader:
             persistent=get("persistent"),
             entry=get("entry"),
             failure=None if failure is None else Failure(failure),
-            message=None if message is None else said(message, values),
+            message=None if message is None else text_of(message, values),
             key=None if key is None else self._key(key, values),
             kernels=tuple(self._kernels[name] for name in get("kernels", ())),
             notes=tuple(get("notes", ())),
@@ -206,8 +206,8 @@ class Reader:
             outcome=self.outcome(record, values),
             entry=record.get("calls"),
             missing=record.get("missing", False),
-            fails_after=None if after is None else said(after, values),
-            call=None if reduces is None else number_of(reduces, values),
+            fails_after=None if after is None else text_of(after, values),
+            partial_heads=None if reduces is None else number_of(reduces, values),
         )
 
 

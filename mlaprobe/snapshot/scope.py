@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
+from mlaprobe.core.axes import planner_values
 from mlaprobe.core.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair
 from mlaprobe.core.numbers import ranges
 from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
@@ -13,16 +14,16 @@ from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
 STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
 STANDARD_QLENS = tuple(range(1, 9))
 STANDARD_PAGES = (1, 64)
-Told = tuple[Dtype | None, Dtype | None]
-"""The dtypes that the planner is told."""
-OMITTED: Told = (None, None)
+PlannerDtypes = tuple[Dtype | None, Dtype | None]
+"""The dtypes that the planner gets."""
+OMITTED: PlannerDtypes = (None, None)
 MODES = ("fast_mode", "intra_batch_mode", "max_split_per_batch", "cp_round_robin")
-"""What else a planner may be told otherwise, that no table varies."""
+"""Other overrides of a planner call, which no table varies."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What is asked for every combination of lse, mode, causal and round robin as well."""
+    """The grid, besides every combination of lse, mode, causal and round robin."""
 
     archs: tuple[str, ...]
     dtypes: tuple[DtypePair, ...] = DEFAULT_DTYPES
@@ -65,7 +66,7 @@ class Scope:
             return None
         if shape.page_size not in self.page_sizes:
             return f"page size {shape.page_size} (it holds {ranges(self.page_sizes)})"
-        modes = modes_told(shape)
+        modes = planner_modes(shape)
         if not shape.persistent:  # of the modes, the dispatcher is passed one
             modes = {name: modes[name] for name in modes if name == "intra_batch_mode"}
         if modes:
@@ -73,7 +74,7 @@ class Scope:
         return self._planner_outside(shape) if shape.persistent else None
 
     def _planner_outside(self, shape: DecodeShape) -> str | None:
-        dtypes, heads, qlen = told(shape)
+        dtypes, heads, qlen = planner_cell(shape)
         if dtypes != OMITTED and dtypes not in self.dtypes:
             words = "/".join("nothing" if d is None else str(d) for d in dtypes)
             return f"a planner told the dtypes {words}"
@@ -85,18 +86,14 @@ class Scope:
         return None
 
 
-def told(shape: DecodeShape) -> tuple[Told, int, int]:
-    """The dtypes, the head count and the query length that the planner is told."""
-    call = shape.planner
-    q_dtype = shape.q_dtype if call.q_dtype is SAME else call.q_dtype
-    kv_dtype = shape.kv_dtype if call.kv_dtype is SAME else call.kv_dtype
-    heads = shape.num_heads if call.num_heads is SAME else call.num_heads
-    qlen = shape.qlen if call.qlen is SAME else call.qlen
-    return (q_dtype, kv_dtype), heads, qlen  # type: ignore[return-value]
+def planner_cell(shape: DecodeShape) -> tuple[PlannerDtypes, int, int]:
+    """The dtypes, the head count and the query length that the planner gets."""
+    given = planner_values(shape)
+    return (given["q_dtype"], given["kv_dtype"]), given["num_heads"], given["qlen"]
 
 
-def modes_told(shape: DecodeShape) -> dict[str, int | bool]:
-    """How the planner is told to split the work, where that is not as usual."""
+def planner_modes(shape: DecodeShape) -> dict[str, int | bool]:
+    """The planner's modes of splitting the work that are not as usual."""
     usual = {"cp_round_robin": shape.cp_round_robin}
     return {
         name: value
@@ -106,9 +103,9 @@ def modes_told(shape: DecodeShape) -> dict[str, int | bool]:
 
 
 def _with_modes(modes: dict[str, int | bool]) -> str:
-    said = ", ".join(f"{name}={int(value)}" for name, value in modes.items())
+    listed = ", ".join(f"{name}={int(value)}" for name, value in modes.items())
     return (
-        f"a planner told {said} (it holds what AITER takes where nothing is said; ask the AITER "
+        f"a planner told {listed} (it holds what AITER takes where nothing is said; ask the AITER "
         "source itself: installed, a directory or REPO@REV)"
     )
 

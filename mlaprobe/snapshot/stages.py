@@ -1,22 +1,22 @@
-"""The stages of a snapshot: asked for shapes on its grid, they answer as the live ones did."""
+"""The stages of a snapshot: for shapes on its grid they answer as the live ones did."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
-from mlaprobe.deciding.pipeline import Launch
 from mlaprobe.snapshot.file import Contents
 from mlaprobe.snapshot.lookup import StageTable
 from mlaprobe.snapshot.records import Record, Values
-from mlaprobe.snapshot.scope import OMITTED, told
+from mlaprobe.snapshot.scope import OMITTED, planner_cell
 
 STAGES = (
     *(StageName.PLANNER, StageName.SIZING, StageName.DISPATCHER),
     *(StageName.HOST, StageName.GLUON),
 )
-"""Those that are asked for a shape."""
+"""The stages that answer for a shape."""
 
 
 OUTSIDE_TEXT = "outside the snapshot: "
@@ -30,7 +30,7 @@ class UnknownBatchError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside(StageOutcome):
-    """The outcome of a stage that is asked what the snapshot does not hold."""
+    """The outcome of a stage for a question that the snapshot does not hold."""
 
 
 def outside(stage: str, what: str) -> Outside:
@@ -39,7 +39,7 @@ def outside(stage: str, what: str) -> Outside:
 
 
 class Stages:
-    """What the chain asks (``mlaprobe.deciding.pipeline.Links``)."""
+    """The stages for the chain (``mlaprobe.deciding.pipeline.Links``)."""
 
     def __init__(self, contents: Contents) -> None:
         data = contents.data
@@ -60,7 +60,7 @@ class Stages:
         return role in self._takes
 
     def planner_takes(self, role: str) -> bool:
-        """Not asked: nothing is held of a planner that is told otherwise how to split."""
+        """Not used: nothing is held of a planner with other modes."""
         return True
 
     def ask(self, stage: str, shape: DecodeShape) -> StageOutcome:
@@ -74,7 +74,7 @@ class Stages:
         table = self.table(stage)
         heads, qlen = shape.num_heads, shape.qlen
         if stage in (StageName.PLANNER, StageName.SIZING):
-            _, heads, qlen = told(shape)
+            _, heads, qlen = planner_cell(shape)
         words = words_of(stage, shape)
         record = self._record(table, words, heads, qlen, shape.batch)
         return table.reader.outcome(record, Values(shape, heads, qlen))
@@ -93,7 +93,7 @@ class Stages:
 
     def reduced(self, shape: DecodeShape, launch: Launch) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
-        return self.reducer(launch.call if isinstance(launch.call, int) else shape.num_heads)
+        return self.reducer(launch.partial_heads or shape.num_heads)
 
     def reducer(self, heads: int, head_dim: int | None = None) -> StageOutcome:
         """Whether the merge exists for a pair."""
@@ -125,10 +125,10 @@ class Stages:
 
 
 def words_of(stage: str, shape: DecodeShape) -> dict[str, str]:
-    """The values of all axes as words, as a stage is told them."""
+    """The values of all axes as words, as a stage gets them."""
     words = _words(shape)
     if stage in (StageName.PLANNER, StageName.SIZING):
-        dtypes = told(shape)[0]
+        dtypes = planner_cell(shape)[0]
         if dtypes != OMITTED:
             words["dtypes"] = "/".join(map(str, dtypes))
         elif stage == StageName.PLANNER:

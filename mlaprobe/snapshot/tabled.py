@@ -1,4 +1,4 @@
-"""The behaviours of whole rows of shapes, found without composing each answer.
+"""The behaviours of whole rows of shapes, without composing each answer.
 
 What a caller notices of an answer depends on the gist of its stages' records (not on messages and
 evidence) and on little else: whether planner and dispatcher launch the same head count, which
@@ -10,7 +10,7 @@ composed and stands for the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -36,7 +36,7 @@ OUTSIDE = ""
 class _Gist:
     """What a behaviour can depend on, of one record."""
 
-    told: Hashable
+    fields: Hashable
     """All but the numbers."""
     final_heads: int | str | None
     """Maybe the name of a variable (see ``phrases``); so is the next."""
@@ -57,7 +57,7 @@ class Tabled:
         """
         Args:
             decide: composes one answer, errata applied.
-            errata: those that can change a verdict.
+            errata: all that can change a verdict.
         """
         self.stages = stages
         self.scope = scope
@@ -102,9 +102,9 @@ class Tabled:
 
     def _gist(self, record: Record) -> _Gist:
         kernels = tuple(self._kernels[name] for name in record.get("kernels", ()))
-        loaded = tuple((k.symbol, k.co_present, k.has_symbol) for k in kernels)
+        loaded = tuple((k.symbol, k.co_present, k.has_symbol, k.blob, k.lds) for k in kernels)
         return _Gist(
-            told=(
+            fields=(
                 *(record.get(name) for name in _TELLING),
                 *(name in record for name in ("key", "fails_after")),
                 loaded,
@@ -127,33 +127,22 @@ class _Rows:
     """The rows of one part of a grid, with or without the LSE."""
 
     def __init__(self, tabled: Tabled, part: Grid, lse: bool) -> None:
-        (q_dtype, kv_dtype), heads = part.dtypes[0], part.heads[0]
         self._tabled = tabled
         self._stages = tabled.stages
         self._scope = tabled.scope
         self._part = part
-        self._fields: dict[str, Any] = {
-            "arch": part.archs[0],
-            "q_dtype": q_dtype,
-            "kv_dtype": kv_dtype,
-            "lse": lse,
-            "persistent": part.persistent[0],
-            "causal": part.causal[0],
-            "cp_round_robin": part.cp_round_robin[0],
-            "page_size": part.page_sizes[0],
-            "route": part.route,
-            "env": part.env,
-            "planner": part.planner,
-        }
-        first = self._shape(heads, part.qlens[0])
+        first = self._first = next(replace(part, lse=(lse,)).shapes())
         self._mode = (part.route, part.persistent[0], part.qlens)
         self._planes = [self._plane(stage, first) for stage in self._asked()]
-        self._reducer = self._reducer_plane() if part.route is Route.ASM else None
+        self._reducer: Plane | None = None
+        if part.route is Route.ASM:
+            dim = {"head_dim": str(self._stages.head_dims[0])}
+            self._reducer = self._stages.table("reducer").plane(dim)
         numbered = (e for e in tabled.errata if e.pattern.matches_but_for_numbers(first))
         self._errata = tuple(numbered)
 
     def _shape(self, heads: int, qlen: int) -> DecodeShape:
-        return DecodeShape(num_heads=heads, qlen=qlen, **self._fields)
+        return replace(self._first, num_heads=heads, qlen=qlen)
 
     def _asked(self) -> Sequence[str]:
         if self._part.route is Route.GLUON:
@@ -163,9 +152,6 @@ class _Rows:
     def _plane(self, name: str, shape: DecodeShape) -> Plane:
         table = self._stages.table(name, "host" if name == "called" else None)
         return table.plane(words_of(name, shape))
-
-    def _reducer_plane(self) -> Plane:
-        return self._stages.table("reducer").plane({"head_dim": str(self._stages.head_dims[0])})
 
     def all(self) -> list[Row]:
         """The rows, in the order of the head counts."""
@@ -211,7 +197,7 @@ class _Rows:
             cell = [self._tabled.gist(name[at]) for name in names if name[at] != NONE]
             rest, by_heads = self._numbers(heads, qlen, cell)
             follows = follows or by_heads
-            key = (mode, *(each.told for each in cell), rest, met[turn] if met else ())
+            key = (mode, *(each.fields for each in cell), rest, met[turn] if met else ())
             row.append(self._tabled.number(key, lambda qlen=qlen: self._shape(heads, qlen)))  # type: ignore[misc]
         return tuple(row), follows
 
@@ -230,7 +216,7 @@ class _Rows:
         reduces, final = dispatched.reduces, dispatched.final_heads
         follows = isinstance(reduces, str) and reduces != "heads"
         name = self._reduced(heads if reduces in (None, "heads") else valued(reduces))
-        reduced = name if name == OUTSIDE else self._tabled.gist(name).told
+        reduced = name if name == OUTSIDE else self._tabled.gist(name).fields
         if not self._mode[1]:
             return reduced, follows
         planned = cell[-2].final_heads

@@ -14,7 +14,7 @@ Setting = tuple[Any, ...]
 Steps = tuple[tuple[str, int, int], ...] | None
 """The rules of ``batches``, with the places of records; ``None``: they are not known."""
 NOTHING = -(1 << 30)
-"""The place of no record: the stage is not asked."""
+"""The place of no record: the stage is not reached."""
 
 
 class Notebook:

@@ -1,9 +1,9 @@
 """Takes a snapshot of a live source: every stage over its own inputs, which are far fewer than the
 shapes that the stages together answer.
 
-An input that a stage's function does not take is not varied. Everything else is asked cell by
-cell; nothing is assumed of cells in between. A flag that can be left *open*, as an unknown, is
-asked so first: an answer that holds whatever the flag is holds for all of its values.
+An input that a stage's function does not take is not varied. Everything else is evaluated cell by
+cell; nothing is assumed of cells in between. A flag that can be left *open*, as an unknown, is left
+so first: an answer that holds whatever the flag is holds for all of its values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from mlaprobe.core.enums import StageName
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.snapshot.asking import (
     LARGE_BATCH,
     USUAL,
@@ -31,7 +31,6 @@ from mlaprobe.snapshot.asking import (
 from mlaprobe.snapshot.batches import Rule
 from mlaprobe.snapshot.phrases import VARIABLES
 from mlaprobe.snapshot.scope import OMITTED, Scope
-from mlaprobe.snapshot.sharing import Shared
 from mlaprobe.snapshot.tables import Table
 
 BOTH = (False, True)
@@ -57,30 +56,23 @@ class Taker:
     # --- tables ----------------------------------------------------------------------------------
 
     def planner(self) -> Table:
-        """The planner, told each dtype pair and none."""
+        """The planner, with each dtype pair and with none."""
         flags = self._flags(self.capability.planner, "causal", "cp_round_robin")
-        table = self._table(("dtypes", (*self.scope.dtypes, OMITTED)), *self._pages(), *flags)
+        axes = (("dtypes", (*self.scope.dtypes, OMITTED)), *self._pages(), *flags)
         open_ = tuple(name for name, _ in flags)
-        self._fill((table,), "planner", open_=open_, batches=False)
-        return table
+        return self._filled("planner", *axes, open_=open_, batches=False)
 
     def sizing(self) -> Table:
         """Sizing, for each dtype pair."""
-        table = self._table(("dtypes", self.scope.dtypes))
-        self._fill((table,), "sizing")
-        return table
+        return self._filled("sizing", ("dtypes", self.scope.dtypes))
 
     def gluon(self) -> Table:
         """The gluon route."""
-        table = self._table(("dtypes", self.scope.dtypes), ("lse", BOTH))
-        self._fill((table,), "gluon")
-        return table
+        return self._filled("gluon", ("dtypes", self.scope.dtypes), ("lse", BOTH))
 
     def host(self) -> Table:
-        """The host, asked for the shape itself."""
-        table = self._table(*self._launch_axes(self.capability.host))
-        self._fill((table,), "host", batches=False)
-        return table
+        """The host, for the shape itself."""
+        return self._filled("host", *self._launch_axes(self.capability.host), batches=False)
 
     def dispatcher(self) -> tuple[Table, Table]:
         """The dispatcher, and the host with what it passes."""
@@ -129,6 +121,12 @@ class Taker:
 
     # --- planes ----------------------------------------------------------------------------------
 
+    def _filled(self, stage: str, *axes: tuple[str, tuple[Any, ...]], **how: Any) -> Table:
+        """The table of one stage."""
+        table = self._table(*axes)
+        self._fill((table,), stage, **how)
+        return table
+
     def _fill(
         self,
         tables: tuple[Table, ...],
@@ -137,7 +135,7 @@ class Taker:
         open_: tuple[str, ...] = (),
         batches: bool = True,
     ) -> None:
-        """Fills tables of the same axes, of which each cell is asked for together."""
+        """Fills tables of the same axes, whose cells are evaluated together."""
         filler = _Filler(self.asker, self.scope, tables, stage, batches)
         fixed = [(name, values) for name, values in tables[0].axes if name not in open_]
         flags = [(name, values) for name, values in tables[0].axes if name in open_]
@@ -160,10 +158,8 @@ class _Filler:
     def __init__(
         self, asker: Asker, scope: Scope, tables: tuple[Table, ...], stage: str, batches: bool
     ) -> None:
-        self._asker = asker
         self._scope = scope
         self._tables = tables
-        self._stage = stage
         self._ask: Ask = asker.launches if stage == StageName.DISPATCHER else asker.stage(stage)
         self._batches = batches
         self._changing: set[tuple[Any, ...]] = set()
@@ -178,7 +174,7 @@ class _Filler:
         self._keep(usual, [places for places, _ in holds])
         for setting in settings[1:]:
             here = {**known, **dict(zip(names, setting, strict=True))}
-            plane = self._plane(here)
+            plane = _Plane(self, here)
             cells = zip(self._scope.cells(), holds, strict=True)
             self._keep(here, [p if all_ else plane.cell(*at) for at, (p, all_) in cells])
 
@@ -189,9 +185,9 @@ class _Filler:
 
     def _usual_plane(self, known: Known, opened: list[str]) -> list[tuple[list[int], bool]]:
         """Every cell with the flags as usual, and whether it holds whatever the flags are."""
-        plane = self._plane(known)
+        plane = _Plane(self, known)
         flags = {name: _OPEN[name] for name in opened}
-        ask_opened = self._shared(known, **flags)
+        ask_opened = self.cells(known, **flags)
         kept = {name: value for name, value in known.items() if name not in opened}
         found: list[tuple[list[int], bool]] = []
         for heads, qlen in self._scope.cells():
@@ -206,11 +202,10 @@ class _Filler:
             found.append((places, holds))
         return found
 
-    def _plane(self, known: Known) -> _Plane:
-        return _Plane(self, known)
-
-    def _shared(self, known: Known, **others: Any) -> Shared:
-        return Shared(self._asker, self._stage, shapes(self._scope, known, **others), self._ask)
+    def cells(self, known: Known, **others: Any) -> Callable[[int, int], Answer]:
+        """Asks the cells of a setting, with some other fields of their shapes."""
+        make = shapes(self._scope, known, **others)
+        return lambda heads, qlen: self._ask(make(heads, qlen))
 
 
 class _Plane:
@@ -222,8 +217,8 @@ class _Plane:
         self._where = (known["arch"], known["dtypes"], known.get("persistent"))
         self._is_usual = all(known[n] == value for n, value in USUAL.items() if n in known)
         self._shape = shapes(filler._scope, known)
-        self.ask = filler._shared(known)
-        self._at_large = filler._shared(known, batch=LARGE_BATCH)
+        self.ask = filler.cells(known)
+        self._at_large = filler.cells(known, batch=LARGE_BATCH)
 
     def cell(self, heads: int, qlen: int) -> list[int]:
         """The places of a cell's answer in the tables."""

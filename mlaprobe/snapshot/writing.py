@@ -1,6 +1,6 @@
 """A snapshot as text: JSON with one record per line, so that a diff shows what changed.
 
-Records, pieces of evidence and kernels are named by a few letters of a hash over what they say, so
+Records, pieces of evidence and kernels are named by a few letters of a hash over their content, so
 that a name stands for the same thing in every snapshot and nothing is renumbered by a change
 elsewhere. Evidence is named by its file and text: code that moved changes only its line.
 """
@@ -16,6 +16,7 @@ from typing import Any
 from mlaprobe.core.boxes import cover
 from mlaprobe.core.shape import Evidence, Kernel
 from mlaprobe.snapshot.cells import write_plane
+from mlaprobe.snapshot.file import KERNEL_FIELDS
 from mlaprobe.snapshot.lookup import NONE
 from mlaprobe.snapshot.records import Record, write_records
 from mlaprobe.snapshot.scope import OMITTED
@@ -70,7 +71,13 @@ def evidence_row(each: Evidence, files: Sequence[str]) -> list[Any]:
 
 def kernel_row(each: Kernel) -> list[Any]:
     """A kernel as JSON."""
-    return [each.symbol, each.co, each.co_present, each.has_symbol]
+    return [getattr(each, name) for name in KERNEL_FIELDS]
+
+
+def kernel_names(found: Iterable[Kernel]) -> list[str]:
+    """A name for each kernel, by all but the contents of its file: one that is replaced changes
+    only the kernel's own line."""
+    return named([compact([k.symbol, k.co, k.co_present, k.has_symbol]) for k in found])
 
 
 class NameTable:
@@ -80,7 +87,7 @@ class NameTable:
         places, kernels = list(notebook.evidence), list(notebook.kernels)
         self.names = {
             "evidence": evidence_names(places),
-            "kernels": named([compact(kernel_row(each)) for each in kernels]),
+            "kernels": kernel_names(kernels),
         }
         self.files = sorted({each.file for each in places})
         rows = [evidence_row(each, self.files) for each in places]
@@ -124,7 +131,7 @@ class NameTable:
 
 
 def _sorted(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """By what they say, so that neighbours belong together."""
+    """Ordered by their content, so that neighbours belong together."""
     return dict(sorted(pairs, key=lambda pair: (compact(pair[1]), pair[0])))
 
 

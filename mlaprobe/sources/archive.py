@@ -109,10 +109,6 @@ class ArchiveSource(Source):
     def _exists(self, path: str) -> bool:
         return path in self._names
 
-    def _size(self, path: str) -> int | None:
-        name = self._names.get(path)
-        return None if name is None else self._archive.sizes[name]
-
     def _list(self, prefix: str) -> set[str]:
         if not prefix:
             return set(self._names)
@@ -165,8 +161,8 @@ class _Tar(_Archive):
         self.sizes = {name: member.size for name, member in self._members.items()}
 
     def _scan(self) -> None:
-        """Lists the members in the one pass that a compressed stream allows cheaply, and keeps
-        the files that are likely to be asked for."""
+        """Lists the members in the one pass that a compressed stream allows cheaply, and keeps the
+        files that are likely to be read."""
         unpacked = kept = 0
         for count, member in enumerate(self._file):
             unpacked += member.size

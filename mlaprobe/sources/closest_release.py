@@ -46,11 +46,7 @@ class Nearest:
 
 @cached(Cache.RULES)
 def release_files() -> Mapping[str, Mapping[str, str]]:
-    """For every release, in order, the blob hash of each file; ``ABSENT`` where it has none.
-
-    Raises:
-        RuleError: the rules are wrong.
-    """
+    """For every release, in order, the blob hash of each file; ``ABSENT`` where it has none."""
     changes = load_rules(RULES, SCHEMA)["files"]
     releases = sorted(load_rules(BLOBS, BLOB_SCHEMA)["releases"], key=release_key)
     found: dict[str, dict[str, str]] = {}
@@ -66,7 +62,6 @@ def nearest(source: Source) -> Nearest | None:
     own, else the last. ``None`` where not one file of the source is of any release.
 
     Raises:
-        RuleError: the rules are wrong.
         SourceError: a file cannot be read.
     """
     known = release_files()
@@ -85,7 +80,7 @@ def nearest(source: Source) -> Nearest | None:
     least = min(distance.values())
     closest = [name for name, count in distance.items() if count == least]
     own = _own(source.release, closest)
-    return _told(own or closest[-1], closest, held)
+    return _compared(own or closest[-1], closest, held)
 
 
 def _own(release: str | None, names: list[str]) -> str | None:
@@ -95,7 +90,7 @@ def _own(release: str | None, names: list[str]) -> str | None:
     return next((name for name in names if release_key(name) == release_key(release)), None)
 
 
-def _told(name: str, closest: list[str], held: Mapping[str, str]) -> Nearest:
+def _compared(name: str, closest: list[str], held: Mapping[str, str]) -> Nearest:
     blobs = release_files()[name]
     differing = [file for file, blob in blobs.items() if held[file] != blob]
     return Nearest(

@@ -16,9 +16,9 @@ PACKAGE = "aiter"
 META = "aiter_meta"
 """The folder beside the package in which wheels keep what a repository has at its root."""
 NATIVE = "csrc"
-"""The folder of C++ sources: where it lies tells a checkout from an installation."""
+"""The folder of C++ sources: its place distinguishes a checkout from an installation."""
 MARK = "mla.py"
-"""The file that tells AMD's package from PyPI's unrelated one of the same name."""
+"""The file that distinguishes AMD's package from PyPI's unrelated one of the same name."""
 
 _VERSION = re.compile(r"""^(?:__version__|version)\b[^'"\n]*['"]([^'"\n]+)['"]""", re.M)
 _NOT_AITER = {".git", "__pycache__"}
@@ -47,7 +47,7 @@ class DirectorySource(Source):
         return str(self.root)
 
     def _find_release(self) -> str | None:
-        """The tag that is checked out, else what the version file says that builds write."""
+        """The tag that is checked out, else the version in the file that builds write."""
         if (self.root / ".git").exists():
             # Here, since most directories are none and need no git.
             from mlaprobe.sources.git import release_at_head
@@ -94,10 +94,6 @@ class DirectorySource(Source):
 
     def _exists(self, path: str) -> bool:
         return self._stat(path) is not None
-
-    def _size(self, path: str) -> int | None:
-        status = self._stat(path)
-        return None if status is None else status.st_size
 
     def _list(self, prefix: str) -> set[str]:
         if prefix:

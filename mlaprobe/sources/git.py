@@ -70,7 +70,7 @@ class GitSource(Source):
     def _load(self, path: str) -> tuple[bytes, str | None] | None:
         answer = self._read_object(path)
         if answer is None:
-            # Nothing came: the tree says whether nothing is there.
+            # Nothing came: the tree shows whether nothing is there.
             if self._entries().get(path, _LINK) == _LINK:
                 return None
             raise SourceError(
@@ -84,9 +84,9 @@ class GitSource(Source):
         return data, blob
 
     def _read_object(self, path: str) -> tuple[bytes, str, int] | None:
-        """What ``cat-file`` says of a path; ``None`` also where it ends instead, as it does for
-        what a partial clone leaves out. One that has ended is started once more; one that was left
-        in the middle of an answer is never asked again."""
+        """The answer of ``cat-file`` for a path; ``None`` also where it ends instead, as it does
+        for what a partial clone leaves out. One that has ended is started once more; one that was
+        left in the middle of an answer is never used again."""
         for _ in range(2):
             try:
                 if self._reader is None:
@@ -115,9 +115,6 @@ class GitSource(Source):
     def _exists(self, path: str) -> bool:
         return path in self._entries()
 
-    def _size(self, path: str) -> int | None:
-        return None if (file := self.read(path)) is None else len(file.data)
-
     def _list(self, prefix: str) -> set[str]:
         if not prefix:
             return set(self._entries())
@@ -139,7 +136,7 @@ class _BatchReader:
         assert process.stdout is not None
         self._stdin: IO[bytes] = process.stdin
         self._stdout: IO[bytes] = process.stdout
-        # Also where nobody closes the source: no process outlives the interpreter.
+        # Also where the source is not closed: no process outlives the interpreter.
         self.close = weakref.finalize(self, _end, process)
 
     def read(self, name: str) -> tuple[bytes, str, int] | None:
@@ -208,7 +205,7 @@ def resolve(git_dir: Path, revision: str) -> str:
     commit = done.stdout.decode("ascii", "replace").strip().removeprefix("--end-of-options\n")
     if done.returncode == 0 and commit:
         return commit
-    run(git_dir, "rev-parse", "--git-dir")  # a repository that cannot be read says so itself
+    run(git_dir, "rev-parse", "--git-dir")  # raises for a repository that cannot be read
     raise SourceError(
         f"no revision {revision!r} in the git repository {git_dir}",
         hint=_closest(git_dir, revision),
@@ -242,7 +239,7 @@ def run(git_dir: Path, *arguments: str) -> bytes:
     """What a git command prints.
 
     Raises:
-        SourceError: git failed, with what it said.
+        SourceError: git failed, with its message.
     """
     done = _call(git_dir, *arguments)
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""The AITER that is installed in this environment, found without importing it."""
+"""The AITER that is installed in this environment, located without importing it."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def _lines_of_pth(file: Path) -> Iterator[Path]:
 
 
 def _root_on_path(path: list[str], *, live: bool) -> Path | None:
-    """The directory that ``import aiter`` would take the package from. Asking for the spec of a
-    top-level package imports nothing; it also asks the finders of development installs."""
+    """The directory that ``import aiter`` would take the package from. Looking up the spec of a
+    top-level package imports nothing; it also uses the finders of development installs."""
     try:
         found = importlib.util.find_spec(PACKAGE) if live else PathFinder.find_spec(PACKAGE, path)
     except (ImportError, ValueError, AttributeError):
@@ -155,7 +155,7 @@ def _claimed_by(root: Path, path: list[str]) -> tuple[str, str] | None:
 
 def _stranger(root: Path, distributions: Sequence[metadata.Distribution]) -> NotAiterError:
     named = [_identity(distribution) for distribution in distributions]
-    # Beside AITER's own distribution it hides one, which is another trouble than having none.
+    # Beside AITER's own distribution it hides one, which is another problem than having none.
     alone = all(name == PACKAGE for name, _ in named)
     for name, version in named:
         if name == PACKAGE:

@@ -72,8 +72,8 @@ class Source(ABC):
     ``rest`` it is kept, until the last who held it rests.
 
     A file that is not there is ``None``. A file that is there and cannot be had (too large,
-    unreadable, missing from a partial clone) raises ``SourceError``: taking it for absent would
-    be a claim about AITER that nobody checked.
+    unreadable, missing from a partial clone) raises ``SourceError``: taking it for absent would be
+    an unchecked claim about AITER.
     """
 
     kind: ClassVar[str]
@@ -156,12 +156,6 @@ class Source(ABC):
         file = self.read(path)
         return None if file is None else file.blob
 
-    def size(self, path: str) -> int | None:
-        """The size of a file in bytes, or ``None`` where there is none."""
-        name = canonical(path)
-        with self._open():
-            return self._size(name) if name else None
-
     def close(self) -> None:
         """Lets go of what the source holds open; what was read stays at hand."""
         with self._lock:
@@ -181,7 +175,7 @@ class Source(ABC):
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """One read: one thread at a time, and no process is left that nobody holds."""
+        """One read: one thread at a time, and no process is left that is not held."""
         with self._lock:
             self.hold()
             try:
@@ -213,6 +207,3 @@ class Source(ABC):
 
     @abstractmethod
     def _list(self, prefix: str) -> set[str]: ...
-
-    @abstractmethod
-    def _size(self, path: str) -> int | None: ...

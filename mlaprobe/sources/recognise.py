@@ -33,7 +33,7 @@ def require_aiter(source: Source) -> None:
             hint="name a checkout, a site-packages, a wheel, or REPO@REV of AMD's AITER",
         )
     native = source.list("csrc")
-    # Without any C++ the rest can still be read, and its stages say what is absent.
+    # Without any C++ the rest can still be read, and its stages are absent.
     if native and not any(path.startswith(_SINCE_PLANNER) for path in native):
         which = f"AITER {source.release}" if source.release else f"the AITER in {source.label}"
         raise OutOfRangeError(

@@ -1,5 +1,5 @@
 """One module per stage of AITER's MLA decode; each answers alone.
 
-Every stage is read from a source once and then asked many times. AITER's names live here and in
-``rules/layouts.yaml``, nowhere else.
+Every stage is read from a source once and then answers many questions. AITER's names live here and
+in ``rules/layouts.yaml``, nowhere else.
 """

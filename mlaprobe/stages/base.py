@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
-from mlaprobe.core.shape import SAME, Evidence, Failure, StageOutcome, Status, altered
+from mlaprobe.core.shape import Evidence, Failure, StageOutcome, Status, altered
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.evidence import evidence
+from mlaprobe.stages.instantiate import Solved
 
 logger = logging.getLogger("mlaprobe")
 Question = TypeVar("Question", bound=Hashable)
@@ -42,7 +42,7 @@ class Faulted(StageOutcome):
 
 
 def faulted(stage: str, error: Exception) -> Faulted:
-    """What is said where something was raised that nobody expected."""
+    """The outcome after an unexpected exception of mlaprobe's own."""
     logger.debug("the evaluation of stage %s failed", stage, exc_info=error)
     if isinstance(error, RecursionError):
         message = "the code is nested too deeply to be followed from here"
@@ -143,12 +143,9 @@ class CppStage(OutcomeStage[Question]):
         """The answer, through what is known of other head counts and query lengths."""
 
     def _unreadable(self, problem: Unreadable) -> StageOutcome:
-        return StageOutcome(
-            stage=self.name,
-            status=Status.UNKNOWN,
-            message=str(problem),
-            evidence=place_evidence(self.session, self.name, ir.Span(problem.file, 1, 1, 1, 2)),
-        )
+        start = ir.Span(problem.file, 1, 1, 1, 2)
+        places = place_evidence(self.session, self.name, start)
+        return undecided(self.name, str(problem), places)
 
 
 def find_cpp_function(session: SourceSession, stage: str) -> Closure:
@@ -208,16 +205,16 @@ def _mystery(param: ir.Param) -> Unknown:
     return Unknown(f"the argument {param.name} is not known", param.span, foreign=True)
 
 
-def told_or(told: Any, otherwise: Any) -> Any:
-    """What the caller tells, where that is not what the shape says."""
-    return otherwise if told is SAME else told
-
-
 def how_failed(outcome: Outcome) -> Failure | None:
     """How a failed path ends."""
     if outcome.failure is None:
         return None
     return Failure.ABORT if outcome.failure.kind == "abort" else Failure.EXCEPTION
+
+
+def undecided(stage: str, message: Any, evidence: Sequence[Evidence] = ()) -> StageOutcome:
+    """The outcome of a stage whose answer is unknown, with the reason."""
+    return StageOutcome(stage=stage, status=Status.UNKNOWN, message=message, evidence=evidence)
 
 
 def why_unknown(outcomes: tuple[Outcome, ...]) -> tuple[str, ir.Span]:
@@ -241,15 +238,13 @@ def unknown(
     outcomes: tuple[Outcome, ...],
     read: StageOutcome | None = None,
 ) -> StageOutcome:
-    """The outcome of a stage of which the paths do not say what it answers; ``read`` is what was
-    read off them, if that says why."""
+    """The outcome of a stage whose paths do not determine its answer; ``read`` is the outcome that
+    was read off them, if it has the reason."""
     reason, span = why_unknown(outcomes)
-    told = read or StageOutcome(stage=stage, status=Status.UNKNOWN)
-    return altered(
-        told,
-        message=told.message or reason,
-        evidence=told.evidence or place_evidence(session, stage, span),
-    )
+    places = place_evidence(session, stage, span)
+    if read is None:
+        return undecided(stage, reason, places)
+    return altered(read, message=read.message or reason, evidence=read.evidence or places)
 
 
 def place_evidence(session: SourceSession, stage: str, span: ir.Span) -> tuple[Evidence, ...]:

@@ -1,11 +1,11 @@
-"""A batch size that is not known, and what is said of a gate on it."""
+"""A batch size that is not known, and the text about a gate on it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values import Unknown
 
 BATCH = ("batch",)
 """The key of a batch size that the question leaves open."""

@@ -1,8 +1,8 @@
 """The calls that one question leads to, by path, and what is answered to all of them.
 
 A caller may hand over different arguments on different paths (a buffer of another dtype where there
-is one split only, say) and still do the same with the shape. What is called is then asked about
-each of them, with what the path knows.
+is one split only, say) and still do the same with the shape. The function that is called is then
+evaluated for each of them, with what the path knows.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Any
 from mlaprobe.core.shape import StageOutcome, Status, altered
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.environment.solved import Solved
-from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.evaluator.values import Unknown
+from mlaprobe.stages.instantiate import Deferred, Solved
 from mlaprobe.stages.parameterize import Parameterized
 
 NOTHING: Mapping[Hashable, int] = {}
@@ -31,7 +30,7 @@ class PathCall:
     decided: Mapping[Hashable, int]
     """Which side the path took of branches on unknown values, by their keys."""
     why: Unknown | None = None
-    """An unknown value that tells this path from others."""
+    """An unknown value on which this path differs from others."""
 
 
 def path_call(path: Outcome, given: Deferred) -> PathCall:
@@ -46,7 +45,7 @@ Ask = Callable[[Deferred, Mapping[Hashable, int]], Solved[StageOutcome]]
 
 class Calls:
     """The calls of all paths that come to one answer. As the run over symbols left them, for all
-    questions that share it: most are asked about the first call only."""
+    questions that share it: most need an answer to the first call only."""
 
     __slots__ = ("_all", "_apart")
 
@@ -54,7 +53,7 @@ class Calls:
         self._all = tuple(calls)
         found: list[tuple[Parameterized, PathCall]] = []
         for call in self._all:
-            parameterize = Parameterized(call.given.value, told=False)
+            parameterize = Parameterized(call.given.value, reasons=False)
             if not any(_alike(parameterize, other) for other, _ in found):
                 found.append((parameterize, call))
         self._apart = tuple(call for _, call in found)
@@ -102,7 +101,7 @@ def _one(found: list[Solved[StageOutcome]]) -> bool:
 
 
 def _what(answer: StageOutcome) -> tuple[object, ...]:
-    """An answer without where it was found."""
+    """An answer without its evidence."""
     return (answer.status, answer.key, answer.kernels, answer.failure, answer.message)
 
 

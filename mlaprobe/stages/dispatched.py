@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Failure, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Event, Outcome
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import joined, same
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.base import how_failed, place_evidence, why_unknown
+from mlaprobe.evaluator.values import Unknown
+from mlaprobe.stages.base import how_failed, place_evidence, undecided, why_unknown
 from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.calls import Calls, path_call
 from mlaprobe.stages.environment.outside import assumptions
@@ -26,28 +27,19 @@ from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
 STAGE = StageName.DISPATCHER
 REQUESTS = 2
-"""Requests in the asked batch, where the question leaves them open."""
+"""Requests in the batch, where the question leaves them open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dispatched:
+class Dispatched(Launch):
     """The dispatcher's answer with the call that it made."""
 
-    outcome: StageOutcome
     given: Deferred = field(default=Deferred(()), compare=False)
     """Arguments of the entry point, as ``args`` has them, on the first path to this answer."""
     calls: Calls = field(default=Calls(), compare=False)
     """The calls of the entry point on all paths to this answer."""
-    entry: str | None = None
-    """The entry point's own name."""
-    missing: bool = False
-    """Whether the package does not define the entry point."""
     merged: Deferred | None = field(default=None, compare=False)
     """Arguments of the reducer's entry point, as ``reduce_args`` has them."""
-    partial_heads: int | None = field(default=None, compare=False)
-    """The head count of the partial results that the reducer gets, where it is called."""
-    fails_after: str | None = None
-    """What fails after the entry point was called."""
     obstacle: ir.Span = field(default=ir.NOWHERE, compare=False)
     """Where the answer is unknown because of the call that is made: the place of that."""
 
@@ -73,29 +65,27 @@ class Dispatched:
 
 
 class Reader:
-    """Reads the answer to a shape off the paths. ``asked`` are its numbers, or symbols for them."""
+    """Reads the answer to a shape off the paths. ``inputs`` holds its numbers, or symbols for
+    them."""
 
     def __init__(self, session: SourceSession, shape: DecodeShape) -> None:
         self._session = session
         self._names = session.names.data[STAGE]
         self._shape = shape
 
-    def answer(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> Dispatched:
+    def answer(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> Dispatched:
         """The answer, without symbols where the inputs are plain."""
-        answers = [self._path(outcome, asked) for outcome in outcomes]
+        answers = [self._path(outcome, inputs) for outcome in outcomes]
         picked, note = self._settle(outcomes, answers)
         if picked is None:
             reason, span = _why(outcomes, answers)
             places = place_evidence(self._session, STAGE, span)
-            outcome = StageOutcome(
-                stage=STAGE, status=Status.UNKNOWN, message=reason, evidence=places
-            )
-            return Dispatched(outcome=outcome)
+            return Dispatched(outcome=undecided(STAGE, reason, places))
         answer, path = answers[picked], outcomes[picked]
         outcome = altered(
             answer.outcome,
             notes=(*note, *assumptions(path)),
-            evidence=self._proof(path, asked["heads"], answer.outcome.final_heads),
+            evidence=self._proof(path, inputs["heads"], answer.outcome.final_heads),
         )
         pairs = zip(outcomes, answers, strict=True)
         calls = [path_call(o, a.given) for o, a in pairs if a is answer or same(a, answer)]
@@ -112,8 +102,8 @@ class Reader:
     def _settle(
         self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
     ) -> tuple[int | None, tuple[str, ...]]:
-        """The path whose answer all agree on; paths that only the batch size tells apart are
-        gates on it, which are told and not applied."""
+        """The path whose answer all agree on; paths that differ in the batch size only are gates on
+        it, which are reported and not applied."""
         unknown = [a.outcome.status == Status.UNKNOWN for a in answers]
         if all(same(a, answers[0]) for a in answers):
             return (None if unknown[0] else 0), ()
@@ -134,7 +124,7 @@ class Reader:
             notes.append(f"{batch_condition(outcome.decisions)}: {path} path")
         return kept[0], tuple(dict.fromkeys(notes))
 
-    def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> Dispatched:
+    def _path(self, outcome: Outcome, inputs: Mapping[str, Any]) -> Dispatched:
         if outcome.kind == "unknown":
             return _unknown(outcome.reason)
         entry = entry_of(outcome)
@@ -150,9 +140,9 @@ class Reader:
                     )
                 )
             return _unknown("no entry point is called")
-        return self._entered(outcome, entry, asked)
+        return self._entered(outcome, entry, inputs)
 
-    def _entered(self, outcome: Outcome, entry: Event, asked: Mapping[str, Any]) -> Dispatched:
+    def _entered(self, outcome: Outcome, entry: Event, inputs: Mapping[str, Any]) -> Dispatched:
         named = dict(entry.kwargs)
         q, qlen = _query(named, entry.args), self._role(named, "qlen")
         for given in (q, qlen):
@@ -163,9 +153,9 @@ class Reader:
         rows, heads, _ = q.shape
         if not is_whole(heads) or calculate("<", heads, 1):
             return _unknown(f"the head count given to {entry.name} is not known", entry.span)
-        fold, qlen_fold = _folds(asked, heads, qlen)
-        if fold is None or not self._fits(rows, heads, asked):
-            return _unknown(_no_fold(entry.name, asked, heads, qlen), entry.span)
+        fold, qlen_fold = _folds(inputs, heads, qlen)
+        if fold is None or not self._fits(rows, heads, inputs):
+            return _unknown(_no_fold(entry.name, inputs, heads, qlen), entry.span)
         status = folded(fold, qlen_fold) or Status.NATIVE
         reduce = next((e for e in outcome.events if self._merges(e)), None)
         failed = outcome.failure if outcome.kind == "failed" else None
@@ -190,18 +180,18 @@ class Reader:
             fails_after=None if missing or failed is None else refusal(failed),
         )
 
-    def _fits(self, rows: Any, heads: Any, asked: Mapping[str, Any]) -> bool:
-        """Whether the rows of the query are those that were asked, in other portions of heads."""
+    def _fits(self, rows: Any, heads: Any, inputs: Mapping[str, Any]) -> bool:
+        """Whether the rows of the query are the question's, in other portions of heads."""
         if not is_whole(rows):
             return False
-        tokens = calculate("*", self._shape.batch or REQUESTS, asked["qlen"])
-        return same(calculate("*", rows, heads), calculate("*", tokens, asked["heads"]))
+        tokens = calculate("*", self._shape.batch or REQUESTS, inputs["qlen"])
+        return same(calculate("*", rows, heads), calculate("*", tokens, inputs["heads"]))
 
     def _merges(self, event: Event) -> bool:
         return event.kind == "entry" and event.name in self._names["reduce"]
 
     def _short_name(self, name: str) -> str:
-        """``asm``, ``hk``, ``opus``, ...; an entry nobody has named is called by its own name."""
+        """``asm``, ``hk``, ``opus``, ...; an entry without such a name has its own."""
         words = set(name.split("_"))
         if name in self._names["asm"] or "asm" in words:
             return "asm"
@@ -251,38 +241,38 @@ def _choices(outcome: Outcome) -> tuple[int, ...]:
     return tuple(choice for _, choice in outcome.decisions)
 
 
-def _folds(asked: Mapping[str, Any], heads: Any, qlen: Any) -> tuple[Any, Any]:
+def _folds(inputs: Mapping[str, Any], heads: Any, qlen: Any) -> tuple[Any, Any]:
     """(batch fold, query-length fold), or ``None`` where heads and length make none."""
-    if same(heads, asked["heads"]) and same(qlen, asked["qlen"]):
+    if same(heads, inputs["heads"]) and same(qlen, inputs["qlen"]):
         return 1, 1
-    qlen_fold = multiple(qlen, asked["qlen"])
+    qlen_fold = multiple(qlen, inputs["qlen"])
     if qlen_fold is None:
         return None, 1
-    return multiple(asked["heads"], calculate("*", heads, qlen_fold)), qlen_fold
+    return multiple(inputs["heads"], calculate("*", heads, qlen_fold)), qlen_fold
 
 
 def refusal(failure: Failed) -> Any:
-    """What is said of a failure: a text, which may have symbols in it."""
+    """The message about a failure: a text, which may have symbols in it."""
     if failure.how in ("AssertionError", "exception"):
         return failure.message or failure.how
     return joined([failure.how, ": ", failure.message]) if failure.message else failure.how
 
 
 def _unknown(reason: Any, span: ir.Span = ir.NOWHERE) -> Dispatched:
-    outcome = StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=reason)
-    return Dispatched(outcome=outcome, obstacle=span)
+    return Dispatched(outcome=undecided(STAGE, reason), obstacle=span)
 
 
-def _no_fold(entry: str, asked: Mapping[str, Any], heads: Any, qlen: Any) -> Any:
-    """What is said of a call that is neither native nor a fold: a query widened on the way, say."""
+def _no_fold(entry: str, inputs: Mapping[str, Any], heads: Any, qlen: Any) -> Any:
+    """The message about a call that is neither native nor a fold: a query widened on the way,
+    say."""
     gets = [entry, " gets ", heads, " heads at query length ", qlen]
-    where = [" where ", asked["heads"], " heads at query length ", asked["qlen"], " were asked"]
+    where = [" where ", inputs["heads"], " heads at query length ", inputs["qlen"], " were asked"]
     return joined([*gets, *where, ": that is no fold"])
 
 
 def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str, ir.Span]:
     """Why the answer is unknown, and the place: what could not be followed comes first, then the
-    call that is made and cannot be judged, then what tells the paths apart."""
+    call that is made and cannot be judged, then the branch on which the paths differ."""
     followed = all(o.kind != "unknown" for o in outcomes)
     if followed and all(u.free is not None for o in outcomes for u, _ in o.decisions):
         for answer in answers:

@@ -14,17 +14,17 @@ from mlaprobe.core.shape import DecodeShape, PlannerCall, StageOutcome
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.python.values import EntryPoint
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.batches import batch_of, plus_one
 from mlaprobe.stages.dispatched import REQUESTS, STAGE, Dispatched, Reader
 from mlaprobe.stages.environment.bindings import bound
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.pyfunction import PythonStage, Start
 
 TOKENS_KV = 4096
-"""KV tokens per request in the asked batch."""
+"""KV tokens per request."""
 LATENT, ROPE = 512, 64
 WORKERS = 256
 """Work groups that the metadata is for: any number above 0."""
@@ -40,7 +40,7 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
     name = STAGE
 
     def solve(self, question: DecodeShape) -> Solved[Dispatched]:
-        """What the dispatcher does with a shape; of what the planner is told, it is passed one."""
+        """What the dispatcher does with a shape. Of the planner's overrides it gets one."""
         if question.planner != _NO_PLANNER:
             mode = PlannerCall(intra_batch_mode=question.planner.intra_batch_mode)
             question = replace(question, planner=mode)

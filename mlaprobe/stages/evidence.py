@@ -18,7 +18,7 @@ logger = logging.getLogger("mlaprobe")
 
 
 class LazyEvidence(Sequence[Evidence]):
-    """Evidence that is looked for when somebody wants to see it."""
+    """Evidence that is computed when it is first accessed."""
 
     __slots__ = ("_args", "_find", "_found")
 
@@ -35,7 +35,7 @@ class LazyEvidence(Sequence[Evidence]):
             except MlaprobeError:
                 raise
             except Exception:
-                # The answer stands without its proof, which may be found the next time.
+                # The answer stands without its proof; the next access tries again.
                 logger.debug("evidence could not be looked for", exc_info=True)
                 return ()
         return self._found
@@ -67,8 +67,8 @@ class LazyEvidence(Sequence[Evidence]):
 
 
 class Proof(LazyEvidence):
-    """How the evidence of an answer is found. Stands for it while the answer may have symbols in
-    it; whoever fills them in (``instantiate``) makes evidence of it."""
+    """How the evidence of an answer is computed. Stands for it while the answer may have symbols in
+    it; ``instantiate`` fills them in and makes evidence of it."""
 
     __slots__ = ("_first", "_path", "_pick", "_stage", "_text_of", "values")
 
@@ -98,10 +98,17 @@ class Proof(LazyEvidence):
         self._first = first
         self.values = values
 
-    def found(self, paths: Sequence[Outcome], values: tuple[Any, ...]) -> tuple[Evidence, ...]:
-        """The evidence in the traced paths of a question, ``values`` being its own."""
-        outcome = next(iter(self._path(paths)), None)
-        spans = () if outcome is None else self._pick(Trace(outcome), outcome, *values)
+    def found(
+        self,
+        paths: Sequence[Outcome],
+        values: tuple[Any, ...],
+        filled: Callable[[Outcome], Outcome] = lambda outcome: outcome,
+    ) -> tuple[Evidence, ...]:
+        """The evidence in the traced paths of a question, ``values`` being its own; ``filled``
+        fills in the path that is looked at."""
+        spans: tuple[Span, ...] = ()
+        for outcome in map(filled, tuple(self._path(paths))[:1]):
+            spans = self._pick(Trace(outcome), outcome, *values)
         places = (evidence(self._stage, span, self._text_of) for span in dict.fromkeys(spans))
         return (*self._first(), *(place for place in places if place is not None))
 
@@ -143,8 +150,8 @@ class Trace:
         return None
 
     def branch(self, number: int, before: Event | str | None = None) -> Node | None:
-        """The last branch taken that asked for a certain number (the head count), of those before
-        an event, or before the first one of a name."""
+        """The last branch taken whose test reads a certain number (the head count), before an event
+        or before the first one of a name."""
         found: Node | None = None
         for node, value in self.items:
             if isinstance(node, ir.Launch) and before in (value, node.name):

@@ -3,60 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
-from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status
+from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.symbolic.symbols import joined, same
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
 from mlaprobe.stages.batches import batch_condition, batch_of
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.pyfunction import PythonStage, Start, last_check
 
 STAGE = StageName.GLUON
 KV_LENGTH = 4096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GluonQuestion:
-    """What the gluon entry is called with."""
-
-    arch: str
-    q_dtype: Dtype
-    kv_dtype: Dtype
-    num_heads: int
-    qlen: int
-    lse: bool = False
-    batch: int | None = None
-    env: tuple[tuple[str, str], ...] = ()
-
-
-class Gluon(OutcomeStage[GluonQuestion], PythonStage[GluonQuestion, StageOutcome]):
+class Gluon(OutcomeStage[DecodeShape], PythonStage[DecodeShape, StageOutcome]):
     """The gluon route of one source."""
 
     name = STAGE
 
     @staticmethod
-    def question(shape: DecodeShape) -> GluonQuestion:
+    def question(shape: DecodeShape) -> DecodeShape:
         """What the gluon route is called with for a shape."""
-        return GluonQuestion(
-            arch=shape.arch,
-            q_dtype=shape.q_dtype,
-            kv_dtype=shape.kv_dtype,
-            num_heads=shape.num_heads,
-            qlen=shape.qlen,
-            lse=shape.lse,
-            batch=shape.batch,
-            env=shape.env,
-        )
+        return shape
 
-    def _values(self, question: GluonQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def _values(self, question: DecodeShape, inputs: Mapping[str, Any]) -> dict[str, Any]:
         batch = batch_of(question.batch)
         heads, arch = inputs["heads"], question.arch
         q_dtype = dtype_for(question.q_dtype.value, arch)
@@ -76,10 +52,10 @@ class Gluon(OutcomeStage[GluonQuestion], PythonStage[GluonQuestion, StageOutcome
             "return_lse": question.lse,
         }
 
-    def _evaluated(self, question: GluonQuestion, start: Start) -> Solved[StageOutcome]:
+    def _evaluated(self, question: DecodeShape, start: Start) -> Solved[StageOutcome]:
         inputs = _inputs(question)
-        key = (STAGE, len(inputs), replace(question, num_heads=1, qlen=1, env=()))
-        context = (question.arch, question.env)
+        dtypes, context = (question.q_dtype, question.kv_dtype), (question.arch, question.env)
+        key = (STAGE, len(inputs), dtypes, question.lse, question.batch)
         return self.session.solve(key, inputs, start, context, self._read, on_entry=self._launched)
 
     def _launched(
@@ -94,7 +70,7 @@ class Gluon(OutcomeStage[GluonQuestion], PythonStage[GluonQuestion, StageOutcome
         run.emit("launch", entry.name, (), {}, span)
         return Unknown(f"the result of {entry.name}", span, free="data", foreign=True)
 
-    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
+    def _read(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
         accepted = [o for o in outcomes if o.kind == "returned"]
         failed = [o for o in outcomes if o.kind == "failed"]
         certain = all(_settled(o) for o in outcomes)
@@ -123,7 +99,7 @@ class Gluon(OutcomeStage[GluonQuestion], PythonStage[GluonQuestion, StageOutcome
         return unknown(self.session, STAGE, outcomes)
 
 
-def _inputs(question: GluonQuestion) -> dict[str, int]:
+def _inputs(question: DecodeShape) -> dict[str, int]:
     """The numbers of a question; a query of one token has no axis for it."""
     inputs = {"heads": question.num_heads}
     return inputs if question.qlen == 1 else {**inputs, "qlen": question.qlen}

@@ -14,6 +14,8 @@ from mlaprobe.core.shape import (
     DecodeShape,
     Evidence,
     Kernel,
+    PlannerCall,
+    Route,
     StageName,
     StageOutcome,
     Status,
@@ -24,22 +26,22 @@ from mlaprobe.evaluator.closures.loops import LOOKUP
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure, EnumMember
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, why_unknown
 from mlaprobe.stages.environment.kernels import AsmKernel, Tables, kernel_externals
 from mlaprobe.stages.environment.session import Context, SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.evidence import Proof, Trace, evidence
-from mlaprobe.stages.hostcall import STAGE, HostQuestion, family, inputs_of, values_of
-from mlaprobe.stages.instantiate import Deferred
+from mlaprobe.stages.hostcall import STAGE, family, inputs_of, values_of
+from mlaprobe.stages.instantiate import Deferred, Solved
 from mlaprobe.stages.kernelargs import sizeof
 from mlaprobe.stages.parameterize import Parameterized, Sides, parameterize
 
 _NO_SIDES = Sides({}, None)
+_NO_PLANNER = PlannerCall()
 
 
-class Host(CppStage[HostQuestion]):
+class Host(CppStage[DecodeShape]):
     """The host dispatch of one source."""
 
     name = STAGE
@@ -54,23 +56,13 @@ class Host(CppStage[HostQuestion]):
         super().__init__(session)
 
     @staticmethod
-    def question(shape: DecodeShape) -> HostQuestion:
+    def question(shape: DecodeShape) -> DecodeShape:
         """The call with the shape itself, whatever the dispatcher makes of it."""
-        return HostQuestion(
-            arch=shape.arch,
-            q_dtype=shape.q_dtype,
-            kv_dtype=shape.kv_dtype,
-            num_heads=shape.num_heads,
-            qlen=shape.qlen,
-            persistent=shape.persistent,
-            lse=shape.lse,
-            causal=shape.causal,
-            cp_round_robin=shape.cp_round_robin,
-            page_size=shape.page_size,
-            env=shape.env,
-        )
+        if shape.batch is None and shape.planner == _NO_PLANNER and shape.route is Route.ASM:
+            return shape
+        return replace(shape, batch=None, planner=_NO_PLANNER, route=Route.ASM)
 
-    def _evaluated(self, question: HostQuestion) -> Solved[StageOutcome]:
+    def _evaluated(self, question: DecodeShape) -> Solved[StageOutcome]:
         function, roles = self._function.function, self.session.names.roles(STAGE)
         inputs = inputs_of(question)
 
@@ -83,7 +75,7 @@ class Host(CppStage[HostQuestion]):
         context = (question.arch, question.env)
         return self._run(family(question), inputs, start, context)
 
-    def covering(self, question: HostQuestion) -> Callable[[int, int], object | None]:
+    def covering(self, question: DecodeShape) -> Callable[[int, int], object | None]:
         """Finds the earlier run that answers a question with another head count and query length,
         where there is one: questions of one run take the same path, to the same kernel."""
         context, page_size = (question.arch, question.env), question.page_size
@@ -351,5 +343,5 @@ def _places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
 
 
 def _divides(node: ir.Node) -> bool:
-    """Whether a node is the ratio of query heads to KV heads, which is what branches ask for."""
+    """Whether a node is the ratio of query heads to KV heads, which branches test."""
     return isinstance(node, ir.Binary) and node.op == "c/"

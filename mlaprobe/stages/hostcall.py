@@ -1,12 +1,11 @@
-"""A question to the host, and the call that asks it: all tensors valid."""
+"""The host's call for a shape: all tensors valid."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from mlaprobe.core.shape import Dtype, StageName
+from mlaprobe.core.shape import DecodeShape, StageName
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
@@ -15,35 +14,18 @@ STAGE = StageName.HOST
 BATCH, SPLITS = 2, 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostQuestion:
-    """What the entry point is called with, all tensors valid."""
-
-    arch: str
-    q_dtype: Dtype
-    kv_dtype: Dtype
-    num_heads: int
-    qlen: int
-    persistent: bool = True
-    lse: bool = False
-    causal: bool = True
-    cp_round_robin: bool = False
-    page_size: int = 1
-    env: tuple[tuple[str, str], ...] = ()
-
-
-def family(question: HostQuestion) -> Hashable:
+def family(question: DecodeShape) -> Hashable:
     """What questions that can share a run have in common."""
     flags = (question.persistent, question.lse, question.causal, question.cp_round_robin)
     return (STAGE, question.q_dtype, question.kv_dtype, flags)
 
 
-def inputs_of(question: HostQuestion) -> dict[str, int]:
+def inputs_of(question: DecodeShape) -> dict[str, int]:
     """The numbers of a question."""
     return {"heads": question.num_heads, "qlen": question.qlen, "page_size": question.page_size}
 
 
-def values_of(question: HostQuestion, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+def values_of(question: DecodeShape, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Valid arguments by role: contiguous Q, a paged KV cache of one head, two KV splits."""
     arch, qlen, heads = question.arch, inputs["qlen"], inputs["heads"]
     page_size = inputs["page_size"]

@@ -6,26 +6,25 @@ shared by all answers, the rest is filled in by functions that are compiled once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import Evidence, altered
 from mlaprobe.evaluator.engine.runs import Outcome
-from mlaprobe.evaluator.engine.signals import Failed
-from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.symbolic.formulas import Expr, Text, compile_all, compile_expr
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import LazyEvidence, Proof
 
+T = TypeVar("T")
 Fill = Callable[[tuple[int, ...]], Any]
 
 
 class Deferred:
-    """A value with symbols in it that is filled in when somebody asks for it."""
+    """A value with symbols in it that is filled in when it is accessed."""
 
     __slots__ = ("_inputs", "_made", "_maker", "value")
 
@@ -72,18 +71,29 @@ class _Paths:
     retrace: Callable[[tuple[int, ...]], tuple[Outcome, ...]] | None
     """Makes traced paths for inputs; ``None`` where ``outcomes`` are traced."""
 
-    def traced(self, inputs: tuple[int, ...]) -> tuple[Outcome, ...]:
-        """The paths with what their runs computed, for certain inputs. Their events are left as
-        they are, as the trace refers to them."""
+    def evidence(
+        self, proof: Proof, inputs: tuple[int, ...], values: Fill | None
+    ) -> tuple[Evidence, ...]:
+        """The evidence of an answer for certain inputs; ``values`` makes those of the proof."""
+        found = proof.values if values is None else values(inputs)
         if self.retrace is not None:
-            return self.retrace(inputs)
-        return tuple(replace(o, trace=_Filled(o.trace, self.names, inputs)) for o in self.outcomes)
+            return proof.found(self.retrace(inputs), found)
+        return proof.found(self.outcomes, found, lambda outcome: self._filled(outcome, inputs))
+
+    def _filled(self, outcome: Outcome, inputs: tuple[int, ...]) -> Outcome:
+        """A path with what its run computed, for certain inputs. Its events are left as they are,
+        as the trace refers to them."""
+        items = (
+            (node, compile_expr(value.expr, self.names)(inputs) if type(value) is Sym else value)
+            for node, value in outcome.trace
+        )
+        return replace(outcome, trace=tuple(items))
 
 
 class PathSummary:
     """The paths of one run over symbols, and what was read off them."""
 
-    __slots__ = ("_answer", "_fill", "_parts", "_paths", "_reasons")
+    __slots__ = ("_answer", "_fill", "_paths", "_reasons")
 
     def __init__(
         self,
@@ -98,7 +108,7 @@ class PathSummary:
         Args:
             outcomes: the paths.
             names: of the inputs.
-            reasons: comparisons that tell apart why inputs take these paths.
+            reasons: comparisons by which the reasons differ why inputs take these paths.
             answer: what was read off the paths.
             retrace: makes traced paths for inputs; ``None`` where ``outcomes`` are traced.
         """
@@ -106,63 +116,37 @@ class PathSummary:
         self._reasons = tuple(reasons)
         self._answer = answer
         self._fill = _Maker(self._paths).fill(answer)
-        self._parts: tuple[tuple[tuple[str, Fill], ...], ...] | None = None
 
     def answer(self, inputs: tuple[int, ...]) -> Any:
         """What was read off the paths, for certain inputs."""
         return self._answer if self._fill is None else self._fill(inputs)
 
-    def _changes(self) -> tuple[tuple[tuple[str, Fill], ...], ...]:
-        """What of each path depends on the inputs; few are ever asked for it."""
-        if self._parts is None:
-            maker = _Maker(self._paths)
-            self._parts = tuple(maker.changes(o) for o in self._paths.outcomes)
-        return self._parts
-
     def reason(self, inputs: tuple[int, ...]) -> tuple[bool, ...]:
         """What inputs have to share for the same clauses to decide."""
         return tuple(bool(compile_expr(e, self._paths.names)(inputs)) for e in self._reasons)
 
-    @property
-    def constant(self) -> bool:
-        """Whether nothing depends on the inputs."""
-        return not any(self._changes())
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The run over symbols that answered a question."""
+
+    inputs: tuple[int, ...]
+    run: PathSummary
+    """Questions with one run take the same paths."""
 
     @property
-    def paths(self) -> int:
-        """How many paths there are."""
-        return len(self._paths.outcomes)
-
-    def ending(self, inputs: tuple[int, ...]) -> Outcome:
-        """The first path for certain inputs, with the failure and the observations filled in, and
-        nothing else."""
-        changes = self._changes()[0]
-        parts = {n: fill(inputs) for n, fill in changes if n in ("failure", "observations")}
-        return replace(self._paths.outcomes[0], **parts)
+    def clauses(self) -> Hashable:
+        """What questions share that are decided by the same clauses."""
+        return self.run, self.run.reason(self.inputs)
 
 
-class _Filled:
-    """What a run over symbols computed, for certain inputs; filled in when it is looked at."""
+@dataclass(frozen=True, slots=True)
+class Solved(Generic[T]):
+    """An answer, and how it was come to."""
 
-    __slots__ = ("_inputs", "_items", "_names")
-
-    def __init__(
-        self, items: Iterable[tuple[Node, Any]], names: tuple[str, ...], inputs: tuple[int, ...]
-    ) -> None:
-        self._items = items
-        self._names = names
-        self._inputs = inputs
-
-    def __iter__(self) -> Iterator[tuple[Node, Any]]:
-        names, inputs = self._names, self._inputs
-        return iter(
-            [
-                item
-                if type(item[1]) is not Sym
-                else (item[0], compile_expr(item[1].expr, names)(inputs))
-                for item in self._items
-            ]
-        )
+    answer: T
+    leaf: Leaf | None = None
+    """``None`` where the question had a run of its own, or none was needed."""
 
 
 class _Maker:
@@ -170,13 +154,7 @@ class _Maker:
 
     def __init__(self, paths: _Paths) -> None:
         self._names = paths.names
-        self._traced = paths.traced
-
-    def changes(self, outcome: Outcome) -> tuple[tuple[str, Fill], ...]:
-        """The fields of an outcome that depend on the inputs."""
-        names = ("value", "reason", "observations", "failure", "events")
-        fills = ((name, self.fill(getattr(outcome, name))) for name in names)
-        return tuple((name, fill) for name, fill in fills if fill is not None)
+        self._paths = paths
 
     def fill(self, value: Any) -> Fill | None:
         """A function that makes a value for inputs, ``None`` for one that holds no symbol."""
@@ -194,9 +172,6 @@ class _Maker:
             return self._deferred(value)
         if kind is Proof:
             return self._proof(value)
-        if kind is Failed:
-            message = self.fill(value.message)
-            return None if message is None else _failing(value, message)
         if is_dataclass(kind):
             return self._dataclass(value)
         if kind is Tensor:
@@ -239,13 +214,8 @@ class _Maker:
         return lambda inputs: value.filled(self, inputs)
 
     def _proof(self, proof: Proof) -> Fill:
-        traced, plain = self._traced, proof.values
-        values = self.fill(plain)
-
-        def find(inputs: tuple[int, ...]) -> tuple[Evidence, ...]:
-            return proof.found(traced(inputs), plain if values is None else values(inputs))
-
-        return lambda inputs: LazyEvidence(find, inputs)
+        values, evidence = self.fill(proof.values), self._paths.evidence
+        return lambda inputs: LazyEvidence(evidence, proof, inputs, values)
 
     def _dataclass(self, value: Any) -> Fill | None:
         fills = {f.name: self.fill(getattr(value, f.name)) for f in fields(value)}
@@ -253,7 +223,3 @@ class _Maker:
         if not changed:
             return None
         return lambda inputs: altered(value, **{n: f(inputs) for n, f in changed})
-
-
-def _failing(failure: Failed, message: Fill) -> Fill:
-    return lambda inputs: Failed(failure.kind, failure.how, message(inputs), failure.span)

@@ -20,6 +20,8 @@ from mlaprobe.stages.environment.placed import Placed
 
 Address = Callable[[str, Placed], int]
 """The device address of a tensor's first element, for the slot of that name."""
+Unset = Callable[[int], bytes]
+"""So many bytes that the host stores nothing in: ``bytes`` gives zeros."""
 _PRAGMA = "pragma pack"
 
 
@@ -47,14 +49,14 @@ class Slot:
         """Whether the host stores nothing in it, so that the kernel gets whatever was there."""
         return isinstance(self.value, Unknown) and self.value.free == UNINITIALISED
 
-    def pack(self, address: Address) -> bytes:
-        """Its bytes, the lowest first; of an uninitialised one zeros.
+    def pack(self, address: Address, unset: Unset = bytes) -> bytes:
+        """Its bytes, the lowest first; of an uninitialised one what ``unset`` gives.
 
         Raises:
             ValueError: the value is unknown, or does not fit.
         """
         if self.uninitialised:
-            return bytes(self.size)
+            return unset(self.size)
         if isinstance(self.value, Unknown):
             raise ValueError(f"{self.name} is not known: {self.value.reason}")
         if isinstance(self.value, Placed):
@@ -100,15 +102,16 @@ class ArgumentBlock:
         """The slots that the host stores nothing in."""
         return tuple(slot for slot in self.slots if slot.uninitialised)
 
-    def pack(self, address: Address) -> bytes:
-        """All bytes; those between members are 0.
+    def pack(self, address: Address, unset: Unset = bytes) -> bytes:
+        """All bytes. ``unset`` gives those of members that the host stores nothing in, and those
+        between members.
 
         Raises:
             ValueError: a value is unknown, or does not fit.
         """
-        data = bytearray(self.size)
+        data = bytearray(unset(self.size))
         for slot in self.slots:
-            data[slot.offset : slot.offset + slot.size] = slot.pack(address)
+            data[slot.offset : slot.offset + slot.size] = slot.pack(address, unset)
         return bytes(data)
 
 

@@ -1,6 +1,6 @@
 """Arithmetic on what was read off a path: numbers, or symbols for them.
 
-What is asked of a symbol here is a condition of the answer, like what the code itself asks (see
+A comparison of a symbol here is a condition of the answer, like the code's own comparisons (see
 ``SourceSession.solve``).
 """
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Record, identity
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import is_whole
@@ -57,11 +57,11 @@ class Parameterized:
 
     __slots__ = ("_numbers", "_shapes", "_unknowns", "key", "names")
 
-    def __init__(self, args: tuple[Any, ...], *, told: bool = True) -> None:
-        """Without ``told`` it makes no difference why a value is unknown."""
+    def __init__(self, args: tuple[Any, ...], *, reasons: bool = True) -> None:
+        """Without ``reasons`` that of an unknown value makes no difference."""
         self._numbers: list[Any] = []
         self._shapes = tuple(self._lift(a) for a in args)
-        self._unknowns = Unknowns(told=told)
+        self._unknowns = Unknowns(reasons=reasons)
         self.key: Hashable = Hashed(tuple(self._key(s) for s in self._shapes))
         """What two calls share that differ in numbers only."""
         self.names = tuple(f"n{number}" for number in range(len(self._numbers)))
@@ -76,8 +76,8 @@ class Parameterized:
         """What is known of the unknown arguments where these sides were taken of branches on
         unknown values."""
         known = {key: side for key, side in decided.items() if self._unknowns.about(key)}
-        told = ((self._unknowns.placed(key), side) for key, side in known.items())
-        return Sides(known, frozenset(told))
+        placed = ((self._unknowns.placed(key), side) for key, side in known.items())
+        return Sides(known, frozenset(placed))
 
     def _lift(self, value: Any) -> Any:
         if is_whole(value):
@@ -129,17 +129,17 @@ class Unknowns:
     """Tells unknown values apart by where they first occur: two calls whose unknowns are equal in
     the same places, for the same reasons, are one question."""
 
-    __slots__ = ("_places", "_seen", "_told")
+    __slots__ = ("_places", "_reasons", "_seen")
 
-    def __init__(self, *, told: bool = True) -> None:
-        self._told = told
+    def __init__(self, *, reasons: bool = True) -> None:
+        self._reasons = reasons
         self._places: dict[Hashable, int] = {}
         self._seen: set[Hashable] = set()
 
     def key(self, value: Unknown) -> Hashable:
         """What stands for an unknown value in this call."""
         kind = type(value).__name__
-        why = (value.reason, value.span) if self._told else ()
+        why = (value.reason, value.span) if self._reasons else ()
         self._seen.add(value.key)
         return ("unknown", kind, self.placed(value.key), (*why, value.free, value.foreign))
 

@@ -17,8 +17,8 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import assigned_names, walk
 
 DEEPEST = 8
@@ -44,7 +44,7 @@ class Taken:
     """Where the default is evaluated."""
 
     def absent(self, run: Run) -> Any:
-        """What it is where a caller does not say."""
+        """Its value where a caller does not pass it."""
         if self.default is None:
             return Unknown(f"the argument {self.name} is not known", foreign=True)
         return run.machine.evaluate(run, self.default, self.module)
@@ -80,7 +80,7 @@ class Passing:
         """The arguments that a function takes, in order.
 
         Raises:
-            Unsupported: they cannot be told.
+            Unsupported: they cannot be determined.
         """
         if isinstance(value, Partial):
             rest = self.taken(value.function, depth)
@@ -196,7 +196,7 @@ class Uses:
         """Raises ``Unsupported`` where it does anything else with them."""
         self.calls: list[ir.Call] = []
         self.keys: dict[str, bool] = {}
-        """Names that are asked for, and whether one has to be there."""
+        """Names that are looked up, and whether one has to be there."""
         self._positional, self._named = stars.get("*"), stars.get("**")
         self._followed: set[int] = set()
         nodes = list(walk(function.body))

@@ -12,32 +12,40 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.axes import planner_values
 from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.symbolic.symbols import same
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import walk
-from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, told_or, unknown
+from mlaprobe.stages.base import (
+    CppStage,
+    arguments,
+    how_failed,
+    place_evidence,
+    undecided,
+    unknown,
+)
 from mlaprobe.stages.environment.device import Device, in_context
 from mlaprobe.stages.environment.options import options
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
 STAGE = StageName.PLANNER
 BATCH = 7
-"""Requests in the asked batch: a prime, so that a fold shows as an exact multiple."""
+"""Requests in the batch: a prime, so that a fold shows as an exact multiple."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerQuestion:
-    """What the caller tells the planner."""
+    """The planner's arguments."""
 
     arch: str
     q_dtype: Dtype | None
@@ -68,23 +76,13 @@ class Planner(CppStage[PlannerQuestion]):
 
     @staticmethod
     def question(shape: DecodeShape) -> PlannerQuestion:
-        """What the planner is told of a shape."""
-        told = shape.planner
-        qlen = told_or(told.qlen, shape.qlen)
+        """The planner's arguments for a shape."""
         return PlannerQuestion(
             arch=shape.arch,
-            q_dtype=told_or(told.q_dtype, shape.q_dtype),
-            kv_dtype=told_or(told.kv_dtype, shape.kv_dtype),
-            num_heads=told_or(told.num_heads, shape.num_heads),
-            qlen=qlen,
-            uniform_qlen=told_or(told.uniform_qlen, qlen),
             causal=shape.causal,
             page_size=shape.page_size,
-            cp_round_robin=told_or(told.cp_round_robin, shape.cp_round_robin),
-            fast_mode=told.fast_mode,
-            intra_batch_mode=told.intra_batch_mode,
-            max_split_per_batch=told.max_split_per_batch,
             env=shape.env,
+            **planner_values(shape),
         )
 
     def _evaluated(self, question: PlannerQuestion) -> Solved[StageOutcome]:
@@ -174,20 +172,20 @@ class Planner(CppStage[PlannerQuestion]):
 
     # --- reading the answer ----------------------------------------------------------------------
 
-    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
-        first, *others = (self._path(outcome, asked) for outcome in outcomes)
+    def _read(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
+        first, *others = (self._path(outcome, inputs) for outcome in outcomes)
         if not all(same(first, other) for other in others):
-            # a path on which only the device decides is not what the planner says of the shape
+            # a path on which only the device decides is no answer about the shape
             return unknown(self.session, STAGE, outcomes)
         if first.status == Status.UNKNOWN:
-            if isinstance(first.evidence, Proof):  # found when it is asked for
+            if isinstance(first.evidence, Proof):  # computed when it is accessed
                 return first
             return unknown(self.session, STAGE, outcomes, first)
         return altered(first, evidence=Proof(STAGE, self.session.text, _decisive_places))
 
-    def _path(self, outcome: Outcome, asked: Mapping[str, Any]) -> StageOutcome:
+    def _path(self, outcome: Outcome, inputs: Mapping[str, Any]) -> StageOutcome:
         if outcome.kind == "unknown":
-            return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=outcome.reason)
+            return undecided(STAGE, outcome.reason)
         if outcome.kind == "failed":
             failure = outcome.failure
             return StageOutcome(
@@ -198,12 +196,8 @@ class Planner(CppStage[PlannerQuestion]):
             )
         params = self._params(outcome)
         if params is None:
-            return StageOutcome(
-                stage=STAGE,
-                status=Status.UNKNOWN,
-                message="what the planner launches was not found",
-            )
-        return self._accepted(params, outcome, asked)
+            return undecided(STAGE, "what the planner launches was not found")
+        return self._accepted(params, outcome, inputs)
 
     def _params(self, outcome: Outcome) -> Record | None:
         """The parameters handed to the device: an aggregate that has the number of batches."""
@@ -218,50 +212,45 @@ class Planner(CppStage[PlannerQuestion]):
     def _field(self, params: Record, names: str) -> Any:
         return next((params.fields[n] for n in self._names[names] if n in params.fields), None)
 
-    def _accepted(self, params: Record, outcome: Outcome, asked: Mapping[str, Any]) -> StageOutcome:
+    def _accepted(
+        self, params: Record, outcome: Outcome, inputs: Mapping[str, Any]
+    ) -> StageOutcome:
         batches, uniform = self._field(params, "batches"), self._field(params, "uniform")
         heads = self._field(params, "heads")
         for value in (batches, uniform, heads):
             if not is_whole(value):
                 found = value if isinstance(value, Unknown) else Unknown("its parameters")
-                return StageOutcome(
-                    stage=STAGE,
-                    status=Status.UNKNOWN,
-                    message=found.reason,
-                    evidence=place_evidence(self.session, STAGE, found.span),
-                )
+                places = place_evidence(self.session, STAGE, found.span)
+                return undecided(STAGE, found.reason, places)
         fold = multiple(batches, BATCH)
-        qlen_fold = multiple(uniform, asked.get("uniform", asked["qlen"]))
+        qlen_fold = multiple(uniform, inputs.get("uniform", inputs["qlen"]))
         if fold is None or qlen_fold is None:
-            return self._no_fold(fold, uniform, asked)
+            return self._no_fold(fold, uniform, inputs)
         status = folded(fold, qlen_fold)
         final = heads
-        if status and same(heads, asked["heads"]):
+        if status and same(heads, inputs["heads"]):
             final = calculate("//", heads, calculate("*", fold, qlen_fold))
         if not status:
             native = self._native(outcome)
             if isinstance(native, Unknown):
-                return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=native.reason)
-            is_native = native and same(final, asked["heads"])
+                return undecided(STAGE, native.reason)
+            is_native = native and same(final, inputs["heads"])
             status = Status.NATIVE if is_native else Status.PASSTHROUGH
         return StageOutcome(
             stage=STAGE, status=status, fold=fold, qlen_fold=qlen_fold, final_heads=final
         )
 
-    def _no_fold(self, fold: Any, uniform: Any, asked: Mapping[str, Any]) -> StageOutcome:
-        """More requests of shorter queries, say: which of the KV each token may see is then for
-        the device code to say, and that is not read."""
-        told = asked.get("uniform", asked["qlen"])
-        if fold is None or not same(calculate("*", uniform, fold), told):
-            message = "the fold is no whole number"
-            return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message)
-        return StageOutcome(
-            stage=STAGE,
-            status=Status.UNKNOWN,
-            message="a request is planned as several of fewer query tokens: what each may see is "
-            "up to the planner's device code",
-            evidence=Proof(STAGE, self.session.text, _last_taken),
+    def _no_fold(self, fold: Any, uniform: Any, inputs: Mapping[str, Any]) -> StageOutcome:
+        """More requests of shorter queries, say: which of the KV each token may see is then up to
+        the device code, which is not read."""
+        given = inputs.get("uniform", inputs["qlen"])
+        if fold is None or not same(calculate("*", uniform, fold), given):
+            return undecided(STAGE, "the fold is no whole number")
+        message = (
+            "a request is planned as several of fewer query tokens: what each may see is up to "
+            "the planner's device code"
         )
+        return undecided(STAGE, message, Proof(STAGE, self.session.text, _last_taken))
 
     def _native(self, outcome: Outcome) -> Any:
         """The flag that says "native": by its name, or as what guards the fold.

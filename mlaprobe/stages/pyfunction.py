@@ -6,24 +6,24 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlaprobe.core.shape import StageOutcome, Status
+from mlaprobe.core.shape import StageOutcome
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.values import EntryPoint
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.base import Absent, Answer, Question, Stage, place_evidence
+from mlaprobe.stages.base import Absent, Answer, Question, Stage, place_evidence, undecided
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.evidence import Trace
+from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.passing import Passing, Taken, passed
 
 Start = Callable[[Run, Mapping[str, Any]], Any]
 NO_CONTEXT = ("", ())
-"""No arch and no environment: what a source says by itself."""
+"""No arch and no environment."""
 
 
 class PythonStage(Stage[Question, Answer]):
@@ -115,12 +115,8 @@ class PythonFunction:
 
     def unreadable(self) -> StageOutcome:
         """The outcome where the function is there and cannot be read."""
-        return StageOutcome(
-            stage=self.stage,
-            status=Status.UNKNOWN,
-            message=self.problem,
-            evidence=place_evidence(self.session, self.stage, ir.Span(self.file, 1, 1, 1, 2)),
-        )
+        start = ir.Span(self.file, 1, 1, 1, 2)
+        return undecided(self.stage, self.problem, place_evidence(self.session, self.stage, start))
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -13,13 +13,13 @@ from typing import Any
 from mlaprobe.core.shape import StageName, StageOutcome, Status
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.walk import walk
-from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, unknown
+from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, undecided, unknown
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from mlaprobe.stages.evidence import Proof, Trace, line_of
+from mlaprobe.stages.instantiate import Solved
 
 STAGE = StageName.REDUCER
 PATHS = 400
@@ -31,7 +31,7 @@ TILES = 5
 
 
 class Reducer(CppStage[tuple[int, int]]):
-    """The reducer of one source, asked for pairs of head count and head_dim."""
+    """The reducer of one source, for pairs of head count and head_dim."""
 
     name = STAGE
 
@@ -76,9 +76,9 @@ class Reducer(CppStage[tuple[int, int]]):
         inputs = {"heads": heads, "dim": dim}
         return self.session.solve(STAGE, inputs, self._start, ("", ()), self._read, **_ROUTER)
 
-    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
+    def _read(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
         reaching = [o for o in outcomes if _merges(o)]
-        places = Proof(STAGE, self.session.text, self._case, asked["heads"], path=_preferred)
+        places = Proof(STAGE, self.session.text, self._case, inputs["heads"], path=_preferred)
         if any(o.certain for o in reaching):
             return StageOutcome(stage=STAGE, status=Status.INSTANTIATED, evidence=places)
         if reaching or any(o.kind == "unknown" or not o.certain for o in outcomes):
@@ -86,12 +86,7 @@ class Reducer(CppStage[tuple[int, int]]):
         failed = next((o for o in outcomes if o.kind == "failed"), None)
         if failed is None:
             place = place_evidence(self.session, STAGE, self._function.function.span)
-            return StageOutcome(
-                stage=STAGE,
-                status=Status.UNKNOWN,
-                message="the router does nothing",
-                evidence=place,
-            )
+            return undecided(STAGE, "the router does nothing", place)
         return StageOutcome(
             stage=STAGE,
             status=Status.MISSING,

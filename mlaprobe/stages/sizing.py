@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.core.axes import planner_values
 from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome
-from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
-from mlaprobe.stages.base import OutcomeStage, how_failed, told_or, unknown
+from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
 from mlaprobe.stages.batches import batch_of
 from mlaprobe.stages.environment.device import Device, in_context
-from mlaprobe.stages.environment.solved import Solved
 from mlaprobe.stages.environment.tensors import dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.numbers import calculate, is_whole
 from mlaprobe.stages.pyfunction import PythonStage, Start, last_check
 
@@ -32,9 +32,12 @@ BUFFERS = (
 """The buffers in the order that the function returns them."""
 
 
+_FROM_PLANNER = ("num_heads", "qlen", "fast_mode", "intra_batch_mode", "max_split_per_batch")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizingQuestion:
-    """What the caller asks the sizes for."""
+    """The sizing function's arguments."""
 
     arch: str
     q_dtype: Dtype
@@ -56,19 +59,15 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
 
     @staticmethod
     def question(shape: DecodeShape) -> SizingQuestion:
-        """What sizing is told of a shape; it is given dtypes, also where the planner is not."""
-        told = shape.planner
+        """The arguments for a shape; they include dtypes, also where the planner's do not."""
+        given = planner_values(shape)
         return SizingQuestion(
             arch=shape.arch,
-            q_dtype=told_or(told.q_dtype, shape.q_dtype) or shape.q_dtype,
-            kv_dtype=told_or(told.kv_dtype, shape.kv_dtype) or shape.kv_dtype,
-            num_heads=told_or(told.num_heads, shape.num_heads),
-            qlen=told_or(told.qlen, shape.qlen),
+            q_dtype=given["q_dtype"] or shape.q_dtype,
+            kv_dtype=given["kv_dtype"] or shape.kv_dtype,
             batch=shape.batch,
-            fast_mode=told.fast_mode,
-            intra_batch_mode=told.intra_batch_mode,
-            max_split_per_batch=told.max_split_per_batch,
             env=shape.env,
+            **{name: given[name] for name in _FROM_PLANNER},
         )
 
     def _values(self, question: SizingQuestion, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +90,7 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
         context, facts = in_context(question.arch, question.env, question.device)
         return self.session.solve(key, inputs, start, context, self._read, facts=facts)
 
-    def _read(self, outcomes: tuple[Outcome, ...], asked: Mapping[str, Any]) -> StageOutcome:
+    def _read(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
         kinds = {o.kind for o in outcomes}
         if kinds == {"returned"}:
             return StageOutcome(
@@ -107,15 +106,10 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
                 stage=STAGE,
                 status=Status.REJECTED,
                 failure=how_failed(outcomes[0]),
-                message=refusal(failure),
+                message=failure.message or failure.how,
                 evidence=Proof(STAGE, self.session.text, last_check),
             )
         return unknown(self.session, STAGE, outcomes)
-
-
-def refusal(failure: Failed) -> Any:
-    """What is said of a failure: a text, which may have symbols in it."""
-    return failure.message or failure.how
 
 
 def _passed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:

@@ -122,6 +122,7 @@ def test_why_a_back_end_was_not_taken(run: Run) -> None:
         ("--dtype fp8/fp8", 2, "missing option '--heads'"),
         ("--heads 4 --dtype fp8/fp8 --json x", 2, "--json is for --selftest"),
         ("--heads 4 --dtype fp8/fp8 --format x", 2, "--format: unknown value 'x'"),
+        ("--heads 4 --dtype bf16/bf16 --scales 1,2", 2, "--scales is for fp8"),
         ("--heads 4 --dtype fp8/fp8 --batch 99999", 2, "--batch: more than 4096 requests"),
     ],
 )
@@ -140,6 +141,10 @@ def test_bad_input(run: Run, words: str, code: int, says: str) -> None:
         ("--kv-len 5,6 --batch 3", "--kv-len names 2 lengths for a batch of 3"),
         ("--kv-len 0", "--kv-len: '0' must start at 1 or above"),
         ("--device nowhere", "--device: nowhere cannot be used"),
+        ("--scales 0.5", "--scales: two numbers are wanted, not 1"),
+        ("--scales 1,-1", "--scales: '-1' is no positive number"),
+        ("--scales 1,nan", "--scales: 'nan' is no positive number"),
+        ("--scales 0,1", "--scales: '0' is no positive number"),
     ],
 )
 def test_bad_lengths_and_devices(run: Run, words: str, says: str) -> None:

@@ -56,9 +56,12 @@ def test_json(run: Run) -> None:
     }  # fmt: skip
     assert found["instructions"] > 1000
     assert found["outside"] == []
+    right = {"same": True, "passed": True, "plausible": True, "zeros": False}
     assert found["checks"] == [
-        {"schedule": "plausible", "seed": 2, "same": True, "passed": True, "plausible": True}
+        {"schedule": "early", "seed": 2, **right},
+        {"schedule": "late", "seed": 3, **right},
     ]
+    assert found["races"] == found["wrong_requests"] == []
     assert found["kernel"]["co"].endswith("_ps.co")
     assert len(found["blob"]) == 40
 

@@ -14,9 +14,12 @@ import pytest
 
 from mlaprobe.emulation import launch, matrix, running
 from mlaprobe.emulation.batch import Values
+from mlaprobe.emulation.outcome import Check, Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad
+from mlaprobe.emulation.planned import emulate_launch
 from mlaprobe.emulator.errors import UnknownInstruction
 from mlaprobe.emulator.machine import RunResult
+from mlaprobe.emulator.races import Race
 from tests.cli.conftest import Result, Run
 
 pytestmark = pytest.mark.usefixtures("aiter_wheel")
@@ -69,6 +72,57 @@ def test_every_kernel_is_run_at_its_shapes(run: Run, tmp_path: Path) -> None:
     again = json.loads(kernels(run, f"--run {FEW} {TINY} --record {file} --format json").out)
     assert [result["instructions"] == 7 for result in again["results"]] == [True, True, False]
     assert len(file.read_text().splitlines()) == 3
+
+
+def test_one_launch_of_each_kernel_is_run_again(run: Run, tmp_path: Path) -> None:
+    """Under other timings; and what was run in another way is run anew."""
+    file = tmp_path / "runs.jsonl"
+    words = f"--run {FEW} {TINY} --record {file} --format json"
+    found = json.loads(kernels(run, words).out)["results"]
+    assert [result["schedules"] for result in found] == ["races", "races", "one"]
+    assert [result["races"] for result in found] == [[], [], []]
+    once = json.loads(kernels(run, f"{words} --schedules one").out)["results"]
+    assert [result["schedules"] for result in once] == ["one", "one", "one"]
+    assert len(file.read_text().splitlines()) == 5
+
+
+def test_timing_is_a_fault_and_what_hangs_on_it_is_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    race = Race(
+        load=16, load_text="ds_read_b32 v1, v2", use=32, use_text="v_mov_b32 v3, v1", count=1
+    )
+
+    def emulated(*args: Any, **kwargs: Any) -> Emulated:
+        found = emulate_launch(*args, **kwargs)
+        late = Check(schedule="late", seed=3, same=False, passed=False, plausible=True)
+        return replace(found, checks=(late,), races=(race,) * 5, standing=Standing.TIMING)
+
+    monkeypatch.setattr(matrix, "emulate_launch", emulated)
+    done = kernels(run, f"--run {FEW} {TINY} --schedules one")
+    assert done.code == 10
+    assert "TIMING    fp8/fp8, 16 heads, qlen 1, KV 20: max error" in done.out
+    assert "another result under late" in done.out
+    assert "v_mov_b32 v3, v1 at 0x20 does not wait for ds_read_b32 v1, v2 at 0x10, once" in done.out
+    assert "and 2 pairs of instructions more" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "want"),
+    [
+        ("--heads 16 --qlen 1 --scales 0.5,2", ["0.5 and 2"]),
+        ("--heads 16 --qlen 1", [None]),
+        ("", [None, "0.5 and 1.5"]),
+    ],
+)
+def test_scales(run: Run, words: str, want: list[str | None]) -> None:
+    """One launch of a kernel that nothing narrows is with scales other than 1."""
+    file = f"--name {Path(PERSISTENT).stem}.co --schedules one --jobs 1"
+    words = f"--run --arch gfx942 --dtype fp8/fp8 {words} {file} {TINY} --format json -q"
+    found = json.loads(kernels(run, words).out)["results"]
+    scales = [result["case"].partition("scales ")[2].partition(",")[0] or None for result in found]
+    assert scales == want
+    assert {result["standing"] for result in found} == {"PASSED"}
 
 
 def test_another_file_of_code_is_run_anew(run: Run, tmp_path: Path) -> None:
@@ -149,6 +203,10 @@ def test_kernels_that_nothing_leads_to_are_named(run: Run, monkeypatch: pytest.M
         ("--record runs", 2, "--record is for --run"),
         ("--run --jobs x", 2, "--jobs: 'x'"),
         ("--run --kv-len 5,x", 2, "--kv-len: 'x'"),
+        ("--run --sweep some", 2, "--sweep: unknown value 'some'"),
+        ("--run --sweep edges --kv-len 5", 2, "--sweep and --kv-len contradict each other"),
+        ("--sweep edges", 2, "--sweep is for --run"),
+        ("--run --dtype bf16/bf16 --scales 1,2", 2, "--scales is for fp8"),
         ("--run --kv-cache-bytes 5GB5", 2, "--kv-cache-bytes: '5GB5' is no size"),
         ("--aiter release:v0.1.20", 1, "a snapshot has no code objects"),
     ],

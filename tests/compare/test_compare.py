@@ -18,7 +18,7 @@ from mlaprobe.rulefiles.serving import Serving
 from tests.findings.pairs import fold_32
 from tests.padding.fake import Fake
 from tests.trees import today
-from tests.trees.common import Row, Tree, changed, tables, write
+from tests.trees.common import Row, Tree, changed, code_object, tables, write
 
 FP8, BF16 = Dtype.FP8, Dtype.BF16
 GRID = Grid(
@@ -30,6 +30,7 @@ GRID = Grid(
     persistent=(True, False),
 )
 NATIVE = Behaviour(verdict=Verdict.NATIVE, kernels=("k",))
+OLD_FILE = replace(NATIVE, files=("a" * 40,))
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +114,17 @@ def test_another_kernel(old: Capability, tmp_path: Path) -> None:
     assert (change.kind, change.new.kernels) == (Kind.KERNEL, ("other",))
 
 
+def test_another_file_of_the_same_kernel(old: Capability, tmp_path: Path) -> None:
+    symbol = "mla_fp8_fp8_h64_q1_ps"
+    file = {f"hsa/gfx950/mla/{symbol}.co": code_object(symbol, lds=1024)}
+    (change,) = changes(old, tmp_path, {**today.tree(), **file})
+    assert change.message == (
+        "gfx950 fp8/fp8, 64 heads, qlen 1, without LSE: native, the kernel's file replaced"
+    )
+    assert (change.kind, change.new.kernels) == (Kind.FILE, (symbol,))
+    assert change.old.files != change.new.files
+
+
 class _Renamed(Row):
     @property
     def symbol(self) -> str:
@@ -148,6 +160,16 @@ def test_what_cannot_be_followed_is_unknown(old: Capability, tmp_path: Path) -> 
         (Behaviour(verdict=Verdict.FOLDED, fold=2), NATIVE, Kind.FASTER),
         (NATIVE, replace(NATIVE, kernels=("other",)), Kind.KERNEL),
         (NATIVE, replace(NATIVE, entry="hk"), Kind.KERNEL),
+        (OLD_FILE, replace(OLD_FILE, files=("b" * 40,)), Kind.FILE),
+        (OLD_FILE, replace(OLD_FILE, files=(None,)), None),
+        (replace(OLD_FILE, files=(None,)), OLD_FILE, None),
+        (OLD_FILE, replace(OLD_FILE, files=("b" * 40,), kernels=("other",)), Kind.KERNEL),
+        (OLD_FILE, replace(OLD_FILE, files=("b" * 40,), entry="hk"), Kind.KERNEL),
+        (
+            OLD_FILE,
+            Behaviour(verdict=Verdict.FOLDED, fold=2, kernels=("k",), files=("b" * 40,)),
+            Kind.SLOWER,
+        ),
         (NATIVE, Behaviour(verdict=Verdict.UNKNOWN), Kind.UNKNOWN),
         (Behaviour(verdict=Verdict.UNKNOWN), NATIVE, Kind.UNKNOWN),
         (Behaviour(verdict=Verdict.UNKNOWN), Behaviour(verdict=Verdict.UNKNOWN), None),

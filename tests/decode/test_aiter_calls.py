@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -148,7 +149,7 @@ def test_the_gluon_route_is_called_as_it_wants_to_be(qlen: int, dtype: str) -> N
     )
     assert found.route is Route.GLUON
     problem = a_problem(found, (300, 9, 70))
-    inputs = make_inputs(problem, scales=(1.0, 0.5))
+    inputs = make_inputs(replace(problem, scales=(1.0, 0.5)))
     gluon = Gluon()
     backend = AiterBackend(functions=gluon, capability=fake, arch="gfx950")
     driver = Driver(found, inputs.layout, kv_scale=inputs.kv_scale, backend=backend)

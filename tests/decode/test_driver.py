@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def test_gives_what_attention_is(
     mode = "off" if fold > 1 else "auto"
     found = a_plan(heads, dtype, arch=arch, qlens=qlen, page_size=page_size, lse=True, mode=mode)
     problem = a_problem(found, KV_LENS)
-    inputs = make_inputs(problem, scales=(0.5, 1.5))
+    inputs = make_inputs(replace(problem, scales=(0.5, 1.5)))
     driver = Driver(
         found,
         inputs.layout,

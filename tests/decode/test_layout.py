@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -123,7 +124,7 @@ def test_fp8_inputs_are_scaled(torch: Any) -> None:
     problem = Problem(
         arch="gfx942", num_heads=16, q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, kv_lens=(900,)
     )
-    inputs = make_inputs(problem, scales=(0.25, 2.0), spare_pages=0)
+    inputs = make_inputs(replace(problem, scales=(0.25, 2.0)), spare_pages=0)
     assert inputs.kv.dtype is torch.float8_e4m3fnuz
     assert inputs.q.float().std().item() == pytest.approx(4, rel=0.05)
     assert inputs.kv.float().std().item() == pytest.approx(0.5, rel=0.05)

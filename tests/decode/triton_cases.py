@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -53,7 +54,7 @@ def _run(
     """Errors of a decode, and what it launched."""
     found = a_plan(heads, dtype, **given)
     problem = a_problem(found, kv_lens)
-    inputs = make_inputs(problem, scales=(0.5, 1.5))
+    inputs = make_inputs(replace(problem, scales=(0.5, 1.5)))
     driver = Driver(
         found,
         inputs.layout,

@@ -66,8 +66,8 @@ def test_values_are_what_the_scales_make_of_them() -> None:
     values = Values.random(BATCH)
     assert values.q.dtype == np.uint8
     assert abs(float(values.queries().std()) - 1) < 0.05
-    assert values.kv_indptr.tolist() == [0, 2, 5]
-    assert values.last_page.tolist() == [1, 1]
+    assert values.vectors.kv_indptr.tolist() == [0, 2, 5]
+    assert values.vectors.last_page.tolist() == [1, 1]
     hidden = decoded(values.kv[values.kv_indices[1], 1:], Dtype.BF16, "gfx942")
     assert (hidden == 200).all()
     assert Values.random(BATCH, seed=1).q.tolist() != values.q.tolist()
@@ -108,7 +108,7 @@ def test_padding_and_its_undoing(strategy: Strategy, heads: list[int | None]) ->
     padding = Padding(heads=6, qlen=3, strategy=strategy)
     padded = pad(values, padding)
     assert padded.q.shape == (6, 6, HEAD_DIM)
-    assert padded.qo_indptr.tolist() == [0, 3, 6]
+    assert padded.vectors.qo_indptr.tolist() == [0, 3, 6]
     for at, head in enumerate(heads):
         own = 0 if head is None else values.q[2:4, head]
         assert (padded.q[4:6, at] == own).all()

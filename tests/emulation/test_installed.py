@@ -116,6 +116,16 @@ def test_what_padding_heads_hold_changes_no_bit(capability: Capability, strategy
     assert found.standing is Standing.PASSED, found
 
 
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("persistent", [True, False])
+def test_scales_of_query_and_cache(capability: Capability, arch: str, persistent: bool) -> None:
+    """Their product is not 1, so that a kernel which takes none of them is not right."""
+    asked = replace(batch(arch, Dtype.FP8), q_scale=0.75, kv_scale=2.5)
+    assert run(capability, asked, persistent=persistent).standing is Standing.PASSED
+    wrong = run(capability, asked, swapping("ptr_QSCALE", "ptr_KVSCALE"), persistent=persistent)
+    assert wrong.standing is Standing.WRONG
+
+
 # --- runs that have to go wrong ------------------------------------------------------------------
 
 
@@ -144,6 +154,16 @@ def scaling(name: str, factor: float) -> Change:
         start, end = slot_of(launched, name)
         value = np.frombuffer(bytes(block[start:end]), np.float32) * np.float32(factor)
         block[start:end] = value.tobytes()
+
+    return change
+
+
+def swapping(one: str, other: str) -> Change:
+    """Exchanges two arguments."""
+
+    def change(block: bytearray, launched: Launched) -> None:
+        first, second = slice(*slot_of(launched, one)), slice(*slot_of(launched, other))
+        block[first], block[second] = block[second], block[first]
 
     return change
 

@@ -16,7 +16,9 @@ import pytest
 
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.metadata import Batch, BatchPlanner, NoWorks, Works
+from mlaprobe.emulation.batch import IndexVectors
+from mlaprobe.emulation.metadata import BatchPlanner, NoWorks
+from mlaprobe.emulation.works import Works
 from mlaprobe.stages.environment.device import Device
 
 CASES = json.loads((Path(__file__).parent / "planned.json").read_text())
@@ -67,8 +69,8 @@ def plan(aiter_git: Path) -> Plan:
             planner=PlannerCall(**call),
         )
         lens = tuple(qlens or [qlen] * len(kv))
-        batch = Batch(kv_lens=tuple(kv), qlens=lens, page_size=page)
-        return _planner(f"{aiter_git}@{release}").plan(shape, batch, Device.of(arch, cu))
+        requests = IndexVectors.of(kv, lens, page)
+        return _planner(f"{aiter_git}@{release}").plan(shape, requests, Device.of(arch, cu))
 
     return planned
 
@@ -79,7 +81,8 @@ def test_works_are_those_of_the_compiled_planner(plan: Plan, case: dict[str, Any
     works = plan(**{k: v for k, v in case.items() if k not in names})
     assert isinstance(works, Works), works
     for name in names:
-        found, written = getattr(works, name), works.written[name]
+        field = "work_info" if name == "work_info_set" else name
+        found, written = getattr(works, field), works.written[field]
         expected = case[name]
         rows = found[: len(expected)].tolist(), written[: len(expected)].tolist()
         for row, there, wanted in zip(*rows, expected, strict=True):
@@ -108,7 +111,7 @@ def test_every_token_is_covered_once(plan: Plan, case: dict[str, Any]) -> None:
     qlen = case.get("qlen", 1)
     starts = [sum(case["kv"][:at]) for at in range(len(case["kv"]) + 1)]
     seen: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
-    for request, _, q_start, q_end, first, behind, left, _ in works.work_info_set[
+    for request, _, q_start, q_end, first, behind, left, _ in works.work_info[
         : works.num_works
     ].tolist():
         assert behind + left == starts[request + 1]
@@ -135,7 +138,7 @@ def test_every_token_is_covered_once(plan: Plan, case: dict[str, Any]) -> None:
 def test_what_is_merged_is_what_was_split(plan: Plan, case: dict[str, Any]) -> None:
     works = plan(**case)
     assert isinstance(works, Works), works
-    info = works.work_info_set[: works.num_works].tolist()
+    info = works.work_info[: works.num_works].tolist()
     partial = {
         (w[2], w[3]): sorted(v[1] for v in info if v[2:4] == w[2:4]) for w in info if w[1] >= 0
     }
@@ -159,14 +162,14 @@ def test_a_folded_plan_has_a_batch_for_each_fold(plan: Plan) -> None:
     case: dict[str, Any] = {"arch": "gfx942", "dtypes": "fp8/fp8", "kv": [100, 60], "cu": 16}
     folded = plan(heads=64, qlen=2, **case)
     assert isinstance(folded, Works), folded
-    requests = {int(w[0]) for w in folded.work_info_set[: folded.num_works]}
+    requests = {int(w[0]) for w in folded.work_info[: folded.num_works]}
     assert requests == set(range(8))  # 64 heads as 4 times 16
     native = plan(heads=16, qlen=2, **case)
     assert isinstance(native, Works)
-    assert {int(w[0]) for w in native.work_info_set[: native.num_works]} == {0, 1}
+    assert {int(w[0]) for w in native.work_info[: native.num_works]} == {0, 1}
     told = plan(heads=64, qlen=2, told={"num_heads": 16}, **case)
     assert isinstance(told, Works)
-    assert told.work_info_set.tolist() == native.work_info_set.tolist()
+    assert told.work_info.tolist() == native.work_info.tolist()
 
 
 @pytest.mark.parametrize(
@@ -183,8 +186,8 @@ def test_every_request_is_split_alike(plan: Plan, arch: str, works: list[int]) -
     told = {"fast_mode": False, "intra_batch_mode": True}
     found = plan(arch=arch, kv=[200, 900], cu=20, told=told, split=16)
     assert isinstance(found, Works), found
-    assert found.kernel == "kn_get_mla_metadata_v1_0"
-    info = found.work_info_set[: found.num_works]
+    assert found.origin.endswith("(kn_get_mla_metadata_v1_0)")
+    info = found.work_info[: found.num_works]
     assert (info[:, 5] - info[:, 4]).tolist() == works
     assert found.work_indptr[-1] == len(works)
 
@@ -220,7 +223,7 @@ def test_a_plan_of_garbage_is_said_to_be_that(
 
 
 def test_pages_are_counted_from_tokens() -> None:
-    batch = Batch(kv_lens=(1, 16, 17, 0), qlens=(1, 2, 1, 1), page_size=16)
-    assert batch.kv_indptr.tolist() == [0, 1, 2, 4, 4]
-    assert batch.qo_indptr.tolist() == [0, 1, 3, 4, 5]
-    assert batch.last_page_lens.tolist() == [1, 16, 1, 0]
+    found = IndexVectors.of((1, 16, 17, 0), (1, 2, 1, 1), page_size=16)
+    assert found.kv_indptr.tolist() == [0, 1, 2, 4, 4]
+    assert found.qo_indptr.tolist() == [0, 1, 3, 4, 5]
+    assert found.last_page.tolist() == [1, 16, 1, 0]

@@ -102,8 +102,15 @@ def test_splits_without_metadata(newest: Capability) -> None:
     assert found.grid[2] > 1
 
 
-def test_scales_other_than_one(newest: Capability) -> None:
-    found = run(newest, "gfx950", Dtype.FP8, 16, scale=0.5)
+@pytest.mark.parametrize(
+    ("arch", "heads", "qlen", "persistent"),
+    [("gfx950", 16, 1, True), ("gfx950", 128, 1, False), ("gfx950", 16, 4, True),
+     ("gfx942", 16, 1, True), ("gfx942", 64, 1, True)],
+)  # fmt: skip
+def test_scales_other_than_one(
+    newest: Capability, arch: str, heads: int, qlen: int, persistent: bool
+) -> None:
+    found = run(newest, arch, Dtype.FP8, heads, qlen=qlen, persistent=persistent, scale=0.5)
     assert found.standing is Standing.PASSED, found
 
 

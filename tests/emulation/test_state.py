@@ -14,9 +14,8 @@ from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.batch import Batch, Values
 from mlaprobe.emulation.launch import Call, Prepared, execute, prepare
-from mlaprobe.emulation.metadata import Batch as Requests
-from mlaprobe.emulation.metadata import BatchPlanner, Works
-from mlaprobe.emulation.works import Cutting, own_works
+from mlaprobe.emulation.metadata import BatchPlanner
+from mlaprobe.emulation.works import Cutting, Works, own_works
 from mlaprobe.emulator.memory import Memory
 from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.sources import Source
@@ -78,10 +77,9 @@ def planned(planner: BatchPlanner, batch: Batch) -> tuple[list[object], ...]:
         num_heads=batch.num_heads,
         qlen=batch.qlen,
     )
-    requests = Requests(kv_lens=batch.kv_lens, qlens=(batch.qlen,) * batch.requests)
-    works = planner.plan(shape, requests, Device.of(batch.arch, 8))
+    works = planner.plan(shape, batch.vectors, Device.of(batch.arch, 8))
     assert isinstance(works, Works), works
-    return works.work_indptr.tolist(), works.work_info_set.tolist(), works.reduce_indptr.tolist()
+    return works.work_indptr.tolist(), works.work_info.tolist(), works.reduce_indptr.tolist()
 
 
 @pytest.mark.usefixtures("switching")

@@ -11,7 +11,7 @@ from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.arrays import NotFollowedError
 from mlaprobe.emulation.batch import Batch, Values
 from mlaprobe.emulation.formats import HEAD_DIM, LATENT_DIM, decoded
-from mlaprobe.emulation.merging import Rows, merge_splits, merge_tiles
+from mlaprobe.emulation.results.merging import Rows, merge_splits, merge_tiles
 from mlaprobe.emulation.works import Cutting, Works, own_works
 
 HEADS = 4
@@ -67,7 +67,7 @@ def carry_out(values: Values, works: Works, fold: int) -> tuple[Rows, Rows]:
         pages = values.kv_indices[start:end]
         keys = decoded(values.kv[pages].reshape(-1, HEAD_DIM), Dtype.BF16, "gfx950")
         whole = values.batch.kv_lens[request // fold]
-        begin = (start - values.kv_indptr[request // fold]) * size
+        begin = (start - values.vectors.kv_indptr[request // fold]) * size
         tokens = whole - after - begin
         for token in range(first, behind):
             seen = keys[:tokens]

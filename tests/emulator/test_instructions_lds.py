@@ -62,6 +62,57 @@ def test_writing_lds(text: str, count: int, first: int, offset: int, lanes: int)
     assert (lone.wave.lds == expected).all()
 
 
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize(
+    ("text", "count", "first"),
+    [
+        ("ds_read_b32 v1, v2 offset:64", 1, 1),
+        ("ds_read_b64 v[4:5], v2 offset:64", 2, 4),
+        ("ds_read_b96 v[4:6], v2 offset:64", 3, 4),
+        ("ds_read_b128 a[4:7], v2 offset:64", 4, 260),
+    ],
+)
+def test_reading_at_any_address(text: str, count: int, first: int, lanes: int) -> None:
+    """Byte by byte, the lowest first."""
+    lone = Lone()
+    held = lone.wave.lds.tobytes()
+    addresses = [n * 21 + 3 for n in LANES]
+    lone.set(2, addresses)
+    lone.switch(lanes)
+    lone.run(text)
+    for n in LANES:
+        if lanes >> n & 1:
+            found = [lone.get(first + k)[n].to_bytes(4, "little") for k in range(count)]
+            assert b"".join(found) == held[addresses[n] + 64 :][: 4 * count]
+
+
+@pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
+@pytest.mark.parametrize(
+    ("text", "count", "first", "offset"),
+    [
+        ("ds_write_b32 v2, v3 offset:64", 1, 3, 64),
+        ("ds_write_b64 v2, v[4:5]", 2, 4, 0),
+        ("ds_write_b96 v2, v[4:6] offset:64", 3, 4, 64),
+        ("ds_write_b128 v2, v[4:7] offset:256", 4, 4, 256),
+    ],
+)
+def test_writing_to_any_address(text: str, count: int, first: int, offset: int, lanes: int) -> None:
+    lone = Lone()
+    held = bytearray(lone.wave.lds.tobytes())
+    addresses = [n * 21 + 3 for n in LANES]
+    lone.set(2, addresses)
+    lone.switch(lanes)
+    for k in range(count):
+        lone.set(first + k, [n * 0x01030507 + k for n in LANES])
+    lone.run(text)
+    for n in LANES:
+        if lanes >> n & 1:
+            words = [(n * 0x01030507 + k).to_bytes(4, "little") for k in range(count)]
+            at = addresses[n] + offset
+            held[at : at + 4 * count] = b"".join(words)
+    assert lone.wave.lds.tobytes() == bytes(held)
+
+
 def test_outside_lds_reads_give_zero_and_writes_do_nothing() -> None:
     lone = Lone()
     before = lone.wave.lds.copy()

@@ -49,7 +49,7 @@ class SourceSession:
         options.setdefault("externals", KNOWN)
         self.project = PyProject(read, roots=("pkg",), **options)
         self.machine = Machine()
-        self.run = Run(self.machine, env=env)
+        self.run = Run(self.machine, env=env or {})
 
     def module(self, dotted: str = "pkg.m") -> PyModule:
         found = self.project.module(dotted)

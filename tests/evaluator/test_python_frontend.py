@@ -18,7 +18,7 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.project import PyProject
 from mlaprobe.evaluator.python.statements import (
-    translate_body,
+    Statements,
     translate_expr,
     translate_function,
 )
@@ -30,7 +30,7 @@ def expr(text: str) -> str:
 
 
 def body(text: str, place: Place | None = None) -> str:
-    return show(translate_body(ast.parse(text).body, place or Place("f.py")))
+    return show(Statements(place or Place("f.py")).body(ast.parse(text).body))
 
 
 def function(text: str) -> ir.Function:
@@ -293,7 +293,7 @@ def test_a_stack_that_is_nearly_full_changes_no_translation(left: int) -> None:
             down(frames - 1)
         else:
             with contextlib.suppress(RecursionError):
-                found.append(translate_body(tree.body, Place("f.py")))
+                found.append(Statements(Place("f.py")).body(tree.body))
             with contextlib.suppress(RecursionError):
                 found.append(translate_expr(value, Place("f.py")))
 
@@ -319,7 +319,7 @@ def test_every_expression_becomes_nodes_with_places(parts: list[str], form: str)
     text = f"async def f():\n    return {form.format(', '.join(parts))}"
     tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.AsyncFunctionDef)
-    translated = translate_body(tree.body, Place.of("f.py", text))
+    translated = Statements(Place.of("f.py", text)).body(tree.body)
     assert all(node.span.line == 2 for node in nodes(translated))
 
 

@@ -84,11 +84,6 @@ def test_without_a_stage_an_entry_point_may_fail_and_its_result_is_unknown() -> 
     assert {o.kind for o in session.paths("entry", 1)} == {"returned", "unknown"}
 
 
-def test_other_decorators_can_be_declared_plain() -> None:
-    session = SourceSession({"pkg/m.py": DECORATED}, opaque_decorator=lambda name: False)
-    assert isinstance(session.get("entry"), Closure)
-
-
 def test_overrides_replace_functions_by_name_or_dotted_name() -> None:
     arch = Builtin("get_arch", lambda run, args, kwargs, span: "gfx950")
     files = {

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlaprobe.compare.history import History, Named, history, within
+from mlaprobe.compare.history import History, Named, bundled_releases, history, within
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Opened
 from mlaprobe.core.shape import Dtype
@@ -53,6 +53,18 @@ def test_eras_of_one_shape(asked: History) -> None:
         ("v0.1.16", "v0.1.16", 1, "fold 2"),
         ("v0.1.17", "v0.1.17", 1, "native"),
     ]
+
+
+def test_where_the_file_of_a_kernel_was_replaced() -> None:
+    """By git, the file of 16 heads differs between these tags and no others of the six."""
+    names = ("v0.1.18", "v0.1.19", "v0.1.19.post1", "v0.1.19.post2", "v0.1.20", "v0.1.20.post1")
+    grid = Grid(archs=("gfx950",), dtypes=FP8, heads=(16,))
+    found = history(bundled_releases(names), grid, source="bundled")
+    (line,) = found.lines
+    (era,) = found.eras(line)
+    assert era.replaced == ("v0.1.19.post1", "v0.1.19.post2")
+    text = plain(lines_of(found, native=False, width=120))
+    assert "native (6 releases; the kernel's file replaced in v0.1.19.post1, v0.1.19.post2)" in text
 
 
 def test_native_head_counts(asked: History) -> None:
@@ -163,6 +175,7 @@ def test_what_programs_read(asked: History) -> None:
         {
             **{"first": "v0.1.14", "last": "v0.1.17", "releases": 5, "names_arch": True},
             **{"verdict": "REJECTED", "fold": 1, "qlen_fold": 1, "failure": "exception"},
+            "replaced": [],
         }
     ]
 

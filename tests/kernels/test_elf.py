@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import struct
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlaprobe.kernels.elf import defined_symbols, has_kernel
+from mlaprobe.kernels.elf import defined_symbols, has_kernel, lds_bytes, symbols
+from mlaprobe.opening import bundled
+from mlaprobe.rulefiles.archs import lds_limit
+from mlaprobe.sources import open_source
 from mlaprobe.sources.git import find_git_dir
 
 GLOBAL, LOCAL = 0x10, 0x00
@@ -27,11 +31,12 @@ def string_table(names: list[str]) -> tuple[bytes, list[int]]:
     return table, offsets
 
 
-def symbol_table(symbols: list[tuple[str, int, int]]) -> tuple[bytes, bytes]:
+def symbol_table(symbols: list[tuple[str, int, int]], address: int = 0) -> tuple[bytes, bytes]:
+    """The symbols, all of them at one address."""
     names, offsets = string_table([name for name, _, _ in symbols])
     entries = struct.pack("<IBBHQQ", 0, 0, 0, 0, 0, 0)
     for (_, info, section), offset in zip(symbols, offsets, strict=True):
-        entries += struct.pack("<IBBHQQ", offset, info, 0, section, 0, 0)
+        entries += struct.pack("<IBBHQQ", offset, info, 0, section, address, 0)
     return entries, names
 
 
@@ -57,10 +62,11 @@ def sectioned(
     return header(machine=machine, shoff=shoff, sh=count) + body + sections
 
 
-def bare(symbols: list[tuple[str, int, int]], *, hashed: str = "sysv") -> bytes:
-    """A file without section headers; the loadable segment is at another address than offset."""
-    entries, names = symbol_table(symbols)
-    start, shift = 64 + 2 * 56, 0x1000
+def bare(symbols: list[tuple[str, int, int]], *, hashed: str = "sysv", lds: int = 0) -> bytes:
+    """A file without section headers; the loadable segment is at another address than offset. All
+    symbols are at a word that holds ``lds``."""
+    start, shift = 64 + 2 * 56 + 4, 0x1000
+    entries, names = symbol_table(symbols, shift + start - 4)
     if hashed == "sysv":
         tag, table = 4, struct.pack("<II", 1, len(symbols) + 1) + bytes(4 * (len(symbols) + 2))
     else:  # one bloom word, one bucket whose chain ends at the last symbol
@@ -78,7 +84,7 @@ def bare(symbols: list[tuple[str, int, int]], *, hashed: str = "sysv") -> bytes:
     size = at + len(dynamic)
     segments = struct.pack("<IIQQQQQQ", 1, 4, 0, shift, 0, size, size, 0x1000)
     segments += struct.pack("<IIQQQQQQ", 2, 6, at, at + shift, 0, len(dynamic), len(dynamic), 8)
-    return header(phoff=64, ph=2) + segments + b"".join(parts) + dynamic
+    return header(phoff=64, ph=2) + segments + struct.pack("<I", lds) + b"".join(parts) + dynamic
 
 
 @pytest.mark.parametrize("kind", [2, 11])
@@ -113,6 +119,15 @@ def test_a_kernel_is_its_descriptor() -> None:
     # a function alone: nothing that AITER ships looks like this
     assert has_kernel(sectioned([("k", GLOBAL, DEFINED)]), "k") is None
     assert has_kernel(b"", "k") is None
+
+
+@pytest.mark.parametrize("hashed", ["sysv", "gnu"])
+def test_lds_is_the_first_word_of_the_descriptor(hashed: str) -> None:
+    data = bare(KERNEL, hashed=hashed, lds=163_840)
+    assert lds_bytes(data, "k") == 163_840
+    assert lds_bytes(data, "another") is None
+    assert lds_bytes(bare([("k", GLOBAL, DEFINED)], lds=163_840), "k") is None
+    assert lds_bytes(sectioned(KERNEL), "k") is None, "nothing is loaded"
 
 
 def patched(data: bytes, at: int, value: bytes) -> bytes:
@@ -210,3 +225,36 @@ def test_real_code_objects_hold_function_and_descriptor(aiter_git: Path, release
         assert kernels, path
         assert symbols == kernels | {f"{name}.kd" for name in kernels}
         assert all(has_kernel(shown.stdout, name) for name in kernels)
+
+
+def test_one_code_object_of_all_releases_takes_more_lds_than_its_arch_has(aiter_git: Path) -> None:
+    """gfx942's kernel of 8 bf16 heads in v0.1.14-rc0 to v0.1.14.post1."""
+    over: dict[str, set[str]] = {}
+    seen: set[tuple[str, str]] = set()
+    with ExitStack() as stack:
+        for release in bundled.index():
+            source = stack.enter_context(open_source(f"{aiter_git}@{release}"))
+            for path in source.list("hsa"):
+                arch, blob = path.split("/")[1], source.blob(path)
+                if "/mla/" not in path or not path.endswith(".co") or blob is None:
+                    continue
+                if (arch, blob) not in seen or blob in over:
+                    seen.add((arch, blob))
+                    file = source.read(path)
+                    assert file is not None
+                    limit, taken = lds_limit(arch), _taken(file.data)
+                    assert limit is not None
+                    if taken > limit:
+                        over.setdefault(blob, set()).add(release)
+    assert over == {
+        "b7f4d5c7fe1019e7ad8ba70bee175553b0f9d073": {"v0.1.14-rc0", "v0.1.14", "v0.1.14.post1"}
+    }
+
+
+def _taken(data: bytes) -> int:
+    """The most LDS that a kernel of a code object takes."""
+    kernels = {each.name[:-3] for each in symbols(data) if each.name.endswith(".kd")}
+    sizes = [lds_bytes(data, name) for name in kernels]
+    assert kernels
+    assert None not in sizes
+    return max(size for size in sizes if size is not None)

@@ -91,9 +91,6 @@ class Fake:
     def takes(self, role: str) -> bool:
         return True
 
-    def refusals(self, stage: str, setting: DecodeShape) -> None:
-        """Each shape is asked for itself."""
-
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
         """Each shape is asked for itself."""
 

@@ -65,8 +65,10 @@ def test_a_row_has_exactly_the_fields_of_the_interface() -> None:
 def test_kernels_of_a_row() -> None:
     shape = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=64)
     row = decision_row(Fake().decide(shape))
-    assert [list(each) for each in row["kernels"]] == [["symbol", "co", "co_present"]]
+    fields = ["symbol", "co", "co_present", "blob", "lds"]
+    assert [list(each) for each in row["kernels"]] == [fields]
     assert row["kernels"][0]["co_present"] is True
+    assert row["kernels"][0]["blob"] is None
     assert row["failure"] is None
 
 

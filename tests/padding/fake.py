@@ -82,9 +82,6 @@ class Fake:
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
         """It has no tables."""
 
-    def refusals(self, stage: str, setting: DecodeShape) -> None:
-        """It has no stages."""
-
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
         return StageOutcome(stage=stage, status=Status.UNKNOWN)
 

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.blobs import blob_hash
-from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Failure, StageOutcome, Status, Verdict
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Dtype,
+    Failure,
+    Kernel,
+    StageOutcome,
+    Status,
+    Verdict,
+)
 from mlaprobe.padding.api import plan
 from mlaprobe.rulefiles import errata
 from mlaprobe.rulefiles import loader as rulebook
@@ -24,6 +33,7 @@ def decision(
     *,
     verdict: Verdict = Verdict.NATIVE,
     entry: str = "asm",
+    files: tuple[str | None, ...] = (),
     **more: Any,
 ) -> Decision:
     arch, dtype = where.split()
@@ -37,7 +47,10 @@ def decision(
         **more,
     )
     outcome = StageOutcome(stage="dispatcher", status=Status.NATIVE, entry=entry)
-    return Decision(shape=shape, verdict=verdict, stages=(("dispatcher", outcome),))
+    kernels = tuple(Kernel(symbol="k", co="k.co", co_present=True, blob=blob) for blob in files)
+    return Decision(
+        shape=shape, verdict=verdict, kernels=kernels, stages=(("dispatcher", outcome),)
+    )
 
 
 # id, release, decision, whether it concerns it. The decisions are as AITER gives them.
@@ -45,6 +58,8 @@ F8, B16 = "fp8/fp8", "bf16/bf16"
 FOLDED = Verdict.FOLDED
 UNLIMITED = {"fast_mode": False, "intra_batch_mode": True}
 LIMITED = {**UNLIMITED, "max_split_per_batch": 32}
+BAD, GOOD = "a9c3d38f25933e897eced6f374a2f3fc1f9b06d7", "0" * 40
+"""The kernel's file in v0.1.20, and one that replaced it."""
 CASES: list[tuple[str, str | None, Decision, bool]] = [
     ("aiter-4363", "v0.1.18", decision(f"gfx942 {F8}", 64), True),
     ("aiter-4363", "v0.1.20.post1", decision(f"gfx942 {F8}", 64, lse=True), True),
@@ -70,6 +85,11 @@ CASES: list[tuple[str, str | None, Decision, bool]] = [
     ("emulated-24-heads", "v0.1.20", decision(f"gfx950 {B16}", 24, 2, causal=False), False),
     ("emulated-24-heads", "v0.1.20", decision(f"gfx950 {B16}", 48, 2), False),
     ("emulated-24-heads", "v0.1.21", decision(f"gfx950 {B16}", 24, 2), False),
+    ("emulated-24-heads", "v0.1.21", decision(f"gfx950 {B16}", 24, 2, files=(BAD,)), True),
+    ("emulated-24-heads", None, decision(f"gfx950 {B16}", 24, 2, files=(BAD,)), True),
+    ("emulated-24-heads", "v0.1.20", decision(f"gfx950 {B16}", 24, 2, files=(GOOD,)), False),
+    ("emulated-24-heads", "v0.1.20", decision(f"gfx950 {B16}", 24, 2, files=(None,)), True),
+    ("emulated-24-heads", "v0.1.21", decision(f"gfx950 {B16}", 24, 2, files=(None,)), False),
     ("emulated-pages", "v0.1.20", decision(f"gfx950 {F8}", 64, page_size=64), True),
     ("emulated-pages", "v0.1.20", decision(f"gfx942 {F8}", 64, page_size=64), False),
     ("emulated-pages", "v0.1.20", decision(f"gfx950 {F8}", 64), False),

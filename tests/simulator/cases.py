@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.core.shape import Dtype
@@ -111,7 +111,7 @@ def run(
         lse=case.lse,
         persistent=case.persistent,
     )
-    inputs = make_inputs(problem, scales=SCALES)
+    inputs = make_inputs(replace(problem, scales=SCALES))
     backend = AiterBackend(
         functions=functions or simulation, capability=capability, arch=case.arch, force=force
     )

@@ -15,6 +15,7 @@ from mlaprobe.opening import bundled
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot import load
+from mlaprobe.snapshot.file import read
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.sources import open_source
 from mlaprobe.sources.git import find_git_dir, run
@@ -35,7 +36,7 @@ def test_every_release_is_there() -> None:
     assert set(bundled.index()) == set(load_rules(BLOBS, BLOB_SCHEMA)["releases"])
     assert len(bundled.index()) == 52
     assert {path.name for path in bundled.folder().iterdir()} == {*FILES, bundled.INDEX}
-    assert len(FILES) == 29
+    assert len(FILES) == 30
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -135,3 +136,19 @@ def test_a_case_that_everybody_knows() -> None:
         "v0.1.16.post2": ("FOLDED", 2),
         "v0.1.17": ("NATIVE", 1),
     }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "replaced"),
+    [("v0.1.16.post6", "v0.1.17", 16), ("v0.1.19", "v0.1.19.post2", 23), ("v0.1.18", "v0.1.19", 0)],
+)
+def test_files_of_kernels_that_were_replaced(old: str, new: str, replaced: int) -> None:
+    """Of the kernels that a decode can launch, by git's own listing of both tags."""
+    before, after = (
+        {
+            (kernel.symbol, kernel.co): kernel.blob
+            for kernel in read(bundled.folder() / bundled.index()[release]).kernels.values()
+        }
+        for release in (old, new)
+    )
+    assert sum(before[each] != after[each] for each in before.keys() & after.keys()) == replaced

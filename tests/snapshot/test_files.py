@@ -18,7 +18,7 @@ from mlaprobe.snapshot.scope import Scope
 from tests.findings.pairs import fold_32
 from tests.stages.ask import opened
 from tests.trees import today
-from tests.trees.common import Tree
+from tests.trees.common import Tree, code_object
 
 SCOPE = Scope(archs=("gfx950",), heads=(8, 16, 32, 48, 64, 128), qlens=(1, 2), page_sizes=(1,))
 INSIDE = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=32)
@@ -80,6 +80,16 @@ def test_a_line_above_moves_nothing_but_places(text: str, take: Callable[[Tree],
     assert {about(line) for line in lines} == {"a file", "a clause", "the checksum"}
 
 
+def test_a_replaced_code_object_changes_its_own_line(
+    text: str, take: Callable[[Tree], str]
+) -> None:
+    symbol = "mla_fp8_fp8_h32_q1_ps"
+    file = {f"hsa/gfx950/mla/{symbol}.co": code_object(symbol, lds=1024)}
+    lines = changed_lines(text, take({**today.tree(), **file}))
+    assert len([line for line in lines if symbol in line]) == 2
+    assert {about(line) for line in lines if symbol not in line} == {"the checksum"}
+
+
 def test_equal_sources_make_equal_bytes(text: str, take: Callable[[Tree], str]) -> None:
     assert take(dict(reversed(list(today.tree().items())))) == text
 
@@ -90,6 +100,17 @@ def test_each_record_has_a_line(text: str) -> None:
         for name, value in data[part].items():
             line = f"{json.dumps(name)}:{json.dumps(value, separators=(',', ':'))}"
             assert re.search(rf"^{re.escape(line)},?$", text, re.MULTILINE), line
+
+
+def test_schema_1_is_read(text: str) -> None:
+    """It says neither blob nor LDS of a kernel."""
+    kernels = json.loads(text)["kernels"]
+    before = {name: row[:4] for name, row in kernels.items()}
+    contents = parse(resealed(text, schema=1, kernels=before).encode(), "aiter.pin")
+    assert {(k.blob, k.lds) for k in contents.kernels.values()} == {(None, None)}
+    assert [[k.symbol, k.co, k.co_present, k.has_symbol] for k in contents.kernels.values()] == [
+        *before.values()
+    ]
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -136,7 +157,7 @@ def decided(text: str) -> None:
             "take it anew",
         ),
         (
-            lambda text: text.replace('"schema":1,', '"schema":1,\n<<<<<<< ours', 1),
+            lambda text: text.replace('"schema":2,', '"schema":2,\n<<<<<<< ours', 1),
             "is damaged: it is cut off or was edited",
             "not made to be edited or merged by hand",
         ),

@@ -78,7 +78,6 @@ def test_answers_alike(make: Make, tmp_path: Path) -> None:
             assert file.blob == source.blob(path) == blob_hash(expected)
             assert file.is_binary is (b"\0" in expected)
             assert source.exists(path)
-            assert source.size(path) == len(expected)
             assert source.read(path) is file, "a file is read once"
         assert source.list("hsa") == ("hsa/gfx950/mla/mla_asm.csv", "hsa/gfx950/mla/one.co")
         assert source.list("hsa/gfx950/mla/") == source.list("hsa")
@@ -97,8 +96,8 @@ NO_FILES = (
 def test_names_no_file(make: Make, tmp_path: Path) -> None:
     with open_source(make(tmp_path, CHECKOUT)) as source:
         for path in NO_FILES:
-            answers = (source.read(path), source.exists(path), source.size(path), source.blob(path))
-            assert answers == (None, False, None, None), path[:40]
+            answers = (source.read(path), source.exists(path), source.blob(path))
+            assert answers == (None, False, None), path[:40]
 
 
 def test_a_huge_file_is_refused_and_there(make: Make, tmp_path: Path) -> None:

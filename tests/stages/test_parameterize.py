@@ -93,6 +93,6 @@ def test_what_is_known_of_other_values_is_left_out() -> None:
 
 
 def test_the_same_arguments_may_be_unknown_for_other_reasons() -> None:
-    one, two = (Parameterized((_unknown(why),), told=False) for why in ("a value", "another"))
+    one, two = (Parameterized((_unknown(why),), reasons=False) for why in ("a value", "another"))
     assert one.key == two.key
-    assert one.key != Parameterized((_unknown(free="batch"),), told=False).key
+    assert one.key != Parameterized((_unknown(free="batch"),), reasons=False).key

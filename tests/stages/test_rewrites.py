@@ -251,12 +251,18 @@ def test_a_clause_in_all_places(tmp_path: Path) -> None:
     assert ask(capability, "gfx950", FP8, 80).verdict is Verdict.FOLDED
 
 
-@pytest.mark.parametrize("where", [_clause_in_planner, _clause_in_dispatcher])
-def test_a_clause_in_one_place(tmp_path: Path, where: object) -> None:
-    assert callable(where)
-    decision = ask(opened(tmp_path, where(today.tree())), "gfx950", FP8, 48)
-    assert decision.verdict is Verdict.INCOHERENT
-    assert decision.failure is None
+def test_a_clause_in_one_place(tmp_path: Path) -> None:
+    """In the planner alone: 16 heads are launched, which runs, by a plan for 48. In the dispatcher
+    alone 48 heads are launched, which nothing runs unless the table has a row for them."""
+    planner = opened(tmp_path / "a", _clause_in_planner(today.tree()))
+    assert ask(planner, "gfx950", FP8, 48).verdict is Verdict.INCOHERENT
+    assert ask(planner, "gfx950", FP8, 48).failure is None
+    tree = _clause_in_dispatcher(today.tree())
+    refused = ask(opened(tmp_path / "b", tree), "gfx950", FP8, 48)
+    assert (refused.verdict, refused.stage) == (Verdict.NO_KERNEL, "host")
+    rows = {**today.ROWS, "gfx950": [*today.ROWS["gfx950"], HOST_48]}
+    launched = ask(opened(tmp_path / "c", {**tree, **tables(rows)}), "gfx950", FP8, 48)
+    assert (launched.verdict, launched.stage) == (Verdict.INCOHERENT, "dispatcher")
 
 
 def test_a_clause_without_a_kernel_or_a_merge(tmp_path: Path) -> None:

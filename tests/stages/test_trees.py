@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha1
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,32 @@ def test_kernels_that_do_not_ship(tmp_path: Path) -> None:
     left_open = ask(opened(tmp_path / "c", pointer), "gfx950", FP8, 32)
     assert left_open.verdict is Verdict.NATIVE
     assert left_open.kernels[0].has_symbol is None
+    assert left_open.kernels[0].lds is None
+
+
+@pytest.mark.parametrize(
+    ("arch", "lds", "verdict"),
+    [
+        ("gfx950", 163_840, Verdict.NATIVE),
+        ("gfx950", 163_841, Verdict.NO_KERNEL),
+        ("gfx942", 65_536, Verdict.NATIVE),
+        ("gfx942", 65_537, Verdict.NO_KERNEL),
+    ],
+)
+def test_a_kernel_with_more_lds_than_the_arch_has(
+    tmp_path: Path, arch: str, lds: int, verdict: Verdict
+) -> None:
+    symbol = "mla_fp8_fp8_h16_q1_ps"
+    data = code_object(symbol, lds=lds)
+    tree = {**today.tree(), f"hsa/{arch}/mla/{symbol}.co": data}
+    decision = ask(opened(tmp_path, tree), arch, FP8, 16)
+    assert decision.verdict is verdict
+    (kernel,) = decision.kernels
+    assert kernel.lds == lds
+    assert kernel.blob == sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    if verdict is Verdict.NO_KERNEL:
+        assert decision.stage == "kernel table"
+        assert f"takes {lds} bytes of LDS" in (decision.message or "")
 
 
 @pytest.mark.parametrize("generation", sorted(old.ROUTERS))

@@ -16,7 +16,6 @@ import pytest
 
 from mlaprobe.core.shape import DecodeShape, Dtype, StageOutcome
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.stages.hostcall import HostQuestion
 from mlaprobe.stages.planner import PlannerQuestion
 
 TRUTH: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "truth.json").read_text())
@@ -93,7 +92,7 @@ def test_dispatcher(capability: Capability, rows: list[Any]) -> None:
 def test_host(capability: Capability, rows: list[Any]) -> None:
     assert capability.host is not None
     for arch, q, kv, persistent, lse, causal, round_robin, heads, qlen, status, symbols in rows:
-        question = HostQuestion(
+        question = DecodeShape(
             arch=arch,
             q_dtype=Dtype.of(q),
             kv_dtype=Dtype.of(kv),

@@ -61,10 +61,6 @@ class Witness(Source):
         self._ask("list", prefix)
         return self.inner._list(prefix)
 
-    def _size(self, path: str) -> int | None:
-        self._ask("size", path)
-        return self.inner._size(path)
-
     def close(self) -> None:
         self.inner.close()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.kernels.test_elf import DEFINED, GLOBAL, sectioned
+from tests.kernels.test_elf import DEFINED, GLOBAL, bare, sectioned
 
 Tree = dict[str, str | bytes]
 
@@ -179,9 +179,10 @@ def csv(rows: Iterable[Row]) -> str:
     return "\n".join([HEADER, *lines]) + "\n"
 
 
-def code_object(symbol: str) -> bytes:
-    """A code object that holds one kernel."""
-    return sectioned([(symbol, GLOBAL, DEFINED), (f"{symbol}.kd", GLOBAL, DEFINED)])
+def code_object(symbol: str, *, lds: int | None = None) -> bytes:
+    """A code object that holds one kernel; without ``lds``, nothing of it is loaded."""
+    symbols = [(symbol, GLOBAL, DEFINED), (f"{symbol}.kd", GLOBAL, DEFINED)]
+    return sectioned(symbols) if lds is None else bare(symbols, lds=lds)
 
 
 def tables(rows: dict[str, list[Row]]) -> Tree:

@@ -23,6 +23,7 @@ T = TypeVar("T")
 MOST_VALUES = 4096
 """More values of one filter are a slip of the finger."""
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_SCALE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _DTYPE_HINT = (
@@ -144,6 +145,23 @@ def parse_numbers(option: str, text: str) -> tuple[int, ...]:
 def parse_number(option: str, text: str) -> int:
     """One positive number."""
     return parse_one(option, parse_numbers(option, text))
+
+
+def parse_scales(text: str | None, dtypes: Iterable[DtypePair]) -> tuple[float, float] | None:
+    """``--scales``: of query and cache, where one of them is fp8; ``None``: nothing was said."""
+    if text is None:
+        return None
+    hint = "write --scales 0.5,1.5: that of the query, that of the cache"
+    found = []
+    for part in _parts("--scales", text, hint):
+        if _SCALE.fullmatch(part) is None or float(part) == 0:
+            raise UsageError(f"--scales: {part!r} is no positive number", hint=hint)
+        found.append(float(part))
+    if len(found) != 2:
+        raise UsageError(f"--scales: two numbers are wanted, not {len(found)}", hint=hint)
+    if not any(Dtype.FP8 in pair for pair in dtypes):
+        raise UsageError("--scales is for fp8, and neither query nor cache is")
+    return found[0], found[1]
 
 
 def parse_one(option: str, values: Sequence[T]) -> T:

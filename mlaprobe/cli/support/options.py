@@ -114,10 +114,12 @@ PlanRoute = Annotated[str, option("--route", "ROUTE", "auto, asm or gluon.")]
 StrategyOption = Annotated[str, option("--strategy", "HOW", "tile, repeat or zero.")]
 KvLenOne = Annotated[Text, option("--kv-len", "N", "KV tokens per request, for the cost.")]
 BackendOption = Annotated[str, option("--backend", "NAME", "auto, aiter, triton or torch.")]
-SCHEDULES = ("one", "garbage", "plausible", "all")
+SCHEDULES = ("one", "garbage", "timing", "races", "plausible", "all")
 """How an emulated launch is run again."""
 _SPREAD = "Emulated: spread the pages over a cache of so many bytes: 5GiB."
 CacheBytes = Annotated[Text, option("--kv-cache-bytes", "N", _SPREAD)]
+_SCALES = "What fp8 query and cache are multiplied with: 0.5,1.5."
+Scales = Annotated[Text, option("--scales", "Q,KV", _SCALES)]
 _BACKENDS = "auto, aiter, emulate, triton or torch."
 DecodeBackendOption = Annotated[str, option("--backend", "NAME", _BACKENDS)]
 DeviceOption = Annotated[Text, option("--device", "DEVICE", "Default: a GPU if there is one.")]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EMULATE = "emulate"
 """What ``--backend`` calls it."""
-SCHEDULES = ("one", "garbage", "plausible", "all")
+SCHEDULES = ("one", "garbage", "timing", "races", "plausible", "all")
 """How a launch is run again."""
 NO_NUMPY = "it needs numpy, which is not installed here: pip install 'mlaprobe[emulate]'"
 
@@ -66,7 +66,7 @@ def emulated(
     problem: Problem,
     *,
     seed: int = 0,
-    schedules: str = "garbage",
+    schedules: str = "timing",
     own_metadata: bool = False,
     kv_cache_bytes: int = 0,
     force: bool = False,
@@ -119,8 +119,9 @@ def emulate(
     mode: Mode | str = Mode.AUTO,
     page_size: int = 1,
     persistent: bool = True,
+    scales: tuple[float, float] = (1.0, 1.0),
     seed: int = 0,
-    schedules: str = "garbage",
+    schedules: str = "timing",
     own_metadata: bool = False,
     kv_cache_bytes: int = 0,
     force: bool = False,
@@ -132,10 +133,13 @@ def emulate(
         kv_lens: KV tokens of each request, its query tokens included.
         capability: a source with code objects; ``None``: the installed AITER.
         mode: how far heads are padded: ``off``, ``auto`` or ``force``.
+        scales: what query and cache are multiplied with, each where it is fp8.
         seed: of the values.
         schedules: how the launch is run again: ``one`` (not at all), ``garbage`` (with other
-            garbage in registers and memory), ``plausible`` (and other timings), ``all`` (and
-            timings that no hardware has).
+            garbage in registers and memory), ``timing`` (and with the earliest and the latest
+            plausible arrivals of loads), ``races`` (and under two timings that no hardware has,
+            which show what depends on it), ``plausible`` (other garbage, and every plausible
+            timing), ``all`` (and every one that no hardware has).
         own_metadata: whether work metadata is to be of our own, and not what AITER's planner
             writes.
         kv_cache_bytes: the size of a cache that the pages lie scattered over; 0: a small one.
@@ -163,6 +167,7 @@ def emulate(
         page_size=page_size,
         lse=lse,
         persistent=persistent,
+        scales=scales,
     )
     found = make_plan(
         num_heads,
@@ -204,6 +209,8 @@ def batch_of(problem: Problem) -> Batch:
         lse=problem.lse,
         causal=problem.causal,
         sm_scale=problem.sm_scale,
+        q_scale=problem.scales[0],
+        kv_scale=problem.scales[1],
     )
 
 
@@ -211,7 +218,7 @@ def options(
     problem: Problem,
     *,
     seed: int = 0,
-    schedules: str = "garbage",
+    schedules: str = "timing",
     own_metadata: bool = False,
     force: bool = False,
 ) -> Options:

@@ -24,6 +24,7 @@ RealCompare: TypeAlias = "Callable[[Reals, Reals], Mask]"
 
 _EXPONENT = np.uint32(0x7F80_0000)
 _SIGN_BIT, _ONE = np.uint32(31), np.uint32(1)
+_NORMAL = np.uint32(1 << 3 | 1 << 8)
 _NEGATIVE, _POSITIVE = np.uint32(3), np.uint32(8)
 
 _ORDERED: dict[str, RealCompare] = {
@@ -86,20 +87,30 @@ def _integer(compare: Compare, *, to_exec: bool) -> Rule:
     return rule
 
 
-def _flushing(source: RealSource, context: Context) -> RealSource:
-    return (lambda wave: flushed(source(wave))) if context.mode.flush_inputs else source
+def _testing(
+    compare: RealCompare, a: RealSource, b: RealSource, context: Context
+) -> Callable[[Wave], Mask]:
+    """A comparison, in which subnormal numbers count as zero if the mode says so."""
+    if not context.mode.flush_inputs:
+        return lambda wave: compare(a(wave), b(wave))
+    subnormals = context.subnormals((LANES,), parts=2)
+
+    def test(wave: Wave) -> Mask:
+        first, second = a(wave), b(wave)
+        if subnormals.among(first.view(np.uint32), second.view(np.uint32)):
+            return compare(flushed(first), flushed(second))
+        return compare(first, second)
+
+    return test
 
 
 def _real(compare: RealCompare, *, to_exec: bool) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         check_modifiers(instruction, real=True)
-        a = _flushing(first_real(instruction, context), context)
-        second = real(instruction, SECOND[instruction.format], context.index_mode)
-        b = _flushing(second, context)
-        step = _writing(
-            lambda wave: compare(a(wave), b(wave)), _result(instruction), to_exec=to_exec
-        )
-        return Compiled(step=step)
+        a = first_real(instruction, context)
+        b = real(instruction, SECOND[instruction.format], context.index_mode)
+        test = _testing(compare, a, b, context)
+        return Compiled(step=_writing(test, _result(instruction), to_exec=to_exec))
 
     return rule
 
@@ -109,6 +120,8 @@ def _is_class(bits: Row, tested: Row) -> Mask:
     exponents = bits & _EXPONENT
     if np.count_nonzero(exponents) == len(bits) == np.count_nonzero(exponents != _EXPONENT):
         # All are normal: of class 3 or 8.
+        if np.count_nonzero(tested & _NORMAL == _NORMAL) == len(tested):
+            return np.ones(len(bits), np.bool_)
         shift = np.where(bits >> _SIGN_BIT, _NEGATIVE, _POSITIVE)
         found: Row = tested >> shift & _ONE
     else:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from mlaprobe.emulator.decoding import Instruction
+from mlaprobe.emulator.fusion.lanewise import Kind, Lanewise, Source
 from mlaprobe.emulator.operands import FIRST_VGPR, scalar, scalar_result, spread, vector
 from mlaprobe.emulator.program import Compiled, Context, Rule
 from mlaprobe.emulator.semantics.vectors import (
     check_absolute,
     check_modifiers,
     first_source,
+    move,
     put,
     refuse,
 )
@@ -106,22 +108,34 @@ def _read_accumulation(instruction: Instruction, context: Context) -> Compiled:
     refuse(instruction, neg="neg", neg_hi="neg", clamp="clamp", op_sel="operand selection")
     check_absolute(instruction, context)
     register, source = instruction.fields["vdst"], _register(instruction) + ACCUMULATION
-    return Compiled(step=lambda wave: put(wave, register, wave.rows[source]))
+    return _moving(instruction, register, Source(Kind.ROW, source))
 
 
 def _write_accumulation(instruction: Instruction, context: Context) -> Compiled:
     refuse(instruction, neg="neg", neg_hi="neg", clamp="clamp", op_sel="operand selection")
     check_absolute(instruction, context)
     register, source = instruction.fields["vdst"] + ACCUMULATION, vector(instruction, "src0")
+    if instruction.fields["src0"] >= FIRST_VGPR:
+        return _moving(instruction, register, Source(Kind.ROW, _register(instruction)))
     return Compiled(step=lambda wave: put(wave, register, source(wave)))
+
+
+def _moving(instruction: Instruction, register: int, source: Source) -> Compiled:
+    """A move from one vector register to another, in any of the files."""
+    row = source.value
+    return Compiled(
+        step=lambda wave: put(wave, register, wave.rows[row]),
+        lanewise=Lanewise(
+            name=instruction.mnemonic, function=move, sources=(source,), out=register
+        ),
+    )
 
 
 def _move_accumulation(instruction: Instruction, context: Context) -> Compiled:
     check_modifiers(instruction, real=False, dpp=False)
     check_absolute(instruction, context)
     register = instruction.fields["vdst"] + ACCUMULATION
-    source = _register(instruction) + ACCUMULATION
-    return Compiled(step=lambda wave: put(wave, register, wave.rows[source]))
+    return _moving(instruction, register, Source(Kind.ROW, _register(instruction) + ACCUMULATION))
 
 
 def _count_lanes(*, high: bool) -> Rule:

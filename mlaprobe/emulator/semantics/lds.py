@@ -3,9 +3,15 @@
 Source: AMD, "CDNA3" and "CDNA4 Instruction Set Architecture", chapter "Data Share Operations", and
 section "LDS Instructions" of chapter "Instructions". A read outside LDS gives 0 and a write there
 does nothing, as on the hardware; the engine also records them.
+
+An address may have any alignment. The HSA ABI wants the unaligned access mode: LLVM turns it on for
+``amdhsa``, and amdkfd of Linux sets ``SH_MEM_CONFIG.alignment_mode`` of gfx9 queues to UNALIGNED.
+LLVM knows gfx9 to have it for LDS too (``FeatureUnalignedDSAccess``).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +25,11 @@ from mlaprobe.emulator.semantics.vectors import refuse
 from mlaprobe.emulator.wave import ACCUMULATION, LANES, LDS_UNITS, Mask, Row, Wave
 
 Indices = npt.NDArray[np.int64]
+Lanes = npt.NDArray[np.intp]
 
 _LANE = np.arange(LANES)
-_SHIFTS = {1: np.uint32(2), 2: np.uint32(3), 4: np.uint32(4)}
-"""From bytes to units of so many words."""
+_KEPT = 64
+"""Addresses that an instruction keeps: those of each wave, and of some parts of LDS."""
 _WORDS = {"b32": 1, "b64": 2, "b96": 3, "b128": 4}
 
 
@@ -35,50 +42,76 @@ def _file(instruction: Instruction, name: str) -> int:
     return instruction.fields[name] + (ACCUMULATION if instruction.fields["acc"] else 0)
 
 
-def _quick_index(wave: Wave, rows: Row, offset: int, words: int) -> Row | None:
-    """The index of what each lane accesses, in units of ``words`` words, from ``offset`` on.
+class _Quick:
+    """Finds what lanes access, in units that numpy moves as a whole.
 
-    ``None`` where lanes are off, or an address is not a multiple of that unit or may be outside.
+    Kernels use the same addresses again and again, so it keeps the last ones with what it found.
     """
-    # The union of all bits bounds the largest address from above, and shows the lowest bits.
-    union = int(np.bitwise_or.reduce(rows))
-    size, end = 4 * words, 4 * len(wave.lds) - offset
-    if not wave.full or union & size - 1:
-        return None
-    if union + size > end and int(rows.max()) + size > end:
-        return None
-    index: Row = rows >> _SHIFTS[words]
-    return index
+
+    __slots__ = ("_known", "_length", "_offset", "_skipped", "_words")
+
+    def __init__(self, words: int, offset: int) -> None:
+        self._words = words
+        self._offset = offset
+        self._skipped = offset // (4 * words)
+        self._length = 0
+        self._known: dict[bytes, Lanes | None] = {}
+
+    def index(self, wave: Wave, rows: Row) -> Lanes | None:
+        """The index of the unit that each lane accesses.
+
+        ``None`` where lanes are off, an address is not a multiple of a unit, or one is outside.
+        """
+        if not wave.full:
+            return None
+        if len(wave.lds) != self._length or len(self._known) >= _KEPT:
+            self._known.clear()
+            self._length = len(wave.lds)
+        key = rows.tobytes()
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
+        found = self._known[key] = self._found(rows, 4 * len(wave.lds))
+        return found
+
+    def _found(self, rows: Row, end: int) -> Lanes | None:
+        size = 4 * self._words
+        if self._words not in LDS_UNITS or self._offset % size or (rows & size - 1).any():
+            return None
+        if int(rows.max()) + self._offset + size > end:
+            return None
+        index: Lanes = (rows // size).astype(np.intp) + self._skipped
+        return index
 
 
-def _careful_index(
+def _careful_addresses(
     instruction: Instruction, kind: Kind, wave: Wave, rows: Row, words: int
 ) -> tuple[Indices, Mask | None]:
-    """The index of the first word that each lane accesses, and which lanes may: ``None`` for all.
+    """The address of the first byte that each lane accesses, and which lanes may: ``None`` for all.
 
-    Lanes that may not have the index 0.
+    Lanes that may not have the address 0.
     """
     address = rows.astype(np.int64) + _offset(instruction)
     on = None if wave.full else wave.exec_mask
     if on is not None:
         address = np.where(on, address, 0)
-    if int(np.bitwise_or.reduce(address)) & 3:
-        raise instruction.unmodelled("an address that is no multiple of 4 has no rule")
     size = 4 * len(wave.lds)
     inside = address + 4 * words <= size
     if not inside.all():
         wave.memory.record_lds(kind, address[~inside], size, site_of(instruction))
         on = inside if on is None else on & inside
         address = np.where(inside, address, 0)
-    return address >> 2, on
+    return address, on
 
 
 def _careful_read(
     instruction: Instruction, wave: Wave, rows: Row, words: int
 ) -> tuple[Row, Mask | None]:
     """What the lanes read, ``[words, 64]``, and which lanes are on: ``None`` for all."""
-    at, may = _careful_index(instruction, "read", wave, rows, words)
-    found = wave.lds.take(at[:, np.newaxis] + np.arange(words)).T
+    at, may = _careful_addresses(instruction, "read", wave, rows, words)
+    lds, parts = _parts(wave, at, words)
+    found = lds.take(parts).view(np.uint32).T
     if may is not None:
         # Lanes that are on and outside get 0.
         found = np.where(may, found, np.uint32(0))
@@ -89,17 +122,15 @@ def _read(words: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, gds="GDS")
         address, first = instruction.fields["addr"], _file(instruction, "vdst")
-        offset = _offset(instruction)
-        skipped = offset // (4 * words)
-        quick = words in LDS_UNITS and offset % (4 * words) == 0
+        quick = _Quick(words, _offset(instruction))
 
         def step(wave: Wave) -> None:
             rows, on = wave.rows[address], None
-            at = _quick_index(wave, rows, offset, words) if quick else None
+            at = quick.index(wave, rows)
             if at is None:
                 found, on = _careful_read(instruction, wave, rows, words)
             else:
-                taken = wave.lds_units(words, skipped).take(at)
+                taken = wave.lds_units[words].take(at)
                 found = taken.view(np.uint32).reshape(LANES, words).T
             arriving = RegisterArrival(wave, instruction, first, found, on)
             wave.traffic.issue_lds(wave, words, arriving)
@@ -113,18 +144,16 @@ def _write(words: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         refuse(instruction, gds="GDS")
         address, first = instruction.fields["addr"], _file(instruction, "data0")
-        offset = _offset(instruction)
-        skipped, end = offset // (4 * words), first + words
-        quick = words in LDS_UNITS and offset % (4 * words) == 0
+        quick, end = _Quick(words, _offset(instruction)), first + words
 
         def step(wave: Wave) -> None:
             rows, values = wave.rows[address], wave.vgpr[first:end]
-            at = _quick_index(wave, rows, offset, words) if quick else None
+            at = quick.index(wave, rows)
             if at is None:
                 _careful_write(instruction, wave, rows, values)
             else:
                 whole = values.T.copy().view(LDS_UNITS[words])[:, 0] if words > 1 else values[0]
-                wave.lds_units(words, skipped)[at] = whole
+                wave.lds_units[words][at] = whole
             wave.traffic.issue_lds(wave, words, None)
 
         return Compiled(step=step, effect=Effect.SHARED)
@@ -133,12 +162,20 @@ def _write(words: int) -> Rule:
 
 
 def _careful_write(instruction: Instruction, wave: Wave, rows: Row, values: Row) -> None:
-    at, may = _careful_index(instruction, "write", wave, rows, len(values))
-    for k, row in enumerate(values):
-        if may is None:
-            wave.lds[at + k] = row
-        else:
-            wave.lds[at[may] + k] = row[may]
+    at, may = _careful_addresses(instruction, "write", wave, rows, len(values))
+    stored = values.T.copy()
+    if may is not None:
+        at, stored = at[may], stored[may]
+    lds, parts = _parts(wave, at, len(values))
+    lds[parts] = stored.view(lds.dtype)
+
+
+def _parts(wave: Wave, at: Indices, words: int) -> tuple[npt.NDArray[Any], Indices]:
+    """LDS in words, or in bytes where an address is no multiple of 4; and the indices of those that
+    each lane accesses."""
+    if int(np.bitwise_or.reduce(at)) & 3:
+        return wave.lds.view(np.uint8), at[:, np.newaxis] + np.arange(4 * words)
+    return wave.lds, (at[:, np.newaxis] >> 2) + np.arange(words)
 
 
 def _read_transposed(bits: int) -> Rule:
@@ -162,15 +199,15 @@ def _read_transposed(bits: int) -> Rule:
         offset = _offset(instruction)
         if offset % 8:
             raise instruction.unmodelled("an offset that is no multiple of 8 has no rule")
-        skipped = offset // 8
+        quick = _Quick(2, offset)
 
         def step(wave: Wave) -> None:
             if not wave.full:
                 raise instruction.unmodelled("a transposed read with lanes off has no rule")
-            at = _quick_index(wave, wave.rows[address], offset, 2)
+            at = quick.index(wave, wave.rows[address])
             if at is None:
                 raise instruction.unmodelled("an unaligned transposed read has no rule")
-            raw = wave.lds_units(2, skipped).take(at).view(dtype)
+            raw = wave.lds_units[2].take(at).view(dtype)
             found = raw.take(flat).view(np.uint32).T
             wave.traffic.issue_lds(wave, 2, RegisterArrival(wave, instruction, first, found, None))
 

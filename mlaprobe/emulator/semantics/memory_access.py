@@ -205,7 +205,7 @@ class _Buffer:
         end = min(size - moved, 4 * len(view)) - 4 * words
         if union & 3 or (union > end and int(offset.max()) > end):
             return None
-        return gather(view, offset, words)
+        return gather(view, offset, words, union)
 
     def place(self, wave: Wave) -> tuple[Addresses, npt.NDArray[np.int64], int]:
         """Each lane's address, its offset in the buffer, and the size of the buffer."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlaprobe.emulator.decoding import Instruction
+from mlaprobe.emulator.fusion.lanewise import Kind, Lanewise, Source
 from mlaprobe.emulator.modes import FloatMode, Subnormals, flushed
 from mlaprobe.emulator.operands import SIGN, RealSource, fixed_row, vector
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
@@ -42,10 +43,11 @@ def _step(
     halves: list[list[RealSource]],
     register: int,
     mode: FloatMode,
+    subnormals: Subnormals,
 ) -> Step:
     result = np.empty((2, LANES), np.float32)
     bits = result.view(np.uint32)
-    inputs, subnormals = mode.flush_inputs, Subnormals((2, LANES))
+    inputs = mode.flush_inputs
 
     def step(wave: Wave) -> None:
         for out, sources in zip(result, halves, strict=True):
@@ -75,13 +77,13 @@ def _plain_rows(instruction: Instruction, count: int) -> list[int] | None:
 
 
 def _quick_step(
-    function: RealFunction, rows: list[int], register: int, mode: FloatMode, careful: Step
+    function: RealFunction, rows: list[int], register: int, context: Context, careful: Step
 ) -> Step:
     """The same for plain pairs of registers, nearly always without subnormals."""
     spans = [slice(row, row + 2) for row in rows]
     out = slice(register, register + 2)
-    inputs = Subnormals((2, LANES), parts=len(rows))
-    results = Subnormals((2, LANES))
+    inputs = context.subnormals((2, LANES), parts=len(rows))
+    results, flush_results = context.subnormals((2, LANES)), context.mode.flush_results
 
     def step(wave: Wave) -> None:
         vgpr = wave.vgpr
@@ -92,7 +94,7 @@ def _quick_step(
         result = vgpr[out]
         # Where registers overlap, numpy reads all of them before it writes.
         function(*[pair.view(np.float32) for pair in pairs], result.view(np.float32))
-        if mode.flush_results:
+        if flush_results:
             results.flush(result)
 
     return step
@@ -108,11 +110,24 @@ def _rule(function: RealFunction, count: int) -> Rule:
             for high in (False, True)
         ]
         register = instruction.fields["vdst"]
-        step = _step(function, halves, register, context.mode)
+        subnormals = context.subnormals((2, LANES))
+        step = _step(function, halves, register, context.mode, subnormals)
         rows = _plain_rows(instruction, count)
-        if rows is not None and context.mode.flush_inputs:
-            step = _quick_step(function, rows, register, context.mode, step)
-        return Compiled(step=step, cycles=_SLOW)
+        if rows is None:
+            return Compiled(step=step, cycles=_SLOW)
+        if context.mode.flush_inputs:
+            step = _quick_step(function, rows, register, context, step)
+        alike = Lanewise(
+            name=instruction.mnemonic,
+            function=function,
+            sources=tuple(Source(Kind.ROW, row) for row in rows),
+            out=register,
+            width=2,
+            real=True,
+            flush_inputs=context.mode.flush_inputs,
+            flush_results=context.mode.flush_results,
+        )
+        return Compiled(step=step, cycles=_SLOW, lanewise=alike)
 
     return rule
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mlaprobe.emulator.modes import FloatMode, Subnormals, flushed
 from mlaprobe.emulator.operands import RealSource
-from mlaprobe.emulator.program import Step
+from mlaprobe.emulator.program import Context, Step
 from mlaprobe.emulator.semantics.vectors import Target
 from mlaprobe.emulator.wave import LANES, Wave
 
@@ -23,25 +23,31 @@ def real_step(
     rows: tuple[int | None, ...],
     out: Target,
     mode: FloatMode,
+    context: Context,
 ) -> Step:
     """Applies a function of float32 sources where EXEC is set; subnormals as the mode says.
 
     ``rows`` are the vector registers that sources always are, unmodified, or ``None``.
     """
-    step = _any_step(function, sources, out, mode)
+    step = _any_step(function, sources, out, mode, context.subnormals((LANES,)))
     known = [row for row in rows if row is not None]
     if len(known) == len(rows) and isinstance(out, int) and mode.flush_inputs:
-        return _quick_step(function, known, out, mode, step)
+        inputs = context.subnormals((LANES,), parts=len(rows))
+        results = context.subnormals((LANES,)) if mode.flush_results else None
+        return _quick_step(function, known, out, inputs, results, step)
     return step
 
 
 def _any_step(
-    function: RealFunction, sources: tuple[RealSource, ...], out: Target, mode: FloatMode
+    function: RealFunction,
+    sources: tuple[RealSource, ...],
+    out: Target,
+    mode: FloatMode,
+    subnormals: Subnormals,
 ) -> Step:
     scratch = np.empty(LANES, np.uint32)
     scratch_values = scratch.view(np.float32)
     inputs, results = mode.flush_inputs, mode.flush_results
-    subnormals = Subnormals((LANES,))
 
     def step(wave: Wave) -> None:
         values = [source(wave) for source in sources]
@@ -62,11 +68,14 @@ def _any_step(
 
 
 def _quick_step(
-    function: RealFunction, rows: list[int], out: int, mode: FloatMode, careful: Step
+    function: RealFunction,
+    rows: list[int],
+    out: int,
+    inputs: Subnormals,
+    results: Subnormals | None,
+    careful: Step,
 ) -> Step:
     """The same for sources that are registers and, nearly always, without subnormals."""
-    inputs, results = Subnormals((LANES,), parts=len(rows)), Subnormals((LANES,))
-    flush_results = mode.flush_results
     first, second = rows[0], rows[-1]
     if len(rows) == 2:
 
@@ -77,7 +86,7 @@ def _quick_step(
                 return
             values = wave.floats
             function(values[first], values[second], values[out])
-            if flush_results:
+            if results is not None:
                 results.flush(bits[out])
 
         return two
@@ -89,7 +98,7 @@ def _quick_step(
             return
         values = wave.floats
         function(*[values[row] for row in rows], values[out])
-        if flush_results:
+        if results is not None:
             results.flush(bits[out])
 
     return any_number

@@ -16,8 +16,8 @@ import numpy as np
 from mlaprobe.emulator import arithmetic, floats
 from mlaprobe.emulator.decoding import Instruction
 from mlaprobe.emulator.modes import FloatMode, flushed
-from mlaprobe.emulator.operands import RealSource, Source, fixed_row, modified, real, spread
-from mlaprobe.emulator.program import Compiled, Context, Rule, Step
+from mlaprobe.emulator.operands import SIGN, RealSource, Source, fixed_row, modified, real, spread
+from mlaprobe.emulator.program import Compiled, Context, Rule
 from mlaprobe.emulator.semantics.real_steps import RealFunction, real_step
 from mlaprobe.emulator.semantics.vectors import (
     SECOND,
@@ -25,6 +25,7 @@ from mlaprobe.emulator.semantics.vectors import (
     check_modifiers,
     first_real,
     first_source,
+    lanewise,
     operand,
     put,
     refuse,
@@ -103,9 +104,14 @@ def check_rounding(instruction: Instruction, mode: FloatMode) -> None:
         raise instruction.unmodelled("rounding other than to nearest even has no rule")
 
 
-def _step(
-    instruction: Instruction, context: Context, function: RealFunction, count: int, mode: FloatMode
-) -> Step:
+def _compiled(
+    instruction: Instruction,
+    context: Context,
+    function: RealFunction,
+    count: int,
+    mode: FloatMode,
+    cycles: int = 4,
+) -> Compiled:
     sources, rows = [first_real(instruction, context)], []
     names = ("src0", SECOND.get(instruction.format, ""), "src2")[:count]
     for name in names:
@@ -113,14 +119,19 @@ def _step(
             sources.append(real(instruction, name, context.index_mode))
         plain = instruction.dpp is None and not modified(instruction, name)
         rows.append(fixed_row(instruction, name, context.index_mode) if plain else None)
-    return real_step(function, tuple(sources), tuple(rows), target(instruction, context), mode)
+    out = target(instruction, context)
+    return Compiled(
+        step=real_step(function, tuple(sources), tuple(rows), out, mode, context),
+        cycles=cycles,
+        lanewise=lanewise(instruction, context, function, names, mode),
+    )
 
 
 def _rule(function: RealFunction, count: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         check_modifiers(instruction, real=True)
         check_rounding(instruction, context.mode)
-        return Compiled(step=_step(instruction, context, function, count, context.mode))
+        return _compiled(instruction, context, function, count, context.mode)
 
     return rule
 
@@ -152,7 +163,7 @@ def _transcendental(function: RealFunction) -> Rule:
         check_modifiers(instruction, real=True)
         check_rounding(instruction, context.mode)
         mode = replace(context.mode, flush_inputs=True, flush_results=True)
-        return Compiled(step=_step(instruction, context, function, 1, mode), cycles=_SLOW)
+        return _compiled(instruction, context, function, 1, mode, cycles=_SLOW)
 
     return rule
 
@@ -160,15 +171,17 @@ def _transcendental(function: RealFunction) -> Rule:
 def _extreme(function: Extreme, count: int) -> Rule:
     def rule(instruction: Instruction, context: Context) -> Compiled:
         ieee = context.mode.ieee
-        quick = np.maximum if function is arithmetic.maximum else np.minimum
+        largest = function is arithmetic.maximum
+        quick, lesser = (np.maximum, SIGN) if largest else (np.minimum, np.uint32(0))
 
         def two(a: Reals, b: Reals, out: Reals) -> None:
             out[:] = function(a, b, ieee=ieee)
 
         def three(a: Reals, b: Reals, c: Reals, out: Reals) -> None:
             result = quick(quick(a, b), c)
-            # A NaN or a zero may be there: then it matters which one.
-            if not np.count_nonzero(result) == np.count_nonzero(result == result) == LANES:
+            # Where a NaN or the lesser zero may be there, it matters which one.
+            right = (result == result) & (result.view(np.uint32) != lesser)
+            if np.count_nonzero(right) != result.size:
                 result = function(function(a, b, ieee=ieee), c, ieee=ieee)
             out[:] = result
 
@@ -186,7 +199,8 @@ def _fused_into(instruction: Instruction, context: Context) -> Compiled:
     a = first_real(instruction, context)
     b = real(instruction, SECOND[instruction.format])
     sources: tuple[RealSource, ...] = (a, b, lambda wave: wave.floats[register])
-    step = real_step(fused(context.mode), sources, (None, None, register), register, context.mode)
+    rows = (None, None, register)
+    step = real_step(fused(context.mode), sources, rows, register, context.mode, context)
     return Compiled(step=step)
 
 
@@ -220,7 +234,10 @@ def _conversion(function: Callable[[Row, Row], None]) -> Rule:
         check_modifiers(instruction, real=False)
         check_rounding(instruction, context.mode)
         source = operand(instruction, "src0", context)
-        return Compiled(step=step_of(function, (source,), target(instruction, context)))
+        return Compiled(
+            step=step_of(function, (source,), target(instruction, context)),
+            lanewise=lanewise(instruction, context, function, ("src0",)),
+        )
 
     return rule
 

@@ -8,17 +8,19 @@ destination may be one of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.emulator.decoding import Instruction
+from mlaprobe.emulator.fusion.lanewise import Kind
+from mlaprobe.emulator.fusion.lanewise import Source as LaneSource
 from mlaprobe.emulator.operands import (
     SCALARS,
     Source,
     scalar_destination,
     scalar_pair,
-    spread,
     vector,
 )
 from mlaprobe.emulator.program import Compiled, Context, Rule, Step
@@ -29,12 +31,14 @@ from mlaprobe.emulator.semantics.vectors import (
     Unary,
     check_absolute,
     check_modifiers,
+    lanewise,
+    move,
     operand,
     put,
     step_of,
     target,
 )
-from mlaprobe.emulator.wave import LANES, VCC, WORD, Row, Wave
+from mlaprobe.emulator.wave import LANES, VCC, Mask, Row, Wave
 
 _LOW_5 = np.uint32(31)
 _LOW_24 = np.uint32(0xFF_FFFF)
@@ -84,49 +88,47 @@ def _align_bits(a: Row, b: Row, c: Row, out: Row) -> None:
     out[:] = (both >> (c & _LOW_5).astype(np.uint64)) & np.uint64(0xFFFF_FFFF)
 
 
-def _bytes(row: Row) -> npt.NDArray[np.uint8]:
-    return np.ascontiguousarray(spread(row)).view(np.uint8).reshape(LANES, 4)
+def _bytes(row: Row, shape: tuple[int, ...]) -> npt.NDArray[np.uint8]:
+    """The bytes of each number, of as many numbers as ``shape`` says."""
+    return np.ascontiguousarray(np.broadcast_to(row, shape)).view(np.uint8).reshape(*shape, 4)
 
 
-def _move(a: Row, out: Row) -> None:
-    out[:] = a
-
-
-_LANE_COLUMN = np.arange(LANES)[:, np.newaxis]
 _SELECTED = np.array([*range(8), 8, 9, 10, 11, 12, *([13] * 243)], np.intp)
 """What each selector picks: eight bytes, four signs, 0, 0xff for the rest."""
 
 
 def _permute(a: Row, b: Row, c: Row, out: Row) -> None:
     """Each byte of the selector picks one of the eight bytes of both sources, or a constant."""
-    if len(c) == 1:
+    if c.size == 1:
         picked = int(c[0]).to_bytes(4, "little")
         if all(byte < 8 or byte > 11 for byte in picked):
             _permute_alike(a, b, picked, out)
             return
-    table = np.empty((LANES, 14), np.uint8)
-    table[:, 12], table[:, 13] = 0, 0xFF
-    low, high = _bytes(b), _bytes(a)
-    table[:, 0:4] = low
-    table[:, 4:8] = high
+    shape = out.shape
+    table = np.empty((*shape, 14), np.uint8)
+    table[..., 12], table[..., 13] = 0, 0xFF
+    low, high = _bytes(b, shape), _bytes(a, shape)
+    table[..., 0:4] = low
+    table[..., 4:8] = high
     for column, source, byte in ((8, low, 1), (9, low, 3), (10, high, 1), (11, high, 3)):
-        table[:, column] = (source[:, byte] >> 7) * np.uint8(0xFF)
-    out.view(np.uint8).reshape(LANES, 4)[:] = table[_LANE_COLUMN, _SELECTED[_bytes(c)]]
+        table[..., column] = (source[..., byte] >> 7) * np.uint8(0xFF)
+    found = np.take_along_axis(table, _SELECTED[_bytes(c, shape)], axis=-1)
+    out[:] = found.view(np.uint32)[..., 0]
 
 
 def _permute_alike(a: Row, b: Row, picked: bytes, out: Row) -> None:
     """The same where all lanes pick the same, and no sign."""
-    both = np.empty((LANES, 2), np.uint32)
-    both[:, 0], both[:, 1] = b, a
+    both = np.empty((*out.shape, 2), np.uint32)
+    both[..., 0], both[..., 1] = b, a
     low, high = picked[0], picked[2]
     if low % 2 == high % 2 == 0 and max(picked) < 8 and picked[1::2] == bytes((low + 1, high + 1)):
         halves, found = both.view(np.uint16), out.view(np.uint16)
-        found[0::2], found[1::2] = halves[:, low // 2], halves[:, high // 2]
+        found[..., 0::2], found[..., 1::2] = halves[..., low // 2], halves[..., high // 2]
         return
     sources, places = both.view(np.uint8), out.view(np.uint8)
     for place, byte in enumerate(picked):
         constant = 0 if byte == 12 else 0xFF
-        places[place::4] = sources[:, byte] if byte < 8 else constant
+        places[..., place::4] = sources[..., byte] if byte < 8 else constant
 
 
 def _add_3(a: Row, b: Row, c: Row, out: Row) -> None:
@@ -134,7 +136,7 @@ def _add_3(a: Row, b: Row, c: Row, out: Row) -> None:
 
 
 _UNARY: dict[str, Unary] = {
-    "v_mov_b32": _move,
+    "v_mov_b32": move,
     "v_not_b32": lambda a, out: np.invert(a, out=out),
 }
 
@@ -187,8 +189,11 @@ def _rule(function: Callable[..., object], count: int) -> Rule:
         check_modifiers(instruction, real=False)
         names = ("src0", SECOND.get(instruction.format, ""), "src2")[:count]
         sources = tuple(operand(instruction, name, context) for name in names)
-        step = step_of(function, sources, target(instruction, context))
-        return Compiled(step=step, cycles=_SLOW if instruction.mnemonic in _QUARTER_RATE else 4)
+        return Compiled(
+            step=step_of(function, sources, target(instruction, context)),
+            cycles=_SLOW if instruction.mnemonic in _QUARTER_RATE else 4,
+            lanewise=lanewise(instruction, context, function, names),
+        )
 
     return rule
 
@@ -231,7 +236,15 @@ def _select(instruction: Instruction, context: Context) -> Compiled:
     def step(wave: Wave) -> None:
         put(wave, out, np.where(wave.pair(register), b(wave), a(wave)))
 
-    return Compiled(step=step)
+    names = ("src0", SECOND[instruction.format])
+    alike = lanewise(instruction, context, _selected, names)
+    if alike is not None:
+        alike = replace(alike, sources=(*alike.sources, LaneSource(Kind.MASK, register)))
+    return Compiled(step=step, lanewise=alike)
+
+
+def _selected(a: Row, b: Row, mask: Mask, out: Row) -> None:
+    out[:] = np.where(mask, b, a)
 
 
 def _carry(*, with_carry: bool) -> Rule:
@@ -255,13 +268,16 @@ def _carry(*, with_carry: bool) -> Rule:
 
 def _carrying(a: Source, b: Source, register: int, carries: int, taken: int | None) -> Step:
     def step(wave: Wave) -> None:
-        first, second = spread(a(wave)), b(wave)
+        first, second = a(wave), b(wave)
         total = first + second
         over = total < first
         if taken is not None:
             carry = wave.pair(taken)
-            over |= carry & (total == np.uint32(WORD))
-            total += carry
+            with_carry = total + carry
+            over = over | (with_carry < total)
+            total = with_carry
+        if len(over) != LANES:
+            over = over.repeat(LANES)
         if not wave.full:
             over &= wave.exec_mask
         put(wave, register, total)

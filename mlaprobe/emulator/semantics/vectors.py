@@ -10,11 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.emulator.decoding import Instruction
+from mlaprobe.emulator.fusion.lanewise import Kind, Lanewise
+from mlaprobe.emulator.fusion.lanewise import Source as LaneSource
+from mlaprobe.emulator.modes import FloatMode, is_subnormal
 from mlaprobe.emulator.operands import (
+    FIRST_VGPR,
+    SCALARS,
     RealSource,
     Source,
     fixed_number,
     fixed_row,
+    fixed_value,
+    modified,
     real,
     register_row,
     spread,
@@ -127,6 +134,47 @@ def operand(instruction: Instruction, name: str, context: Context) -> Operand:
     )
 
 
+def lanewise(
+    instruction: Instruction,
+    context: Context,
+    function: Callable[..., object],
+    names: tuple[str, ...],
+    mode: FloatMode | None = None,
+) -> Lanewise | None:
+    """The instruction as one that does the same in every lane, or ``None`` where it is none.
+
+    ``mode`` says what becomes of subnormal numbers, where the function is one of float32.
+    """
+    sources = [_lane_source(instruction, name) for name in names]
+    known = tuple(source for source in sources if source is not None)
+    if len(known) < len(names) or instruction.dpp is not None or context.index_mode:
+        return None
+    inputs = mode is not None and mode.flush_inputs
+    if inputs and any(s.kind is Kind.NUMBER and is_subnormal(s.value) for s in known):
+        return None
+    return Lanewise(
+        name=instruction.mnemonic,
+        function=function,
+        sources=known,
+        out=instruction.fields["vdst"],
+        real=mode is not None,
+        flush_inputs=inputs,
+        flush_results=mode is not None and mode.flush_results,
+    )
+
+
+def _lane_source(instruction: Instruction, name: str) -> LaneSource | None:
+    code = instruction.fields[name] if name != "vsrc1" else instruction.fields[name] + FIRST_VGPR
+    if modified(instruction, name):
+        return None
+    if code >= FIRST_VGPR:
+        return LaneSource(Kind.ROW, code - FIRST_VGPR)
+    if code < SCALARS:
+        return LaneSource(Kind.SCALAR, code)
+    number = fixed_value(instruction, name)
+    return None if number is None else LaneSource(Kind.NUMBER, number)
+
+
 Target: TypeAlias = "int | Callable[[Wave], int]"
 """The row of the destination, or what says it when the instruction is executed."""
 
@@ -228,3 +276,8 @@ def put(wave: Wave, register: int, values: Row) -> None:
         wave.rows[register][:] = values
     else:
         np.copyto(wave.rows[register], values, where=wave.exec_mask)
+
+
+def move(a: Row, out: Row) -> None:
+    """Copies a source."""
+    out[:] = a

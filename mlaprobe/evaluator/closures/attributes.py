@@ -9,12 +9,11 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of, equals
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, Model, Pointer, Record, StructType
 from mlaprobe.evaluator.values.optionals import METHODS
 from mlaprobe.evaluator.values.optionals import method as optional_method
-from mlaprobe.evaluator.values.unknown import Unknown, rest_of
-from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module

@@ -13,20 +13,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.scope import Scope
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.engine.undecided import note_acting, undecided
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
+from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.comparing import condition, contains, membership
 from mlaprobe.evaluator.values.kinds import Builtin, Closure
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Value
 
 Term = Callable[[Value], Value]
 """An operand as a term: ``True``, ``False``, a ``Condition`` that is not written down yet, or
@@ -53,9 +51,7 @@ def compile_bool(unit: Unit, node: ir.Bool, scope: Scope) -> Eval:
         for part in node.parts
     )
     note_acting(unit.machine, node)
-    if any(part.term is not None for part in parts):
-        return _with_terms(unit, node, parts)
-    return _in_turn(unit, node, tuple(part.evaluate for part in parts))
+    return _in_turn(unit, node, parts)
 
 
 def compile_test(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -65,24 +61,7 @@ def compile_test(unit: Unit, node: Node, scope: Scope) -> Eval:
     return unit.compile(node, scope)
 
 
-def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[Eval, ...]) -> Eval:
-    stop, coerce, machine = node.op == "or", node.coerce, unit.machine
-
-    def run(e: Frame) -> Value:
-        value: Value = not stop
-        for at, part in enumerate(parts):
-            value = part(e)
-            known = value if value is True or value is False else truth(value)
-            if known is stop:
-                return stop if coerce else value
-            if isinstance(known, Unknown):
-                return undecided(machine, node, known, parts, at + 1, e)
-        return (not stop) if coerce else value
-
-    return run
-
-
-def _with_terms(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
+def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
     stop, coerce, machine, op = node.op == "or", node.coerce, unit.machine, node.op
     everything = tuple(p.evaluate for p in parts)
 

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.displays import compile_items
-from mlaprobe.evaluator.closures.globalnames import global_name
 from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_lvalue
-from mlaprobe.evaluator.closures.scope import Scope
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import plain
+from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record
-from mlaprobe.evaluator.values.unknown import Unknown, rest_of
-from mlaprobe.evaluator.values.value import Kwargs, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -35,7 +32,7 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         for at, a in zip(lvalues, node.args, strict=False)
     )
     if isinstance(func, ir.Name) and scope.find(func.id) is None:
-        callee = global_name(unit, func.id, func.span)
+        callee = unit.global_name(func.id, func.span)
     else:
         callee = unit.compile(func, scope)
     return _CallSite(
@@ -176,15 +173,12 @@ class _CallSite:
         return function.call(e[RUN], tuple(values), named, self.node.span)
 
     def _unknown(self, e: Frame, function: Unknown, values: list[Value], named: Kwargs) -> Value:
-        returns = self.compiler.machine.assume_returns(self.name)
-        if self.lvalues and not (returns and "::" not in self.name):
+        if self.lvalues:
             values = [
                 at(e) if at is not None and not isinstance(v, Record) else v
                 for at, v in self._paired(values)
             ]
-        return result_of_unknown(
-            e[RUN], function, self.name, tuple(values), named, self.node.span, returns=returns
-        )
+        return result_of_unknown(e[RUN], function, self.name, tuple(values), named, self.node.span)
 
 
 def compile_launch(unit: Unit, node: ir.Launch, scope: Scope) -> Eval:

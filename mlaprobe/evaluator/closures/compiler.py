@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.core.caches import Cache
 from mlaprobe.core.keeping import Memo
 from mlaprobe.evaluator.closures import expressions, statements
-from mlaprobe.evaluator.closures.scope import FunctionScope, Scope
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.cpp.builtins import message_of
 from mlaprobe.evaluator.cpp.types import zero_of
 from mlaprobe.evaluator.engine import calls
@@ -23,12 +22,10 @@ from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run, memo_key
 from mlaprobe.evaluator.engine.shared import Remembered
 from mlaprobe.evaluator.engine.signals import Failed, Returned, Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Name, Node, Param, Span
-from mlaprobe.evaluator.values import containers
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, containers
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kept import changeable
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Model, Record, StructType
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 from mlaprobe.evaluator.walk import assigned_names
 
 if TYPE_CHECKING:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.lvalues import Binding, Lvalue, compile_lvalue, compile_untracked
-from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import adapter, compile_store
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
 from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, storing
 from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
 from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, SettingsBase, StructType
-from mlaprobe.evaluator.values.unknown import UNINITIALISED, Unknown
-from mlaprobe.evaluator.values.value import Value
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, SettingsBase
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.modules import Module
 
 
 def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
@@ -122,21 +124,26 @@ def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
     def constructed(e: Frame) -> Value:
         value = compiler.construct_named(e[RUN], ctype, (), module, span)
         if isinstance(value, Record) and not node.static:
-            _without_values(value, module.struct(value.type), node)
+            _without_values(value, module, node.name, span)
         return value
 
     return setting(slot, constructed)
 
 
-def _without_values(value: Record, kind: StructType | None, node: ir.Decl) -> None:
-    """Members of an aggregate that nothing gives a value hold whatever was there."""
+def _without_values(value: Record, module: Module, path: str, span: ir.Span) -> None:
+    """Members of an aggregate, and of one within, that nothing gives a value hold whatever was
+    there."""
+    kind = module.struct(value.type)
     if kind is None or not kind.plain:
         return
     for name, ctype, default in kind.members:
-        scalar = ctype.pointer or ctype.kind in SCALARS
-        if scalar and default is None:
-            reason = f"{node.name}.{name} has no value"
-            value.fields[name] = Unknown(reason, node.span, free=UNINITIALISED)
+        held, here = value.fields.get(name), f"{path}.{name}"
+        if default is not None:
+            continue
+        if ctype.pointer or ctype.kind in SCALARS:
+            value.fields[name] = Unknown(f"{here} has no value", span, free=UNINITIALISED)
+        elif isinstance(held, Record):
+            _without_values(held, module, here, span)
 
 
 def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:

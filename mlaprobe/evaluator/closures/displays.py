@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import compile_store
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import Eval, Frame, Store
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
+from mlaprobe.evaluator.values import SomeText, Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import SomeText, Unknown, rest_of, unknown_in
-from mlaprobe.evaluator.values.value import Value
 from mlaprobe.evaluator.walk import bound_names
 
 MAX_ELEMENTS = 20_000
@@ -70,20 +68,11 @@ def _inner(node: ir.Node) -> ir.Node:
 def compile_sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     """A tuple, list or set display."""
     items = compile_items(unit, node.items, scope)
-    kind = node.kind
-    if kind == "tuple":
-
-        def make_tuple(e: Frame) -> Value:
-            values = items(e)
-            return values if isinstance(values, Unknown) else tuple(values)
-
-        return make_tuple
+    kind, span = node.kind, node.span
 
     def make(e: Frame) -> Value:
         values = items(e)
-        if isinstance(values, Unknown) or kind == "list":
-            return values
-        return as_set(values, node.span)
+        return values if isinstance(values, Unknown) else _collect(kind, values, span)
 
     return make
 
@@ -158,7 +147,7 @@ def compile_comprehension(unit: Unit, node: ir.Comprehension, scope: Scope) -> E
         except Failed:
             if kind != "tuple" or not out:
                 raise
-            # whoever is given a generator may not ask it that far
+            # the receiver of a generator may not consume it that far
             return Unknown("a generator fails on the way", span)
         if stop is not None:
             # what it depends on is not what it is

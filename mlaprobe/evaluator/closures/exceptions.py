@@ -8,14 +8,12 @@ from typing import NamedTuple
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.displays import text_of
-from mlaprobe.evaluator.closures.scope import Scope
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.symbolic.symbols import joined
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import CaughtError
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 
 class _Handler(NamedTuple):
@@ -66,7 +64,7 @@ def compile_try(unit: Unit, node: ir.Try, scope: Scope) -> Eval:
         else:
             last = final(e)
             return last if last is not None else signal
-        if failed.kind != "exception":  # the end of the process, or nobody knows
+        if failed.kind != "exception":  # the end of the process, or unknown
             raise failed
         try:
             signal = _handle(handlers, failed, e, span)
@@ -131,16 +129,17 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
     if how[:1] in "0123456789\"'-" and how != "":
         other = any("exception" not in name and "error" not in name for name in types)
         return None if other else False
-    raised = getattr(builtins, how.rsplit(".", 1)[-1], None)
+    how = how.rsplit(".", 1)[-1]
+    raised = getattr(builtins, how, None)
     unsure = False
     for name in types:
         short = name.rsplit(".", 1)[-1]
-        if short == how.rsplit(".", 1)[-1] or short == "Exception" or name == "std::exception":
-            return True
         handler = getattr(builtins, short, None)
         if isinstance(raised, type) and isinstance(handler, type):
             if issubclass(raised, handler):
                 return True
+        elif short in (how, "Exception") or name == "std::exception":
+            return True
         else:
             unsure = True
     return None if unsure else False

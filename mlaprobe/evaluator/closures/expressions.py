@@ -7,15 +7,14 @@ from collections.abc import Callable
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import boolean, callables, displays
 from mlaprobe.evaluator.closures.attributes import attribute, subscript
-from mlaprobe.evaluator.closures.globalnames import global_name
 from mlaprobe.evaluator.closures.lvalues import compile_lvalue
-from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import compile_store
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.comparing import negate
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import (
@@ -30,8 +29,6 @@ from mlaprobe.evaluator.values.kinds import (
 from mlaprobe.evaluator.values.operators import binary, unary
 from mlaprobe.evaluator.values.optionals import Engaged, held
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -68,7 +65,7 @@ def _name(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
     head, _, last = node.id.rpartition("::")
     if head and scope.find(head) is not None:
         return _attr(unit, ir.Attr(node.span, ir.Name(node.span, head), last), scope)
-    return global_name(unit, node.id, node.span)
+    return unit.global_name(node.id, node.span)
 
 
 def _referred(local: Eval) -> Eval:

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.displays import elements
-from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
+from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Value
 from mlaprobe.evaluator.walk import bound_names, written_names
 
 LOOKUP = "a look-up in a hash map"
@@ -182,7 +180,7 @@ class _AnyOrder:
         return None if signal is BREAK else signal
 
     def _watch(self, e: Frame, container: Unordered) -> None:
-        """Let the extra element see what the loop asks of its elements."""
+        """Lets the extra element observe the loop's accesses to its elements."""
         if self.unit.traced:
             e[RUN].trace.append((ir.Launch(self.span, LOOKUP, ()), None))
         if container.probe is not None:

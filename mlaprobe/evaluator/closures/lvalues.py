@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.globalnames import global_name
-from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import compile_havoc
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Frame, around
 from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.containers import Container, Elsewhere, not_followed
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
@@ -26,8 +25,6 @@ from mlaprobe.evaluator.values.kinds import (
 )
 from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown, rest_of
-from mlaprobe.evaluator.values.value import Value
 from mlaprobe.evaluator.walk import targets
 
 Lvalue = Callable[[Frame], "Ref | None"]
@@ -201,7 +198,7 @@ _NO_VARIABLES = (Closure, Builtin, Model, StructType, EnumType, EnumMember)
 
 
 def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
-    load = global_name(unit, node.id, node.span)
+    load = unit.global_name(node.id, node.span)
     key = (id(unit.module), node.id.rpartition("::")[2])
 
     def point(e: Frame) -> Ref | None:

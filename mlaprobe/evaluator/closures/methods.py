@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.comparing import entry_of, negate
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown, rest_of, unknown_in
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

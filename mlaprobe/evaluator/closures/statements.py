@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops
 from mlaprobe.evaluator.closures.displays import text_of
-from mlaprobe.evaluator.closures.scope import Scope
 from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import havoc
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
 from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 from mlaprobe.evaluator.walk import declared_names, written_names
 
 if TYPE_CHECKING:

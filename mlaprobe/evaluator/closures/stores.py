@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.scope import Scope
-from mlaprobe.evaluator.closures.unit import Unit
+from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.engine.calls import Braced, havoc
 from mlaprobe.evaluator.engine.frames import RUN, Frame, Store, around
@@ -16,12 +15,11 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
+from mlaprobe.evaluator.values import Args, Rest, Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.containers import not_followed
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import Model, Pointer, Record, Ref, StructType
 from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
-from mlaprobe.evaluator.values.unknown import Rest, Unknown, rest_of, unknown_in
-from mlaprobe.evaluator.values.value import Args, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -175,7 +173,8 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
 
 
 def _of_kind(before: Value, value: Value) -> Value:
-    """A number or text as a variable takes it, of which only what it held before tells the type."""
+    """A number or text converted for a variable whose type is known from its previous value
+    only."""
     number = isinstance(value, (int, float, Sym))
     if number and not_followed(before):
         return before.another()

@@ -1,18 +1,90 @@
-"""What compiling one function needs besides its scope."""
+"""What compiling one function needs: the scopes of its names, and the unit that it belongs to.
+
+A name lives in a slot of the running function, in one of the functions around it, or in the module.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mlaprobe.evaluator.closures.scope import Scope
-from mlaprobe.evaluator.engine.frames import Eval
-from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.ir import CType, Node, Span
+from mlaprobe.evaluator.values import Value
+from mlaprobe.evaluator.walk import written_names
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
     from mlaprobe.evaluator.engine.machine import Machine
     from mlaprobe.evaluator.engine.modules import Module
+
+
+class FunctionScope:
+    """One function's frame: every variable has a slot of its own, shadowed ones too."""
+
+    def __init__(self, outer: Scope | None, body: tuple[Node, ...] = ()) -> None:
+        self.outer = outer
+        self.body = body
+        self._counts: dict[str, int] = {}
+
+    def slot(self, name: str) -> str:
+        """A fresh slot for a new variable."""
+        count = self._counts.get(name, 0)
+        self._counts[name] = count + 1
+        return name if count == 0 else f"{name}@{count}"
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """Names that the function's body may write."""
+        return frozenset(written_names(self.body, references=True))
+
+    @cached_property
+    def assigned(self) -> frozenset[str]:
+        """Names that the body may write itself, not through a pointer that it takes."""
+        return frozenset(written_names(self.body, through_pointers=False, references=True))
+
+
+class Scope:
+    """A block of a function at compile time."""
+
+    __slots__ = ("function", "names", "parent", "types")
+
+    def __init__(self, function: FunctionScope, parent: Scope | None = None) -> None:
+        self.function = function
+        self.parent = parent
+        self.names: dict[str, str] = {}
+        self.types: dict[str, CType] = {}
+
+    def declare(self, name: str, ctype: CType | None = None) -> str:
+        """A new variable in this block; its slot."""
+        slot = self.function.slot(name)
+        self.names[name] = slot
+        if ctype is not None:
+            self.types[slot] = ctype
+        return slot
+
+    def frozen(self) -> Scope:
+        """The names as they are now: what a later declaration adds, earlier code does not see."""
+        parent = self.parent.frozen() if self.parent is not None else None
+        copy = Scope(self.function, parent)
+        copy.names, copy.types = dict(self.names), self.types
+        return copy
+
+    def find(self, name: str) -> tuple[int, str, CType | None] | None:
+        """(how many frames up, slot, type), or ``None`` for a name of the module."""
+        scope: Scope | None = self
+        depth = 0
+        while scope is not None:
+            slot = scope.names.get(name)
+            if slot is not None:
+                return depth, slot, scope.types.get(slot)
+            if scope.parent is None:
+                scope = scope.function.outer
+                depth += 1
+            else:
+                scope = scope.parent
+        return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,3 +110,22 @@ class Unit:
     def block(self, body: tuple[Node, ...], scope: Scope) -> Eval:
         """The closure for statements one after the other."""
         return self.compiler.block(self, body, scope)
+
+    def global_name(self, name: str, span: Span) -> Eval:
+        """A name of the module; written globals first."""
+        module = self.module
+        key, written = (id(module), name), (id(module), name.rpartition("::")[2])
+
+        def load(e: Frame) -> Value:
+            run = e[RUN]
+            if run.globals and written in run.globals:
+                return run.globals[written]
+            value = run.shared.names.get(key, run)
+            if value is run:
+                before = run.effects, run.asked
+                value = module.lookup(run, name, span)
+                if (run.effects, run.asked) == before:  # else it is of this path
+                    run.shared.names[key] = value
+            return run.own(value)
+
+        return load

@@ -11,13 +11,12 @@ from mlaprobe.evaluator.closures.methods import NPOS
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import compare
 from mlaprobe.evaluator.values.containers import constructors
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
 from mlaprobe.evaluator.values.optionals import engaged
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown, rest_of
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -30,20 +29,6 @@ def _first_unknown(name: str, args: Args, span: Span) -> Unknown:
         if isinstance(value, Unknown):
             return value.derive(name, *args)
     return Unknown(f"{name} of these values", span)
-
-
-def _plain(name: str, function: Callable[..., Value]) -> Builtin:
-    """A function of known values; of anything else its result is unknown."""
-
-    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        if all(isinstance(a, (int, float, str)) for a in args):
-            try:
-                return function(*args)
-            except (TypeError, ValueError, OverflowError):
-                pass
-        return _first_unknown(name, args, span)
-
-    return Builtin(name, call)
 
 
 def _atoi(text: str) -> int:
@@ -95,16 +80,13 @@ def _engaged(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return engaged(args[0]) if len(args) == 1 else Unknown("an optional that is made", span)
 
 
-def _sizeof(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    return Unknown("the size of this is not followed", span)
+def _unknown(reason: str) -> Callable[..., Unknown]:
+    """A function whose result is not followed."""
+    return lambda run, args, kwargs, span: Unknown(reason, span)
 
 
 def _abort(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     raise Failed("abort", "abort", "", span)
-
-
-def _nothing(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    return Unknown("the result of writing text", span)
 
 
 def check(how: str, kind: str) -> Builtin:
@@ -134,10 +116,6 @@ def message_of(args: Args) -> Value:
         parts[0] = parts[0].lstrip(" :")
     text = joined(parts)
     return text.strip() if isinstance(text, str) else text
-
-
-def _tuple(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    return args
 
 
 def _size(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
@@ -182,7 +160,7 @@ _PLAIN: dict[str, Callable[..., Value]] = {
     "__builtin_popcount": lambda v: _bits(v).bit_count(),
 }
 _IN_BOTH: dict[str, Builtin] = {
-    **{name: _plain(name, function) for name, function in _PLAIN.items()},
+    **{name: plain(name, function) for name, function in _PLAIN.items()},
     **{name: _extreme(name, op) for name, op in (("min", "<"), ("max", ">"))},
     "stoi": Builtin("stoi", _stoi),
     **{name: Builtin(name, _getenv) for name in ("getenv", "secure_getenv")},
@@ -191,7 +169,7 @@ _IN_BOTH: dict[str, Builtin] = {
         for name in ("abort", "terminate", "exit", "_exit", "quick_exit")
     },
     **{
-        name: Builtin(name, _nothing, symbolic=True)
+        name: Builtin(name, _unknown("the result of writing text"), symbolic=True)
         for name in ("printf", "fprintf", "puts", "fputs", "fflush", "fwrite", "snprintf")
     },
 }
@@ -206,11 +184,11 @@ def builtins() -> dict[str, Value]:
         **{f"std::{name}": function for name, function in _IN_BOTH.items()},
         **{f"std::{name}": Builtin(name, _identity, symbolic=True) for name in _IDENTITIES},
         **{
-            name: Builtin(name, _tuple)
+            name: Builtin(name, lambda run, args, kwargs, span: args)
             for name in ("std::make_tuple", "std::make_pair", "std::tie")
         },
         **constructors(),
-        "sizeof": Builtin("sizeof", _sizeof, symbolic=True),
+        "sizeof": Builtin("sizeof", _unknown("the size of this is not followed"), symbolic=True),
         "std::make_optional": Builtin("make_optional", _engaged, symbolic=True),
         "std::size": Builtin("std::size", _size, symbolic=True),
         "assert": check("assert", "abort"),

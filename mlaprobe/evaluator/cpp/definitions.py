@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from dataclasses import field as fresh
 from typing import Any, NamedTuple
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.cpp.declarators import find_declarator, name_of
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in
 from mlaprobe.evaluator.cpp.translate import Translator
-from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field
+from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
 from mlaprobe.evaluator.cpp.types import parse_type
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
@@ -30,15 +30,15 @@ class Definition(NamedTuple):
     file: str
 
 
+@dataclass(slots=True, eq=False)
 class DefinitionReader:
     """Collects the definitions of one tree."""
 
-    def __init__(self, translator: Translator, file: str, namespace: str) -> None:
-        self.tr = translator
-        self.file = file
-        self.namespace = namespace
-        self.found: list[Definition] = []
-        self.template: tuple[str, ...] = ()
+    tr: Translator
+    file: str
+    namespace: str
+    found: list[Definition] = fresh(init=False, default_factory=list)
+    template: tuple[str, ...] = ()
 
     def read(self, node: Syntax) -> None:
         """Definitions at or below a node, functions not entered."""
@@ -239,7 +239,7 @@ _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {
 
 
 def _is_odd(member: Syntax) -> bool:
-    """Whether the type of a member does not tell how much room it takes."""
+    """Whether the size of a member does not follow from its type."""
     kinds = ("bitfield_clause", "array_declarator", "alignas_qualifier", "attribute_specifier")
     return any(child.type in kinds for child in member.children)
 

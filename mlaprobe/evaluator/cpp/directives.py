@@ -1,7 +1,6 @@
 """The preprocessor directives of a file, as they are written.
 
-What they come to depends on the unit that includes the file; where they are and what they say does
-not.
+Their effect depends on the unit that includes the file; their places and texts do not.
 """
 
 from __future__ import annotations

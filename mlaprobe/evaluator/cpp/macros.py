@@ -94,12 +94,12 @@ class Expander:
 
     A router is made of a macro that is used hundreds of times with the same long arguments. So the
     tokens of a body and of an argument are made once and shared by all places where they come to
-    stand, and what is no macro's name costs no look-up. ``memo.StatementMemo``, which says what
-    that buys, knows statements again by the identity of their tokens.
+    stand, and what is no macro's name costs no look-up. ``memo.StatementMemo``, where the gain is
+    stated, recognises statements by the identity of their tokens.
     """
 
     def __init__(self, lookup: Lookup, known: Container[str], budget: int = MAX_TOKENS) -> None:
-        """``known`` has every name that may be a macro's; ``lookup`` says what it means."""
+        """``known`` has every name that may be a macro's; ``lookup`` gives the macro."""
         self._lookup = lookup
         self._known = known
         self.budget = budget

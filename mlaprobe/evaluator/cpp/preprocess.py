@@ -43,8 +43,6 @@ class Included:
     """Offsets behind which another macro state holds,"""
     states: list[int] = field(default_factory=list)
     """and how many macro events had happened by then."""
-    problems: list[tuple[int, str]] = field(default_factory=list)
-    """(offset, what) of directives that could not be followed."""
     includes: list[tuple[int, Included]] = field(default_factory=list)
     """(offset, file) of what it includes from the same source."""
 
@@ -68,9 +66,6 @@ class TranslationUnit:
         self._once: set[str] = set()
         self._stripped: dict[str, str] = cache(Cache.SPELLINGS)
         self.files: list[Included] = []
-        self.by_path: dict[str, list[Included]] = {}
-        self.missing: set[str] = set()
-        """Included files that the source does not hold."""
         for text in predefined:
             macro = parse_define(tokenize(text, "<predefined>"))
             if macro is not None:
@@ -91,7 +86,6 @@ class TranslationUnit:
             return None
         unit = Included(path, "")
         self.files.append(unit)
-        self.by_path.setdefault(path, []).append(unit)
         unit.marks.append(0)
         unit.states.append(self._count)
         _Pass(self, unit, self.text(path), depth).run()
@@ -159,7 +153,7 @@ class TranslationUnit:
         """
         found: list[Token] = []
         budget = MAX_TOKENS
-        # What a macro's body says means what it means where the macro is used, so each part of
+        # A macro's body has the meaning of the place where the macro is used, so each part of
         # the text between two definitions is expanded by itself.
         for state, parts in groupby(self._tokens(unit, start, end), key=itemgetter(0)):
             tokens = [token for _, part in parts for token in part]
@@ -186,18 +180,18 @@ class TranslationUnit:
         yield state, tokenize(unit.code, unit.path, at, end)
 
 
+@dataclass(slots=True, eq=False)
 class _Pass:
     """The directives of one file."""
 
-    def __init__(self, unit: TranslationUnit, file: Included, text: str, depth: int) -> None:
-        self.unit = unit
-        self.file = file
-        self.text = text
-        self.depth = depth
-        self.stack: list[list[bool]] = []
-        """Per open condition: [active now, some branch was taken, the outside is active]."""
-        self.doubts: list[int] = []
-        """Where conditions stand that could not be evaluated."""
+    unit: TranslationUnit
+    file: Included
+    text: str
+    depth: int
+    stack: list[list[bool]] = field(init=False, default_factory=list)
+    """Per open condition: [active now, some branch was taken, the outside is active]."""
+    doubts: int = 0
+    """How many conditions could not be evaluated."""
 
     @property
     def active(self) -> bool:
@@ -212,9 +206,9 @@ class _Pass:
             parts.append(piece if self.active else blank(piece))
             blanked = each.blanked
             last = each.end
-            doubts = len(self.doubts)
+            doubts = self.doubts
             self._directive(each)
-            if len(self.doubts) > doubts:
+            if self.doubts > doubts:
                 blanked = DOUBT + blanked[len(DOUBT) :]
             parts.append(blanked)
             self.file.marks.append(last)
@@ -222,8 +216,6 @@ class _Pass:
         piece = self.text[last:]
         parts.append(piece if self.active else blank(piece))
         self.file.code = "".join(parts)
-        if self.stack:
-            self.file.problems.append((len(self.text), "a condition that does not end"))
 
     def _directive(self, each: Directive) -> None:
         name, rest = each.name, each.rest
@@ -234,10 +226,7 @@ class _Pass:
         elif not self.active:
             return
         elif name == "define":
-            macro = each.macro
-            if macro is None:
-                self.file.problems.append((each.start, "a definition that cannot be read"))
-            else:
+            if (macro := each.macro) is not None:
                 self.unit._define(macro)
         elif name == "undef":
             self.unit._event(rest.strip(), None)
@@ -248,14 +237,11 @@ class _Pass:
 
     def _include(self, each: Directive) -> None:
         found = _INCLUDE.match(each.rest)
-        if found is None:
-            self.file.problems.append((each.start, "an include named by a macro"))
+        if found is None:  # named by a macro
             return
         name = found.group(1) or found.group(2)
         path = self.unit.resolve(name, self.file.path, found.group(1) is not None)
-        if path is None:
-            self.unit.missing.add(name)
-        elif path not in self.unit._once:
+        if path is not None and path not in self.unit._once:
             inner = self.unit._include(path, self.depth + 1)
             if inner is not None:
                 self.file.includes.append((each.end, inner))
@@ -268,7 +254,6 @@ class _Pass:
 
     def _continue(self, name: str, each: Directive) -> None:
         if not self.stack:
-            self.file.problems.append((each.start, f"#{name} without #if"))
             return
         if name == "endif":
             self.stack.pop()
@@ -291,9 +276,8 @@ class _Pass:
             lookup = partial(self.unit.macro, state=self.unit._count)
             expanded = Expander(lookup, self.unit._events).expand(tokens)
             return Condition(expanded).value() != 0
-        except (ConditionError, ExpansionError) as error:
-            self.file.problems.append((each.start, f"a condition: {error}"))
-            self.doubts.append(each.start)
+        except (ConditionError, ExpansionError):
+            self.doubts += 1
             return None
 
     def _defined(self, tokens: list[Token]) -> list[Token]:

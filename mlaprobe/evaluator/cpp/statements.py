@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.cpp.declarators import name_of
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in
 from mlaprobe.evaluator.cpp.literals import Handler, names_in
-from mlaprobe.evaluator.cpp.tree import Syntax, field, named
+from mlaprobe.evaluator.cpp.tree import Syntax, field, name_of, named
 from mlaprobe.evaluator.cpp.types import parse_type
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.walk import is_name, walk
@@ -330,11 +329,7 @@ STATEMENTS: dict[str, Handler] = {
     "attributed_statement": _attributed,
     "labeled_statement": _label,
     "alias_declaration": _alias,
-    "type_definition": _nothing,
-    "using_declaration": _nothing,
+    **dict.fromkeys(("struct_specifier", "class_specifier", "enum_specifier"), _nothing),
+    **dict.fromkeys(("type_definition", "using_declaration", "empty_declaration"), _nothing),
     "static_assert_declaration": _nothing,
-    "struct_specifier": _nothing,
-    "class_specifier": _nothing,
-    "enum_specifier": _nothing,
-    "empty_declaration": _nothing,
 }

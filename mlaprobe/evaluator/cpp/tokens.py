@@ -41,8 +41,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""White space and tokens, the frequent ones first. What a match is, its first character tells
-(``_STARTS``), which costs less than a group for each kind."""
+"""White space and tokens, the frequent ones first. The kind of a match follows from its first
+character (``_STARTS``), which costs less than a group for each kind."""
 _STARTS = {
     **dict.fromkeys(string.ascii_letters + "_$", "name"),
     **dict.fromkeys(string.digits, "number"),

@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import cast
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.cpp.declarators import find_declarator, name_of
 from mlaprobe.evaluator.cpp.expressions import expression
 from mlaprobe.evaluator.cpp.literals import names_in
 from mlaprobe.evaluator.cpp.memo import Knowledge, StatementMemo
 from mlaprobe.evaluator.cpp.statements import STATEMENTS
-from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field
+from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
 from mlaprobe.evaluator.cpp.types import parse_type
 from mlaprobe.evaluator.ir import CType, Node
 

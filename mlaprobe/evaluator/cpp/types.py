@@ -6,34 +6,20 @@ import re
 from typing import Any
 
 from mlaprobe.evaluator.ir import CType, Span
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.evaluator.values import Unknown
 
 _INTS: dict[str, tuple[str, int]] = {
-    "char": ("int", 8),
+    **{f"int{bits}_t": ("int", bits) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}_t": ("unsigned", bits) for bits in (8, 16, 32, 64)},
+    **dict.fromkeys(("long", "long long", "ssize_t", "ptrdiff_t", "intptr_t"), ("int", 64)),
+    **dict.fromkeys(("int", "index_t"), ("int", 32)),
     "short": ("int", 16),
-    "int": ("int", 32),
-    "long": ("int", 64),
-    "long long": ("int", 64),
-    "int8_t": ("int", 8),
-    "int16_t": ("int", 16),
-    "int32_t": ("int", 32),
-    "int64_t": ("int", 64),
-    "ssize_t": ("int", 64),
-    "ptrdiff_t": ("int", 64),
-    "intptr_t": ("int", 64),
-    "index_t": ("int", 32),
-    "uint8_t": ("unsigned", 8),
-    "uint16_t": ("unsigned", 16),
-    "uint32_t": ("unsigned", 32),
-    "uint64_t": ("unsigned", 64),
-    "uintptr_t": ("unsigned", 64),
-    "size_t": ("unsigned", 64),
-    "unsigned": ("unsigned", 32),
-    "unsigned int": ("unsigned", 32),
-    "unsigned char": ("unsigned", 8),
+    "char": ("int", 8),
+    **dict.fromkeys(("unsigned long", "unsigned long long"), ("unsigned", 64)),
+    **dict.fromkeys(("size_t", "uintptr_t"), ("unsigned", 64)),
+    **dict.fromkeys(("unsigned", "unsigned int"), ("unsigned", 32)),
     "unsigned short": ("unsigned", 16),
-    "unsigned long": ("unsigned", 64),
-    "unsigned long long": ("unsigned", 64),
+    "unsigned char": ("unsigned", 8),
 }
 _DROPPED = re.compile(
     r"\b(const|constexpr|static|inline|volatile|mutable|extern|register|thread_local|typename"
@@ -45,7 +31,7 @@ SCALARS = ("int", "unsigned", "bool", "float")
 
 
 def parse_type(text: str, *, ref: bool = False, pointer: bool = False) -> CType:
-    """A type from its text; ``ref`` and ``pointer`` say what the declarator adds."""
+    """A type from its text; ``ref`` and ``pointer`` are what the declarator adds."""
     const = bool(re.search(r"\b(const|constexpr)\b", text))
     bare = _DROPPED.sub(" ", text)
     ref = ref or "&" in _outside_angles(bare)
@@ -53,12 +39,9 @@ def parse_type(text: str, *, ref: bool = False, pointer: bool = False) -> CType:
     name = re.sub(r"\s*([<>,:])\s*", r"\1", " ".join(_strip_declarator(bare).split()))
     plain = name.removeprefix("std::").removeprefix("::")
     kind, bits = "other", 32
-    words = " ".join(w for w in plain.split())
-    if words in _INTS:
-        kind, bits = _INTS[words]
-    elif words.endswith(" int") and words.removesuffix(" int") in _INTS:
-        kind, bits = _INTS[words.removesuffix(" int")]
-    elif plain in ("bool",):
+    if (number := _INTS.get(plain) or _INTS.get(plain.removesuffix(" int"))) is not None:
+        kind, bits = number
+    elif plain == "bool":
         kind = "bool"
     elif plain in ("float", "double"):
         kind = "float"
@@ -103,13 +86,7 @@ def zero_of(ctype: CType, span: Span) -> Any:
     """What value-initialisation gives."""
     if ctype.pointer:
         return None
-    zeros: dict[str, Any] = {
-        "int": 0,
-        "unsigned": 0,
-        "bool": False,
-        "float": 0.0,
-        "string": "",
-    }
+    zeros: dict[str, Any] = {"int": 0, "unsigned": 0, "bool": False, "float": 0.0, "string": ""}
     if ctype.kind in zeros:
         return zeros[ctype.kind]
     return Unknown(f"initial value of a {ctype.name}", span)

@@ -7,6 +7,7 @@ written out or made by a macro.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -22,10 +23,9 @@ from mlaprobe.evaluator.cpp.types import parse_type, zero_of
 from mlaprobe.evaluator.cpp.writes import may_write
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.containers import CONTAINERS, Container
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, StructType
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:
@@ -56,8 +56,6 @@ class CppModule(Module):
         self._finding: dict[str, list[Definition]] = {}
         """Definitions of the names that are being looked up, as far as that has come."""
         self._lines: dict[str, list[int]] = {}
-        self.problems: list[tuple[str, Span]] = []
-        """Pieces of code that were wanted and could not be read."""
 
     # --- looking up ------------------------------------------------------------------------------
 
@@ -225,13 +223,8 @@ class CppModule(Module):
         """Line and column of an offset, 1-based."""
         starts = self._lines.get(file)
         if starts is None:
-            text = self.unit.text(file)
-            starts = [0]
-            at = text.find("\n")
-            while at >= 0:
-                starts.append(at + 1)
-                at = text.find("\n", at + 1)
-            self._lines[file] = starts
+            ends = re.finditer("\n", self.unit.text(file))
+            starts = self._lines[file] = [0, *(end.end() for end in ends)]
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1
 
@@ -243,15 +236,11 @@ class CppModule(Module):
         return known
 
     def _parse(self, file: Included, chunk: Chunk) -> list[Definition]:
-        line, column = self.place(file.path, chunk.start)
-        span = Span(file.path, line, column, line, column)
         if chunk.end - chunk.start > MAX_CHUNK:
-            self.problems.append(("a piece of code is too long to read", span))
             return []
         try:
             tokens = self.unit.expand(file, chunk.start, chunk.end)
-        except ExpansionError as error:
-            self.problems.append((f"macros could not be expanded: {error}", span))
+        except ExpansionError:
             return []
         tree = Tree(without_idle_parentheses(tokens, self._is_type), self.place)
         reader = DefinitionReader(Translator(tree, self._alias), file.path, chunk.namespace)

@@ -1,7 +1,7 @@
 """Whether C++ text may write a variable of a namespace.
 
 A variable that any function writes has another value in the next call. The text is enough to see
-that none does: it is assigned nowhere, changed by no method, and handed out to nobody.
+that none does: it is assigned nowhere, changed by no method, and passed to nothing.
 """
 
 from __future__ import annotations

@@ -6,10 +6,9 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Function, Param, Span
+from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import Closure, Pointer, Record, Ref
-from mlaprobe.evaluator.values.unknown import Rest, Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 from mlaprobe.evaluator.walk import written_names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mlaprobe.evaluator.values.value import Value
+from mlaprobe.evaluator.values import Value
 
 Frame = dict[str, Value]
 """One activation of a function: its slots, ``OUTER`` and ``RUN``."""

@@ -16,10 +16,8 @@ from mlaprobe.evaluator.closures.compiler import Compiler
 from mlaprobe.evaluator.engine.frames import OUTER, RUN
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed, Restart, Unsupported
-from mlaprobe.evaluator.ir import Function, Node, Span
-from mlaprobe.evaluator.values.kinds import Closure
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+from mlaprobe.evaluator.ir import Node, Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -32,9 +30,7 @@ MAX_STEPS_OF_PATHS = 2_000
 class Machine:
     """Compiles functions once and runs them for many questions."""
 
-    def __init__(self, *, assume_returns: Callable[[str], bool] = lambda name: False) -> None:
-        self.assume_returns = assume_returns
-        """Whether a function outside the source, by name, is taken to return normally."""
+    def __init__(self) -> None:
         self.watch: Callable[[Node], tuple[str, Node] | None] = lambda branch: None
         """For a branch that is compiled: an expression to observe whenever it is reached, and the
         name to observe it under."""
@@ -49,10 +45,6 @@ class Machine:
     def evaluate(self, run: Run, node: Node, module: Module) -> Value:
         """The value of an expression in a module's scope."""
         return self._compiler.expression(node, module)({OUTER: None, RUN: run})
-
-    def function(self, function: Function, module: Module) -> Closure:
-        """A function of a module as a value."""
-        return Closure(function, module)
 
     def explore(
         self,

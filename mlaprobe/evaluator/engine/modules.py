@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import StructType
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 
 class Module(ABC):

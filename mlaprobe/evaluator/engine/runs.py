@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.frames import Frame
 from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
+from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.kept import Copies
 from mlaprobe.evaluator.values.kinds import identity
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.machine import Machine
@@ -63,20 +62,48 @@ class Outcome:
         return all(u.free is not None for u, _ in self.decisions)
 
 
-class Choices:
-    """The sides that a path takes of branches on what is not known."""
+@dataclass(eq=False, repr=False)
+class Run:
+    """The state of one path."""
 
-    def __init__(self, script: tuple[int, ...], decided: Mapping[Hashable, int]) -> None:
-        self.script = script
-        """The choices to make, as far as they are prescribed."""
-        self.taken: list[tuple[int, int, Unknown]] = []
-        """(choice, of how many, why) in order."""
-        self.decisions: dict[Hashable, int] = dict(decided)
-        """The side that is taken of an unknown, by its key."""
-        self.effects = 0
-        """Counts what the path did to the outside world, and its choices."""
-        self.asked = 0
-        """Counts the decisions on unknowns: what was computed in between is of this path only."""
+    machine: Machine
+    _: KW_ONLY
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that are set."""
+    shared: SharedState = field(default_factory=SharedState)
+    script: tuple[int, ...] = ()
+    """The choices to make, as far as they are prescribed."""
+    facts: Mapping[str, Value] = field(default_factory=dict)
+    trace: list[tuple[Node, Value]] | None = None
+    """What is computed; ``None`` where that is not wanted."""
+    knobs: set[str] = field(default_factory=set)
+    """Names of the environment variables that were read."""
+    decisions: dict[Hashable, int] = field(default_factory=dict)
+    """The side that is taken of an unknown, by its key."""
+    on_entry: Callable[..., Value] | None = None
+    resolving: dict[Hashable, int] = field(default_factory=dict)
+    """Names of modules that are being looked up, and how often each was wanted meanwhile."""
+    taken: list[tuple[int, int, Unknown]] = field(default_factory=list)
+    """(choice, of how many, why) in order."""
+    effects: int = 0
+    """Counts what the path did to the outside world, and its choices."""
+    asked: int = 0
+    """Counts the decisions on unknowns: what was computed in between is of this path only."""
+    events: list[Event] = field(default_factory=list)
+    observations: list[tuple[str, Value]] = field(default_factory=list)
+    """What models noticed, such as a looked-up key; remembered with a pure call."""
+    globals: dict[tuple[int, str], Value] = field(default_factory=dict)
+    """Names of modules that the path has written, by the module's identity."""
+    steps: int = 0
+    depth: int = 0
+    frame: Frame = field(default_factory=dict)
+    """The frame of the outermost call."""
+    copies: Copies = field(default_factory=Copies)
+    disturbed: bool = False
+    """Whether a value that outlives the path was havocked on it: remembered results of calls may be
+    of what it was."""
+    handled: list[Failed] = field(default_factory=list)
+    """The exceptions whose handlers are being run, the innermost last."""
 
     def choose(self, count: int, why: Unknown) -> int:
         """One of ``count`` alternatives; every other is taken by a later path."""
@@ -102,54 +129,9 @@ class Choices:
             self.decisions[key] = choice
         return (choice == 0) is not flip
 
-
-class Run(Choices):
-    """The state of one path."""
-
-    def __init__(
-        self,
-        machine: Machine,
-        *,
-        context: Hashable = None,
-        env: Mapping[str, str] | None = None,
-        shared: SharedState | None = None,
-        script: tuple[int, ...] = (),
-        facts: Mapping[str, Value] | None = None,
-        decided: Mapping[Hashable, int] | None = None,
-        trace: bool = False,
-        knobs: set[str] | None = None,
-    ) -> None:
-        super().__init__(script, decided or {})
-        self.machine = machine
-        self.context = context
-        self.env = env if env is not None else {}
-        self.shared = shared if shared is not None else SharedState()
-        self.facts = facts if facts is not None else {}
-        self.events: list[Event] = []
-        self.observations: list[tuple[str, Value]] = []
-        """What models noticed, such as a looked-up key; remembered with a pure call."""
-        self.globals: dict[tuple[int, str], Value] = {}
-        """Names of modules that the path has written, by the module's identity."""
-        self.steps = 0
-        self.depth = 0
-        self.trace: list[tuple[Node, Value]] | None = [] if trace else None
-        self.frame: Frame = {}
-        """The frame of the outermost call."""
-        self._copies = Copies()
-        self.disturbed = False
-        """Whether a value that outlives the path was havocked on it: remembered results of calls
-        may be of what it was."""
-        self.handled: list[Failed] = []
-        """The exceptions whose handlers are being run, the innermost last."""
-        self.on_entry: Callable[..., Value] | None = None
-        self.knobs: set[str] = set() if knobs is None else knobs
-        """Names of the environment variables that were read."""
-        self.resolving: dict[Hashable, int] = {}
-        """Names of modules that are being looked up, and how often each was wanted meanwhile."""
-
     def own(self, value: Value) -> Value:
         """A value that outlives the run, as the run may use it."""
-        return self._copies.of(value)
+        return self.copies.of(value)
 
     def changes(self, value: Value, span: Span) -> None:
         """The program changes a value in place.
@@ -158,12 +140,12 @@ class Run(Choices):
             Unsupported: the value outlives the run, so that earlier calls have changed it, too.
         """
         self.effects += 1
-        if value in self._copies:
+        if value in self.copies:
             raise Unsupported("something is changed that keeps its value between calls", span)
 
     def havocs(self, value: Value, span: Span) -> None:
         """What a value holds is about to become unknown."""
-        self.disturbed = self.disturbed or value in self._copies
+        self.disturbed = self.disturbed or value in self.copies
 
     def getenv(self, name: str) -> str | None:
         """The value of an environment variable, which is noted as read."""

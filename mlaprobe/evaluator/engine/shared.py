@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mlaprobe.core.caches import Cache
 from mlaprobe.core.keeping import Memo
 from mlaprobe.evaluator.engine.signals import Failed
-from mlaprobe.evaluator.values.value import Value
+from mlaprobe.evaluator.values import Value
 
 MOST_CALLS = 50_000
 """How many calls are remembered."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mlaprobe.evaluator.values.value import Value
+from mlaprobe.evaluator.values import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.ir import Span

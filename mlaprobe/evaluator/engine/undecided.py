@@ -1,8 +1,8 @@
 """``and`` and ``or`` from an operand on that is not known.
 
-A later operand may still settle the whole, so those that only give a value are evaluated ahead.
-One that does anything else (it assigns, calls something with an effect, fails) happens only where
-the ones before it let it be reached: there the path forks.
+A later operand may still settle the whole, so operands without effects are evaluated ahead. One
+that does anything else (it assigns, calls something with an effect, fails) happens only where the
+ones before it let it be reached: there the path forks.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Restart
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:

@@ -11,104 +11,49 @@ into the macro's definition).
 
 from __future__ import annotations
 
-from mlaprobe.evaluator.ir.base import (
-    NOWHERE,
-    CType,
-    Node,
-    Param,
-    Span,
-)
-from mlaprobe.evaluator.ir.expressions import (
-    AddressOf,
-    AssignExpr,
-    Attr,
-    Binary,
-    Bool,
-    Call,
-    Cast,
-    Comprehension,
-    Cond,
-    Const,
-    Construct,
-    Deref,
-    Format,
-    Function,
-    Index,
-    Launch,
-    Mapping,
-    Name,
-    Opaque,
-    Sequence,
-    Slice,
-    Star,
-    Unary,
-)
-from mlaprobe.evaluator.ir.statements import (
-    Assign,
-    Block,
-    Check,
-    Decl,
-    Define,
-    ExprStmt,
-    ForEach,
-    If,
-    Import,
-    Jump,
-    LocalClass,
-    OpaqueStmt,
-    Return,
-    Switch,
-    Throw,
-    Try,
-    Unpack,
-    While,
-)
-
-__all__ = [
-    "NOWHERE",
-    "AddressOf",
-    "Assign",
-    "AssignExpr",
-    "Attr",
-    "Binary",
-    "Block",
-    "Bool",
-    "CType",
-    "Call",
-    "Cast",
-    "Check",
-    "Comprehension",
-    "Cond",
-    "Const",
-    "Construct",
-    "Decl",
-    "Define",
-    "Deref",
-    "ExprStmt",
-    "ForEach",
-    "Format",
-    "Function",
-    "If",
-    "Import",
-    "Index",
-    "Jump",
-    "Launch",
-    "LocalClass",
-    "Mapping",
-    "Name",
-    "Node",
-    "Opaque",
-    "OpaqueStmt",
-    "Param",
-    "Return",
-    "Sequence",
-    "Slice",
-    "Span",
-    "Star",
-    "Switch",
-    "Throw",
-    "Try",
-    "Unary",
-    "Unpack",
-    "While",
-]
+from mlaprobe.evaluator.ir.base import NOWHERE as NOWHERE
+from mlaprobe.evaluator.ir.base import CType as CType
+from mlaprobe.evaluator.ir.base import Node as Node
+from mlaprobe.evaluator.ir.base import Param as Param
+from mlaprobe.evaluator.ir.base import Span as Span
+from mlaprobe.evaluator.ir.expressions import AddressOf as AddressOf
+from mlaprobe.evaluator.ir.expressions import AssignExpr as AssignExpr
+from mlaprobe.evaluator.ir.expressions import Attr as Attr
+from mlaprobe.evaluator.ir.expressions import Binary as Binary
+from mlaprobe.evaluator.ir.expressions import Bool as Bool
+from mlaprobe.evaluator.ir.expressions import Call as Call
+from mlaprobe.evaluator.ir.expressions import Cast as Cast
+from mlaprobe.evaluator.ir.expressions import Comprehension as Comprehension
+from mlaprobe.evaluator.ir.expressions import Cond as Cond
+from mlaprobe.evaluator.ir.expressions import Const as Const
+from mlaprobe.evaluator.ir.expressions import Construct as Construct
+from mlaprobe.evaluator.ir.expressions import Deref as Deref
+from mlaprobe.evaluator.ir.expressions import Format as Format
+from mlaprobe.evaluator.ir.expressions import Function as Function
+from mlaprobe.evaluator.ir.expressions import Index as Index
+from mlaprobe.evaluator.ir.expressions import Launch as Launch
+from mlaprobe.evaluator.ir.expressions import Mapping as Mapping
+from mlaprobe.evaluator.ir.expressions import Name as Name
+from mlaprobe.evaluator.ir.expressions import Opaque as Opaque
+from mlaprobe.evaluator.ir.expressions import Sequence as Sequence
+from mlaprobe.evaluator.ir.expressions import Slice as Slice
+from mlaprobe.evaluator.ir.expressions import Star as Star
+from mlaprobe.evaluator.ir.expressions import Unary as Unary
+from mlaprobe.evaluator.ir.statements import Assign as Assign
+from mlaprobe.evaluator.ir.statements import Block as Block
+from mlaprobe.evaluator.ir.statements import Check as Check
+from mlaprobe.evaluator.ir.statements import Decl as Decl
+from mlaprobe.evaluator.ir.statements import Define as Define
+from mlaprobe.evaluator.ir.statements import ExprStmt as ExprStmt
+from mlaprobe.evaluator.ir.statements import ForEach as ForEach
+from mlaprobe.evaluator.ir.statements import If as If
+from mlaprobe.evaluator.ir.statements import Import as Import
+from mlaprobe.evaluator.ir.statements import Jump as Jump
+from mlaprobe.evaluator.ir.statements import LocalClass as LocalClass
+from mlaprobe.evaluator.ir.statements import OpaqueStmt as OpaqueStmt
+from mlaprobe.evaluator.ir.statements import Return as Return
+from mlaprobe.evaluator.ir.statements import Switch as Switch
+from mlaprobe.evaluator.ir.statements import Throw as Throw
+from mlaprobe.evaluator.ir.statements import Try as Try
+from mlaprobe.evaluator.ir.statements import Unpack as Unpack
+from mlaprobe.evaluator.ir.statements import While as While

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.statements import translate_expr, translate_function
 from mlaprobe.evaluator.python.values import PyClass, RecordClass
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

@@ -9,7 +9,7 @@ from typing import cast
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.place import Place, is_pure, written_names
-from mlaprobe.evaluator.values.value import Value
+from mlaprobe.evaluator.values import Value
 
 MAX_DEPTH = 120
 """How deep a tree may nest before it is not followed any further."""

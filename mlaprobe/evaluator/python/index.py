@@ -1,4 +1,4 @@
-"""What the text of a Python module says without running it: its names and where they are bound."""
+"""The names of a Python module and where they are bound, read from its text without running it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, root_name
-
-if TYPE_CHECKING:
-    pass
 
 _STAR = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*", re.MULTILINE)
 _IMPORT = re.compile(
@@ -61,6 +57,17 @@ def block_parts(node: ast.stmt) -> Iterator[list[ast.stmt]]:
             yield handler.body
 
 
+def flat(body: list[ast.stmt], blocks: tuple[type[ast.stmt], ...] = BLOCKS) -> Iterator[ast.stmt]:
+    """Statements in order, with those inside these kinds of blocks for the blocks."""
+    todo = body[::-1]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, blocks):
+            todo += reversed([stmt for part in block_parts(node) for stmt in part])
+        else:
+            yield node
+
+
 @dataclass(slots=True)
 class Names:
     """What a top-level statement does to the names of its module."""
@@ -73,7 +80,7 @@ class Names:
     """It writes to ``globals()``, or runs text."""
 
     def touches(self, name: str) -> bool:
-        """Whether the statement may have a say in what ``name`` is."""
+        """Whether the statement may affect the value of ``name``."""
         return self.stars or self.dynamic or name in self.bound or name in self.changed
 
 
@@ -205,7 +212,7 @@ class Index:
         return [i for i, names in enumerate(self.names) if names.stars or names.dynamic]
 
     def positions(self, name: str) -> list[int]:
-        """The statements that may have a say in what ``name`` is, in order."""
+        """The statements that may affect the value of ``name``, in order."""
         return sorted({*self._by_name.get(name, ()), *self._wild})
 
     def binds(self, name: str) -> bool:
@@ -255,26 +262,15 @@ class Index:
 
     def unguarded_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The imports that stand in no ``try``."""
-        result: list[ast.Import | ast.ImportFrom] = []
-        todo: list[ast.stmt] = list(self.body)
-        while todo:
-            node = todo.pop()
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                result.append(node)
-            elif isinstance(node, BLOCKS) and not isinstance(node, ast.Try):
-                todo += reversed([stmt for part in block_parts(node) for stmt in part])
-        return result
+        unguarded = flat(self.body, (ast.If, ast.With, ast.For, ast.While))
+        return [node for node in unguarded if isinstance(node, (ast.Import, ast.ImportFrom))]
 
     @cached_property
     def aliases(self) -> dict[str, str]:
         """Imported names and the dotted names that they stand for."""
         result: dict[str, str] = {}
-        todo: list[ast.stmt] = list(reversed(self.body))
-        while todo:
-            node = todo.pop()
-            if isinstance(node, BLOCKS):
-                todo += reversed([stmt for part in block_parts(node) for stmt in part])
-            elif isinstance(node, ast.Import):
+        for node in flat(self.body):
+            if isinstance(node, ast.Import):
                 for a in node.names:
                     result[a.asname or a.name.split(".")[0]] = (
                         a.name if a.asname else a.name.split(".")[0]

@@ -12,15 +12,18 @@ from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.classes import class_value
-from mlaprobe.evaluator.python.index import BLOCKS, Index, SyntaxProblem, block_parts
+from mlaprobe.evaluator.python.index import FUNCTIONS, Index, SyntaxProblem, flat
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.resolve import Resolver
 from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
-from mlaprobe.evaluator.python.statements import translate_expr, translate_function
+from mlaprobe.evaluator.python.statements import (
+    TRANSPARENT_DECORATORS,
+    translate_expr,
+    translate_function,
+)
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Closure
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.project import PyProject
@@ -165,7 +168,7 @@ class PyModule(Module):
             self.index.canonical(d.func if isinstance(d, ast.Call) else d)
             for d in node.decorator_list
         )
-        if not any(self.project.opaque_decorator(name) for name in decorators):
+        if TRANSPARENT_DECORATORS.issuperset(decorators):
             return Closure(function, self)
         names = (n.id for d in node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name))
         gives = not (node.returns is None or getattr(node.returns, "value", self) is None)
@@ -225,15 +228,8 @@ class PyModule(Module):
     @cached_property
     def functions(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
         """The top-level functions, the last of a name, conditional ones too."""
-        result: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
-        todo: list[ast.stmt] = list(reversed(self.index.body))
-        while todo:
-            node = todo.pop()
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                result[node.name] = node
-            elif isinstance(node, BLOCKS):
-                todo += reversed([stmt for part in block_parts(node) for stmt in part])
-        return result
+        nodes = (n for n in flat(self.index.body) if isinstance(n, FUNCTIONS))
+        return {node.name: node for node in nodes}
 
 
 class View(Module):

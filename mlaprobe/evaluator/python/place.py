@@ -1,4 +1,4 @@
-"""Places in Python text, and what a syntax tree says about the names it touches."""
+"""Places in Python text, and the names that a syntax tree touches."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.imports import missing_import, needed_by
 from mlaprobe.evaluator.python.module import PyModule
 from mlaprobe.evaluator.python.settle import MISSING
-from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import STANDARD, find_spec
 from mlaprobe.evaluator.python.values import (
     CircularName,
@@ -30,9 +29,8 @@ from mlaprobe.evaluator.python.values import (
     MissingName,
     ModuleRef,
 )
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Model
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -47,20 +45,6 @@ INSTALLED = frozenset(sys.stdlib_module_names | _WITH_TORCH | _DECLARED) | {
 """Packages outside the source that are taken as installed, by default."""
 
 
-RETURNING = frozenset({"logging", "math", "torch", "triton", "warnings"})
-"""Packages outside the source whose functions are taken to return, by default."""
-
-
-def foreign(name: str) -> bool:
-    """Whether a function outside the source is taken to return."""
-    return name.split(".")[0] in RETURNING
-
-
-def opaque_decorator(name: str) -> bool:
-    """Whether a decorator may make a function do something else than its body says."""
-    return name not in TRANSPARENT_DECORATORS
-
-
 class PyProject:
     """The Python modules of one source, by their dotted names."""
 
@@ -71,8 +55,6 @@ class PyProject:
         externals: Mapping[str, Value],
         externals_installed: Iterable[str] = INSTALLED,
         overrides: Mapping[str, Value] | None = None,
-        opaque_decorator: Callable[[str], bool] = opaque_decorator,
-        foreign: Callable[[str], bool] = foreign,
         entry_packages: Iterable[str] = (),
         roots: Iterable[str] = ("aiter",),
     ) -> None:
@@ -83,8 +65,6 @@ class PyProject:
         self.installed = frozenset(externals_installed)
         self.overrides: Mapping[str, Value] = overrides or {}
         """Values for functions of the source, by name or by dotted name."""
-        self.opaque_decorator = opaque_decorator
-        self.foreign = foreign
         self.entry_packages = tuple(entry_packages)
         """Packages whose functions make and launch kernels: calls of them are entry points."""
         self.roots = tuple(roots)

@@ -13,13 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.exceptions import catches
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.python.index import BLOCKS, names_of
 from mlaprobe.evaluator.python.settle import MISSING, Settled, combine
+from mlaprobe.evaluator.python.statements import type_names
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, ExternalModule, ModuleRef
 from mlaprobe.evaluator.python.writes import (
-    catches,
     header_names,
     key_matches,
     pick,
@@ -27,16 +28,14 @@ from mlaprobe.evaluator.python.writes import (
     target_path,
     written_keys,
 )
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.module import PyModule
 
 Rest = Callable[[], Value]
-
 
 SKIP: Value = object()
 
@@ -177,7 +176,8 @@ class Resolver:
             return self._block([*body, *node.orelse], rest, position)
         answers = []
         for handler in node.handlers:
-            caught = True if failure.kind == "unknown" else catches(handler.type, failure.how)
+            types = None if handler.type is None else type_names([handler.type])
+            caught = True if failure.kind == "unknown" else catches(types, failure.how)
             if caught is not False and not isinstance(handler.body[-1], ast.Raise):
                 answers.append(self._block(handler.body, done, position))
             if caught is True and failure.kind != "unknown":

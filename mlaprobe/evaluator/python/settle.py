@@ -1,16 +1,15 @@
-"""Values that do not depend on the path that happened to ask first."""
+"""Values that do not depend on the path that happened to need them first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Closure, identity
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 SETTLE_PATHS = 8
 
@@ -34,14 +33,16 @@ class Settled:
     may_fail: bool = False
 
 
+@dataclass(eq=False, repr=False)
 class ImportRun(Run):
     """A path of a module's own code: the module is as it is before one of its statements."""
 
+    _: KW_ONLY
     limit: tuple[str, int] | None = None
 
     def own(self, value: Value) -> Value:
         """The value itself: what a module binds is what others have."""
-        return self._copies.add(value)
+        return self.copies.add(value)
 
     def havocs(self, value: Value, span: Span) -> None:
         """What a value holds is about to become unknown.
@@ -49,7 +50,7 @@ class ImportRun(Run):
         Raises:
             Unsupported: others have the value.
         """
-        if value in self._copies:
+        if value in self.copies:
             raise Unsupported("a value of a module may be changed while it is imported", span)
 
 
@@ -69,19 +70,17 @@ def settle(
     shared = run.shared if limit is None else run.shared.before(limit)
 
     def child(script: tuple[int, ...]) -> Run:
-        fresh = ImportRun(
+        return ImportRun(
             run.machine,
-            context=run.context,
             env=run.env,
             shared=shared,
             facts=run.facts,
             script=script,
             knobs=run.knobs,
+            resolving=run.resolving,
+            on_entry=run.on_entry,
+            limit=limit,
         )
-        fresh.resolving = run.resolving
-        fresh.on_entry = run.on_entry
-        fresh.limit = limit
-        return fresh
 
     outcomes = run.machine.explore(start, child, limit=SETTLE_PATHS)
     first = outcomes[0]

@@ -10,7 +10,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.expressions import BINARY_OPS, MAX_DEPTH, Expressions
 from mlaprobe.evaluator.python.match import Patterns
 from mlaprobe.evaluator.python.place import Place, dotted_name, own_nodes, written_names
-from mlaprobe.evaluator.values.value import Value
+from mlaprobe.evaluator.values import Value
 
 TRANSPARENT_DECORATORS = frozenset(
     {
@@ -153,7 +153,7 @@ class Statements(Patterns, Expressions):
             body = self.body(node.body)
         finally:
             self.handlers.pop()
-        return (None if node.type is None else _type_names([node.type])), node.name, body
+        return (None if node.type is None else type_names([node.type])), node.name, body
 
     def _with(self, node: ast.With) -> ir.Node:
         before: list[ir.Node] = []
@@ -161,7 +161,7 @@ class Statements(Patterns, Expressions):
         for item in node.items:
             call, span = item.context_expr, self.span(item.context_expr)
             if isinstance(call, ast.Call) and dotted_name(call.func) in _SUPPRESS:
-                suppressed += _type_names(call.args)
+                suppressed += type_names(call.args)
                 continue
             before.append(ir.ExprStmt(span, self.expr(call)))
             if item.optional_vars is not None:
@@ -260,17 +260,12 @@ def translate_expr(node: ast.expr, place: Place) -> ir.Node:
     return Statements(place).expr(node)
 
 
-def translate_body(nodes: Iterable[ast.stmt], place: Place) -> tuple[ir.Node, ...]:
-    """Statements, as they stand in a function or at module level."""
-    return Statements(place).body(nodes)
-
-
-def _type_names(nodes: Iterable[ast.expr]) -> tuple[str, ...]:
+def type_names(nodes: Iterable[ast.expr]) -> tuple[str, ...]:
     """The last parts of exception types' names; ``?`` for what has no name."""
     names: list[str] = []
     for node in nodes:
         if isinstance(node, ast.Tuple):
-            names += _type_names(node.elts)
+            names += type_names(node.elts)
         else:
             names.append((dotted_name(node) or "?").split(".")[-1])
     return tuple(names)

@@ -1,41 +1,21 @@
-"""The few things of Python's library that module-level code asks for."""
+"""The few parts of Python's library that module-level code uses."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.values import RecordClass
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record, computed, plain
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
-
-
-def plain(name: str, function: Callable[..., Value]) -> Builtin:
-    """A function of plain values; anything else makes the result unknown."""
-    return Builtin(name, lambda run, args, kwargs, span: _apply(name, function, args, kwargs, span))
-
-
-def _apply(
-    name: str, function: Callable[..., Value], args: Args, kwargs: Kwargs, span: Span
-) -> Value:
-    values = [*args, *kwargs.values()]
-    unknown = next((v for v in values if isinstance(v, Unknown)), None)
-    if unknown is not None:
-        return unknown.derive(name, *values)
-    if not all(isinstance(v, (int, float, str)) for v in values):
-        return Unknown(f"{name} of something that is not followed", span)
-    try:
-        return function(*args, **kwargs)
-    except (ArithmeticError, TypeError, ValueError) as error:
-        return Unknown(f"{name} fails: {error}", span)
 
 
 def rounding(name: str) -> Builtin:
@@ -79,15 +59,13 @@ def _namedtuple(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return RecordClass(args[0], tuple((name, None) for name in names))
 
 
+@dataclass(slots=True, eq=False)
 class Partial(Model):
     """``functools.partial``: a function with some of its arguments."""
 
-    __slots__ = ("args", "function", "kwargs")
-
-    def __init__(self, function: Value, args: Args, kwargs: Kwargs) -> None:
-        self.function = function
-        self.args = args
-        self.kwargs = kwargs
+    function: Value
+    args: Args
+    kwargs: Kwargs
 
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         named = {**self.kwargs, **kwargs}
@@ -114,7 +92,7 @@ class Match(Model):
         return Unknown(f"{name} of a match is not followed", span)
 
     def index(self, key: Value, span: Span) -> Value:
-        return _apply("match[]", self._match.__getitem__, (key,), {}, span)
+        return computed("match[]", self._match.__getitem__, (key,), {}, span)
 
 
 def _matching(function: Callable[[str, str], re.Match[str] | None]) -> Builtin:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Model, Record
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -32,6 +31,10 @@ class CircularName(MissingName):
     """A name that is being looked up already: its modules import each other."""
 
 
+RETURNING = frozenset({"logging", "math", "torch", "triton", "warnings"})
+"""Packages outside the source whose functions are taken to return."""
+
+
 def _failed(how: str, message: str, span: Span) -> Failed:
     return Failed("exception", how, message, span)
 
@@ -40,18 +43,15 @@ def _unfollowed(run: Run, why: Unknown, name: str, args: Args, kwargs: Kwargs, s
     """What the machine makes of a call that cannot be followed."""
     from mlaprobe.evaluator.engine.calls import result_of_unknown
 
-    returns = run.machine.assume_returns(name)
-    return result_of_unknown(run, why, name, args, kwargs, span, returns=returns)
+    return result_of_unknown(run, why, name, args, kwargs, span)
 
 
+@dataclass(slots=True, eq=False)
 class ModuleRef(Model):
     """A module of the source as a value."""
 
-    __slots__ = ("dotted", "project")
-
-    def __init__(self, project: PyProject, dotted: str) -> None:
-        self.project = project
-        self.dotted = dotted
+    project: PyProject
+    dotted: str
 
     @property
     def identity(self) -> Hashable:
@@ -75,14 +75,12 @@ class ModuleRef(Model):
         return f"ModuleRef({self.dotted})"
 
 
+@dataclass(slots=True, eq=False)
 class ExternalModule(Model):
     """A module outside the source that is taken as installed."""
 
-    __slots__ = ("dotted", "project")
-
-    def __init__(self, project: PyProject, dotted: str) -> None:
-        self.project = project
-        self.dotted = dotted
+    project: PyProject
+    dotted: str
 
     @property
     def identity(self) -> Hashable:
@@ -108,7 +106,7 @@ class External(Unknown):
     __slots__ = ("dotted", "project")
 
     def __init__(self, project: PyProject, dotted: str, span: Span) -> None:
-        foreign = project.foreign(dotted)
+        foreign = dotted.split(".")[0] in RETURNING
         reason = f"{dotted} is outside the source"
         super().__init__(reason, span, key=("external", dotted), foreign=foreign)
         self.project = project

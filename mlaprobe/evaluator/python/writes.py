@@ -1,34 +1,14 @@
-"""What single Python statements write, raise and catch, as far as their text says."""
+"""The writes and exceptions of single Python statements, as far as their text shows them."""
 
 from __future__ import annotations
 
 import ast
-import builtins
 from typing import TypeGuard
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.index import is_globals
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Record
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
-
-
-def catches(types: ast.expr | None, how: str) -> bool | None:
-    """Whether an ``except`` clause catches an exception of that name; ``None``: not known."""
-    if types is None:
-        return True
-    raised = getattr(builtins, how, None)
-    answers: list[bool | None] = []
-    for node in types.elts if isinstance(types, ast.Tuple) else [types]:
-        text = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
-        caught = getattr(builtins, text, None)
-        if isinstance(caught, type) and isinstance(raised, type):
-            answers.append(issubclass(raised, caught))
-        else:
-            answers.append(True if text == how else None)
-    if True in answers:
-        return True
-    return None if None in answers else False
 
 
 def header_names(node: ast.stmt) -> set[str]:

@@ -11,7 +11,7 @@ depends on a value without a trace.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NoReturn
 
 from mlaprobe.evaluator.symbolic.formulas import FUNCTIONS, Expr, Floating
@@ -50,16 +50,14 @@ class PathCondition:
         return result
 
 
+@dataclass(slots=True, eq=False)
 class Condition:
     """A statement about symbols that is not in the path condition yet."""
 
-    __slots__ = ("expr", "path_condition", "size", "value")
-
-    def __init__(self, value: bool, expr: Expr, path_condition: PathCondition, size: int) -> None:
-        self.value = value
-        self.expr = expr
-        self.path_condition = path_condition
-        self.size = size
+    value: bool
+    expr: Expr
+    path_condition: PathCondition
+    size: int
 
     def ask(self) -> bool:
         """Whether it holds, written down."""

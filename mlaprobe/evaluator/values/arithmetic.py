@@ -6,9 +6,8 @@ from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
+from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import EnumMember
-from mlaprobe.evaluator.values.unknown import Unknown, rest_of
-from mlaprobe.evaluator.values.value import Value
 
 LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Condition, Sym
+from mlaprobe.evaluator.values import Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.arithmetic import (
     NUMBERS,
     arithmetic,
@@ -14,8 +15,6 @@ from mlaprobe.evaluator.values.arithmetic import (
 )
 from mlaprobe.evaluator.values.kinds import EnumMember, Model
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown, rest_of, unknown_in
-from mlaprobe.evaluator.values.value import Value
 
 PLAIN = frozenset((int, bool, str, float, EnumMember))
 SEQUENCES = (tuple, list)
@@ -178,7 +177,7 @@ def _equal_mappings(left: dict[Value, Value], right: dict[Value, Value], span: S
 
 
 def identical(left: Value, right: Value, span: Span) -> Value:
-    """Python's ``is``: only for singletons and models, where it is what ``==`` says."""
+    """Python's ``is``: only for singletons and models, where it equals ``==``."""
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return _compare_unknown("==", left, right)
     if left is right:

@@ -1,6 +1,6 @@
 """Containers of the C++ library.
 
-What one holds is not followed: whatever is asked of a :class:`Container` is unknown, and each time
+The contents are not followed: every result of a :class:`Container` is unknown, and each time
 another unknown, because anything may have been stored in between, also through a copy, a reference
 or an iterator. Pairs, tuples and arrays of known length are Python's tuples. Maps in which a
 function keeps objects by name are in ``keptmaps.py``.
@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_of
 from mlaprobe.evaluator.engine.calls import Braced, result_of_unknown
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import CType, Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Pointer, Record
 from mlaprobe.evaluator.values.optionals import engaged, held
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 
 _NAMES = """vector list forward_list deque map multimap set multiset unordered_map unordered_set
 unordered_multimap unordered_multiset flat_map flat_set flat_multimap flat_multiset inplace_vector
@@ -60,16 +60,14 @@ class Container(Model):
         return Unknown(f"{what} of a {name} is not followed", span)
 
 
+@dataclass(slots=True, eq=False)
 class Elsewhere:
-    """A place that is not followed, as what a reference is bound to: whoever else knows it may
-    write it between any two times that it is read."""
+    """A place that is not followed, as the target of a reference: other code may write it between
+    any two reads."""
 
-    __slots__ = ("why", "writable")
-
-    def __init__(self, why: Unknown, *, writable: bool) -> None:
-        self.why = why
-        self.writable = writable
-        """Whether it is no variable of the program's, so that writing it changes none."""
+    why: Unknown
+    writable: bool
+    """Whether it is no variable of the program's, so that writing it changes none."""
 
     def __getitem__(self, slot: Value) -> Unknown:
         return self.why.another()

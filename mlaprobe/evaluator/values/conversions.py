@@ -5,12 +5,11 @@ from __future__ import annotations
 from mlaprobe.evaluator.cpp.types import parse_type, template_of
 from mlaprobe.evaluator.ir import CType, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
 from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.evaluator.values.optionals import engaged, held
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 
 def convert(value: Value, ctype: CType, span: Span) -> Value:

@@ -7,8 +7,8 @@ calls have left there is not known.
 
 from __future__ import annotations
 
+from mlaprobe.evaluator.values import Value
 from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record
-from mlaprobe.evaluator.values.value import Value
 
 _HOLDERS = (list, dict, set, tuple, Record)
 
@@ -37,7 +37,7 @@ class Copies:
         return id(value) in self._ids
 
     def add(self, value: Value) -> Value:
-        """Takes a value as it is, for whoever must not have a copy, with all that it holds."""
+        """Takes a value as it is, with all that it holds, where a copy must not be made."""
         return self._taken(value, value)
 
     def of(self, value: Value) -> Value:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.types import parse_type, template_of
 from mlaprobe.evaluator.ir import CType, Node, Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Pointer, Record
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:
@@ -45,6 +44,36 @@ END = End()
 def pair(first: Value, second: Value) -> Record:
     """A ``std::pair``."""
     return Record("std::pair", {"first": first, "second": second})
+
+
+class Entries(Model):
+    """A map of entries by name that code only looks into."""
+
+    __slots__ = ()
+
+    def entry(self, key: str) -> Record | None:
+        """The pair of a key and its value; ``None`` where there is none."""
+        raise NotImplementedError
+
+    def get(self, name: str, span: Span) -> Value:
+        if name in ("end", "cend"):
+            return Builtin(name, lambda run, a, k, s: END)
+        if name in ("find", "count", "contains", "at"):
+            return Builtin(name, lambda run, a, k, s: self._looked_up(name, a, s))
+        return Unknown(f"{name} of a map is not modelled", span)
+
+    def index(self, key: Value, span: Span) -> Value:
+        return self._looked_up("at", (key,), span)
+
+    def _looked_up(self, name: str, args: Args, span: Span) -> Value:
+        if len(args) != 1 or not isinstance(args[0], str):
+            return Unknown("an entry of a map by a name that is not known", span)
+        found = self.entry(args[0])
+        if name in ("count", "contains"):
+            return int(found is not None) if name == "count" else found is not None
+        if name == "find":
+            return END if found is None else found
+        return Unknown(f"no entry {args[0]}", span) if found is None else found.fields["second"]
 
 
 def keeps_objects(ctype: CType, name: str, body: tuple[Node, ...]) -> bool:

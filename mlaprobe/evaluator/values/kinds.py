@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Node, Span
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -85,7 +84,8 @@ class StructType:
     packed: bool = False
     """Whether its members follow each other without gaps."""
     odd: tuple[str, ...] = ()
-    """Members whose place the types do not tell: arrays, bit fields, any of an aligned struct."""
+    """Members whose place does not follow from the types: arrays, bit fields, any of an aligned
+    struct."""
 
 
 class Pointer:
@@ -217,31 +217,27 @@ class Model:
         return None
 
 
+@dataclass(slots=True, eq=False)
 class LooseSet(Model):
     """A set of which it is not known whether some of its elements are the same."""
 
-    __slots__ = ("elements",)
-
-    def __init__(self, elements: Args) -> None:
-        self.elements = elements
+    elements: Args
 
     def members(self) -> Iterator[Value] | None:
         return iter(self.elements)
 
 
 class SettingsBase(Model):
-    """A base class outside the source whose subclasses are what their attributes say."""
+    """A base class outside the source whose subclasses have nothing but their attributes."""
 
     __slots__ = ()
 
 
+@dataclass(slots=True, eq=False)
 class CaughtError(Model):
     """An exception in the hands of a handler."""
 
-    __slots__ = ("failure",)
-
-    def __init__(self, failure: Value) -> None:
-        self.failure = failure
+    failure: Value
 
     def get(self, name: str, span: Span) -> Value:
         if name == "what":
@@ -258,7 +254,7 @@ class Unordered(Model):
     def __init__(self, elements: Args, probe: Callable[[Value], Value] | None = None) -> None:
         self.elements = elements
         self.probe = probe
-        """Makes, for a run, an extra element that only watches what a loop asks of its
+        """Makes, for a run, an extra element that only observes a loop's accesses to its
         elements."""
 
     def iterate(self) -> Iterator[Value] | None:
@@ -283,3 +279,26 @@ def identity(value: Value) -> Hashable | None:
     if isinstance(value, Model):
         return value.identity
     return None
+
+
+def plain(name: str, function: Callable[..., Value]) -> Builtin:
+    """A function of plain values; anything else makes the result unknown."""
+    return Builtin(
+        name, lambda run, args, kwargs, span: computed(name, function, args, kwargs, span)
+    )
+
+
+def computed(
+    name: str, function: Callable[..., Value], args: Args, kwargs: Kwargs, span: Span
+) -> Value:
+    """The result of a function of plain values."""
+    values = [*args, *kwargs.values()]
+    unknown = next((v for v in values if isinstance(v, Unknown)), None)
+    if unknown is not None:
+        return unknown.derive(name, *values)
+    if not all(isinstance(v, (int, float, str)) for v in values):
+        return Unknown(f"{name} of something that is not followed", span)
+    try:
+        return function(*args, **kwargs)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        return Unknown(f"{name} fails: {error}", span)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import (
     NUMBERS,
     arithmetic,
@@ -13,8 +14,6 @@ from mlaprobe.evaluator.values.arithmetic import (
     plain_number,
 )
 from mlaprobe.evaluator.values.comparing import compare, contains, identical, negate
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Value
 
 
 def binary(op: str, left: Value, right: Value, span: Span, *, unsigned: int = 0) -> Value:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model, identity
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.evaluator.values.value import Args, Kwargs, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from mlaprobe.evaluator.ir import NOWHERE, CType
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import StructType
-from mlaprobe.evaluator.values.unknown import Unknown
 
 Lookup = Callable[[str], StructType | None]
 """A struct by its name."""
@@ -46,7 +46,7 @@ class StructLayout:
 
 
 def struct_layout(struct: StructType, lookup: Lookup, depth: int = 0) -> StructLayout | Unknown:
-    """The layout of a struct; unknown where a member's type does not tell it."""
+    """The layout of a struct; unknown where it does not follow from a member's type."""
     if not struct.plain or struct.odd or depth > _DEEPEST:
         what = struct.odd[0] if struct.odd else struct.name
         return Unknown(f"how much room {what} takes in {struct.name} is not followed", NOWHERE)

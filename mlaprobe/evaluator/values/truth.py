@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, Model, Record
-from mlaprobe.evaluator.values.unknown import Unknown, rest_of
-from mlaprobe.evaluator.values.value import Value
 
 
 def truth(value: Value) -> Value:

@@ -20,10 +20,10 @@ UNINITIALISED = "uninitialised"
 class Unknown:
     """A value that cannot be computed, with the reason and the place.
 
-    Two unknowns with one ``key`` stand for the same value, so that a path through the program
-    stays consistent when it asks twice. ``free`` names an input that may take any value (the
-    batch size, the number of compute units); an unknown without it could not be followed. One
-    made without a key is like no other: the same place may give something else the next time.
+    Two unknowns with one ``key`` stand for the same value, so that a path through the program stays
+    consistent when it branches on it twice. ``free`` names an input that may take any value (the
+    batch size, the number of compute units); an unknown without it could not be followed. One made
+    without a key is like no other: the same place may give something else the next time.
     """
 
     __slots__ = ("depth", "foreign", "free", "key", "reason", "span")
@@ -116,7 +116,7 @@ class SomeText(Something):
 
 
 class Rest(Unknown):
-    """Stands first in a list or a dict for elements that nobody knows: none, one or many."""
+    """Stands first in a list or a dict for elements that are not known: none, one or many."""
 
     __slots__ = ()
 

@@ -17,7 +17,6 @@ from mlaprobe.core.shape import DecodeShape, Dtype, Status
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.kernels import TableRow
 from mlaprobe.stages.host import Host
-from mlaprobe.stages.hostcall import HostQuestion
 
 HEADS = tuple(range(1, 257))
 QLENS = tuple(range(1, 17))
@@ -81,7 +80,7 @@ class Reach:
             assert host is not None
             table = self._capability.tables.modules[self._module]
             rows = [r for r in table.of_arch(arch) if self._wanted(r) and pair in pairs_of(r)]
-            question = HostQuestion(
+            question = DecodeShape(
                 arch=arch,
                 q_dtype=pair[0],
                 kv_dtype=pair[1],
@@ -113,14 +112,14 @@ class HostReach:
     """What the host function launches for one arch and one pair of dtypes."""
 
     def __init__(
-        self, host: Host, base: HostQuestion, rows: list[TableRow], step: Callable[[], None]
+        self, host: Host, base: DecodeShape, rows: list[TableRow], step: Callable[[], None]
     ) -> None:
         self._host = host
         self._base = base
         self._rows = rows
         self._step = step
         self._runs: dict[int, Symbols] = {}
-        self._first: dict[str, HostQuestion] = {}
+        self._first: dict[str, DecodeShape] = {}
         self._unknown = False
         self._asked = False
 
@@ -131,7 +130,7 @@ class HostReach:
             return YES
         return UNKNOWN if self._unknown else NO
 
-    def questions_for(self, row: TableRow) -> Iterator[HostQuestion]:
+    def questions_for(self, row: TableRow) -> Iterator[DecodeShape]:
         """The questions that lead to a row, each at least once."""
         self._ask()
         if row.name not in self._first:
@@ -157,7 +156,7 @@ class HostReach:
             if not missing:
                 break
 
-    def _launches(self) -> Iterator[tuple[HostQuestion, int, int, Symbols]]:
+    def _launches(self) -> Iterator[tuple[DecodeShape, int, int, Symbols]]:
         """Every question and what it launches; numbers that rows have in their columns first."""
         numbers = {v for row in self._rows for v in row.fields.values() if type(v) is int}
         heads = sorted(HEADS, key=lambda n: (n not in numbers, n))
@@ -173,7 +172,7 @@ class HostReach:
                 else:
                     yield setting, count, qlen, known[id(run)]
 
-    def _launched(self, question: HostQuestion) -> Symbols:
+    def _launched(self, question: DecodeShape) -> Symbols:
         outcome = self._host.decide(question)
         unknown = outcome.status == Status.UNKNOWN
         symbols = None if unknown else tuple(kernel.symbol for kernel in outcome.kernels)
@@ -183,7 +182,7 @@ class HostReach:
         self._step()
         return symbols
 
-    def _settings(self) -> Iterator[HostQuestion]:
+    def _settings(self) -> Iterator[DecodeShape]:
         """Every setting of the flags and the mode."""
         taken = [self._host.takes(role) for role in ("lse", "causal", "global_indptr")]
         flags = product(*((True, False) if takes else (False,) for takes in taken))
@@ -208,16 +207,10 @@ def pairs_of(row: TableRow) -> tuple[Pair, ...]:
     return tuple(dict.fromkeys((first, *((q, kv) for q in named for kv in named))))
 
 
-_COMMON = (
-    *("arch", "q_dtype", "kv_dtype", "lse", "persistent", "causal", "cp_round_robin", "page_size"),
-)
-
-
-def _callers(question: HostQuestion) -> Iterator[DecodeShape]:
+def _callers(question: DecodeShape) -> Iterator[DecodeShape]:
     """The shapes that a dispatcher can turn into a question: its own first, then those with a
     multiple of its heads (folded into the batch, or into a longer query)."""
-    common = {name: getattr(question, name) for name in _COMMON}
     for qlen in (q for q in range(question.qlen, 0, -1) if question.qlen % q == 0):
         stretch = question.qlen // qlen
         for heads in range(question.num_heads * stretch, max(HEADS) + 1, question.num_heads):
-            yield DecodeShape(num_heads=heads, qlen=qlen, **common)
+            yield replace(question, num_heads=heads, qlen=qlen)

@@ -7,33 +7,21 @@ planner or dispatcher take, with every flag.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from mlaprobe.core.axes import OMITTED
-from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.grid import DEFAULT_DTYPES, DtypePair, Grid
 from mlaprobe.core.protocols import Opened
-from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status
+from mlaprobe.core.shape import DecodeShape, StageName, Status
 from mlaprobe.findings.facts import Fact
-from mlaprobe.findings.facts.chain import CHAIN, chain_of, may_take, omitting_matters
+from mlaprobe.findings.facts.chain import chain_of, may_take, omitting_matters
 from mlaprobe.findings.facts.decisions import decision_fact
 from mlaprobe.reports.explanation import KNOB_VALUE
 from mlaprobe.reports.survey import TRIED_PAGE_SIZE
 
-if TYPE_CHECKING:
-    from mlaprobe.deciding.refusals import Refusals
-
 _TRIED_HEADS = (16, 128, 64, 32, 8)
-_SETTING = attrgetter(
-    *(n for n in DecodeShape.__dataclass_fields__ if n not in ("num_heads", "qlen", "_hash"))
-)
-"""The fields of a shape besides head count and query length."""
-Refused = tuple[StageOutcome | None, ...]
-"""How stages refuse a shape."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +63,6 @@ class ShapeFacts:
         """Persistent shapes that sizing, planner and dispatcher take, or may."""
         self.other_entries: list[DecodeShape] = []
         """Shapes that reach another entry point than the assembly one."""
-        self._refusals: dict[Hashable, list[Refusals | None]] = cache(Cache.REFUSALS)
 
     def facts(self, kinds: Collection[str] = ("chain", "shape", "flag")) -> Iterator[Fact]:
         """Everything about the scope's shapes, as far as these kinds of facts need it."""
@@ -98,25 +85,10 @@ class ShapeFacts:
                 persistent=(persistent,),
             ).shapes()
 
-    def _refused(self, shape: DecodeShape, stages: tuple[str, ...] = CHAIN) -> Refused | None:
-        """How each of these stages refuses a shape, where all do; ``None`` otherwise, and where
-        that is not known without asking them."""
-        key = (stages, _SETTING(shape))
-        if key not in self._refusals:
-            self._refusals[key] = [self.answers.refusals(stage, shape) for stage in stages]
-        found = tuple(
-            None if refusals is None else refusals.refusal(shape.num_heads, shape.qlen)
-            for refusals in self._refusals[key]
-        )
-        return None if None in found else found
-
     def _chains(self) -> Iterator[Fact]:
         within = set(self.scope.heads)
         for shape in self._shapes((*self.scope.heads, *self.scope.beyond)):
             self.step()
-            self._refused(shape, CHAIN[:1])  # for the knobs that it reads
-            if self._refused(shape, CHAIN[1:]) is not None:
-                continue
             chain = chain_of(self.answers, shape)
             if chain.taken:
                 yield chain.fact
@@ -139,8 +111,6 @@ class ShapeFacts:
     def _without_metadata(self) -> Iterator[Fact]:
         for shape in self._shapes(self.scope.plain_heads, persistent=False):
             self.step()
-            if self._refused(shape, (StageName.DISPATCHER,)) is not None:
-                continue
             if may_take(self.answers.ask(StageName.DISPATCHER, shape)):
                 yield decision_fact(self.answers.decide(shape))
 
@@ -153,9 +123,6 @@ class ShapeFacts:
             for shape in self._shapes(self.scope.knob_heads):
                 self.step()
                 with_it = replace(shape, env=env)
-                refused = self._refused(with_it)
-                if refused is not None and refused == self._refused(shape):
-                    continue
                 before, after = (chain_of(self.answers, each) for each in (shape, with_it))
                 if not after.differs(before):
                     continue

@@ -67,7 +67,7 @@ def run_row(run: Run) -> Row:
 
 _PROBLEM = (
     *("arch", "num_heads", "q_dtype", "kv_dtype", "batch", "kv_lens", "qlen", "page_size", "lse"),
-    *("causal", "persistent", "sm_scale", "kv_bytes", "device"),
+    *("causal", "persistent", "sm_scale", "scales", "kv_bytes", "device"),
 )
 
 

@@ -54,6 +54,8 @@ def title(problem: Problem) -> str:
     )
     if problem.page_size > 1:
         text += f", pages of {problem.page_size}"
+    if problem.scales != (1.0, 1.0):
+        text += f", scales {problem.scales[0]:g} and {problem.scales[1]:g}"
     return text + (", with log-sum-exp" if problem.lse else "")
 
 

@@ -50,7 +50,8 @@ def emulated_row(run: Emulated) -> Row:
         "argument_bytes": None if block is None else block.size,
         **picked(run, ("metadata", "merged", "instructions")),
         "error": None if run.error is None else error_row(run.error, emulated=True),
-        **picked(run, ("outside", "checks")),
+        "wrong_requests": list(run.wrong),
+        **picked(run, ("outside", "checks", "races")),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import SourceInfo
-from mlaprobe.emulation.outside import outside_line
+from mlaprobe.emulation.wording import details, outside_line, race_line, unset_names
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.runs.decode_text import INDENT, error_lines, plan_lines, title
 from mlaprobe.output.style import Line, Span, labelled, line, paragraph
@@ -21,7 +21,7 @@ _EMPTY: Line = ()
 STYLES = {"PASSED": "native", "UNKNOWN": "unknown"}
 """By standing; all others are failures."""
 _MOST = 6
-"""Places of outside accesses that are shown."""
+"""Places of outside accesses, and pairs of instructions, that are shown."""
 
 
 def emulated(
@@ -59,9 +59,8 @@ def _what_ran(run: Emulated, width: int) -> Iterator[Line]:
     if run.merged is not None:
         text = f"merge: mlaprobe's own, where AITER calls {run.merged}"
         yield from paragraph(text, width, first=INDENT)
-    empty = [] if run.block is None else [slot.name for slot in run.block.uninitialised]
-    if empty:
-        text = f"the host stores nothing in {', '.join(empty)}: taken for 0"
+    if run.block is not None and run.block.uninitialised:
+        text = f"the host stores nothing in {unset_names(run.block)}: garbage is there"
         yield from paragraph(text, width, first=INDENT)
 
 
@@ -72,12 +71,16 @@ def _standing(run: Emulated, width: int) -> Iterator[Line]:
         yield from paragraph(run.message, width, first=INDENT)
     if run.error is not None:
         yield from error_lines(run.error, width)
+    for text in details(run):
+        yield from paragraph(text, width, first=INDENT, style="fail")
     for access in run.outside[:_MOST]:
         yield from paragraph(outside_line(access), width, first=INDENT, style="fail")
     if len(run.outside) > _MOST:
         yield from paragraph(f"and {len(run.outside) - _MOST} places more", width, first=INDENT)
     if run.checks:
         yield from _checks(run, width)
+    if run.races:
+        yield from _races(run, width)
 
 
 def _checks(run: Emulated, width: int) -> Iterator[Line]:
@@ -89,9 +92,22 @@ def _checks(run: Emulated, width: int) -> Iterator[Line]:
         if not check.same:
             how = "right" if check.passed else "wrong"
             kind = "" if check.plausible else ", which no hardware has"
-            text = f"{how}, not the same, under the schedule {check.schedule}{kind}"
+            where = f"under the schedule {check.schedule}{kind}"
+            if check.zeros:
+                where = "with zeros where the host stores nothing"
+            text = f"{how}, not the same, {where}"
             style = "fail" if check.plausible and not check.passed else ""
             yield from paragraph(text, width, first=INDENT + "  ", style=style)
+
+
+def _races(run: Emulated, width: int) -> Iterator[Line]:
+    """What makes the result hang on timing."""
+    yield from paragraph("what the result hangs on:", width, first=INDENT)
+    for race in run.races[:_MOST]:
+        yield from paragraph(race_line(race), width, first=INDENT + "  ")
+    if len(run.races) > _MOST:
+        text = f"and {len(run.races) - _MOST} pairs of instructions more"
+        yield from paragraph(text, width, first=INDENT + "  ")
 
 
 def selftest(

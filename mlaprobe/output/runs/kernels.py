@@ -20,12 +20,12 @@ from mlaprobe.output.runs.emulated_text import STYLES
 from mlaprobe.output.style import Line, Span, labelled, line, paragraph
 
 if TYPE_CHECKING:
+    from mlaprobe.emulation.case import CaseResult
     from mlaprobe.emulation.inspecting import KernelFacts
-    from mlaprobe.emulation.matrix import CaseResult
 
 _EMPTY: Line = ()
 _MOST = 3
-"""Places of outside accesses of a launch that are shown."""
+"""Places of outside accesses, and pairs of instructions, of a launch that are shown."""
 
 
 def kernels_text(source: SourceInfo, facts: Sequence[KernelFacts], *, width: int) -> list[Line]:
@@ -96,15 +96,20 @@ def _result(result: CaseResult, width: int) -> list[Line]:
         numbers += f", log-sum-exp {result.lse_max_abs:.2g}"
     label = line(Span("  " + word.ljust(10), STYLES.get(word, "fail")))
     lines = labelled(label, result.case + numbers, width)
-    outside = list(result.outside[:_MOST])
-    if len(result.outside) > _MOST:
-        outside.append(f"and so in {len(result.outside) - _MOST} places more")
-    for text in (*result.said, *outside):
+    for text in (*result.said, *_shown(result.outside, "places")):
         lines += paragraph(text, width, first=" " * 12, style="dim")
     if result.differs:
         text = f"another result under {', '.join(result.differs)}"
         lines += paragraph(text, width, first=" " * 12, style="dim")
+    for text in _shown(result.races, "pairs of instructions"):
+        lines += paragraph(text, width, first=" " * 12, style="dim")
     return lines
+
+
+def _shown(texts: Sequence[str], what: str) -> list[str]:
+    """The first few, and how many there are besides."""
+    shown, more = list(texts[:_MOST]), len(texts) - _MOST
+    return [*shown, f"and {more} {what} more"] if more > 0 else shown
 
 
 def runs_json(source: SourceInfo, results: Sequence[CaseResult], rest: Sequence[str]) -> str:

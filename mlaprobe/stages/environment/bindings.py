@@ -1,6 +1,6 @@
 """Python stubs of compiled functions: what a call of one computes, read from the C++ it binds.
 
-A stub that returns something is evaluated in the same run as the code that asks it. One that
+A stub that returns something is evaluated in the same run as the code that calls it. One that
 returns nothing acts on the device; its call is what a stage waits for.
 """
 
@@ -13,8 +13,8 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.python.values import EntryPoint
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import EnumType
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def bound(
     function: ir.Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments by position and by name, with simple defaults filled in. Of a stub that passes on
-    whatever it gets, those that have no name of its own come last."""
+    whatever it gets, arguments without a parameter come last."""
     params = [p for p in function.params if p.kind not in _STARS]
     values: list[Any] = []
     for at, param in enumerate(params):

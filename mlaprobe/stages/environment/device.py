@@ -10,8 +10,9 @@ from typing import Any
 
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Pointer
-from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.rulefiles.archs import archs
 
 _FACT = "device"
 Environment = tuple[tuple[str, str], ...]
@@ -19,7 +20,7 @@ Environment = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """What code that asks the GPU runtime is told."""
+    """The properties that the GPU runtime reports."""
 
     compute_units: int
     wave_size: int = 64
@@ -28,13 +29,12 @@ class Device:
 
     @staticmethod
     def of(arch: str, compute_units: int) -> Device:
-        """A device of CDNA3 or CDNA4 (AMD's ISA documents of both, section on LDS)."""
-        lds = 163_840 if arch == "gfx950" else 65_536
-        return Device(compute_units=compute_units, lds_bytes=lds)
+        """A device of an arch of ``rules/archs.yaml``."""
+        return Device(compute_units=compute_units, lds_bytes=archs()[arch].lds_bytes)
 
     def value(self, name: str) -> int | None:
-        """What a member of HIP's ``hipDeviceProp_t`` or of torch's device properties, or a
-        function of AITER, tells of the device; ``None`` for what is not known."""
+        """What a member of HIP's ``hipDeviceProp_t`` or of torch's device properties, or a function
+        of AITER, gives for the device; ``None`` for what is not known."""
         return {
             "multiProcessorCount": self.compute_units,
             "multi_processor_count": self.compute_units,
@@ -53,7 +53,7 @@ class Device:
 def in_context(
     arch: str, env: Environment, device: Device | None
 ) -> tuple[tuple[str, Environment], dict[str, Any]]:
-    """The context in which a question is evaluated, and what its runs are told. Values that depend
+    """The context in which a question is evaluated, and the facts of its runs. Values that depend
     on the device are kept apart by a name that no environment variable can have."""
     if device is None:
         return (arch, env), {}
@@ -72,7 +72,7 @@ def is_named(run: Run) -> bool:
 
 
 class Properties(Model):
-    """What the GPU runtime says of the device."""
+    """The device's properties as an object of the GPU runtime."""
 
     __slots__ = ("_run",)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import cached_property
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -11,11 +12,10 @@ from mlaprobe.core.shape import Kernel
 from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.engine.runs import PROBE, Run
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values.keptmaps import END, pair
+from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values.keptmaps import Entries, pair
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Record, Unordered
-from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.kernels import KernelTable, TableRow, comment_rule, has_kernel, read_tables
+from mlaprobe.kernels import KernelTable, TableRow, comment_rule, has_kernel, lds_bytes, read_tables
 from mlaprobe.stages.environment.session import SourceSession
 
 GENERATOR = "hsa/codegen.py"
@@ -73,29 +73,27 @@ class Tables:
         """A kernel by its symbol and the path that the host loads it from."""
         path = f"hsa/{arch}/{co.lstrip('/')}"
         present = path in self._present if self._files else None
-        return Kernel(
-            symbol=symbol,
-            co=path,
-            co_present=present,
-            has_symbol=self._has_symbol(path, symbol) if present else None,
+        found = partial(Kernel, symbol=symbol, co=path, co_present=present)
+        try:
+            file = self.session.source.read(path) if present else None
+        except SourceError:
+            file = None
+        if file is None:
+            return found()
+        return found(
+            has_symbol=has_kernel(file.data, symbol),
+            blob=file.blob,
+            lds=lds_bytes(file.data, symbol),
         )
 
-    def _has_symbol(self, path: str, symbol: str) -> bool | None:
-        try:
-            file = self.session.source.read(path)
-        except SourceError:
-            return None
-        return None if file is None else has_kernel(file.data, symbol)
 
-
+@dataclass(slots=True, eq=False)
 class Column(Model):
-    """A column of the row that only watches: it equals whatever it is compared with, and tells."""
+    """A column of the row that only watches: it equals whatever it is compared with, and records
+    it."""
 
-    __slots__ = ("column", "run")
-
-    def __init__(self, column: str, run: Run) -> None:
-        self.column = column
-        self.run = run
+    column: str
+    run: Run
 
     def equals(self, other: Any) -> bool | None:
         if not isinstance(other, Unknown):
@@ -113,7 +111,7 @@ def constant(record: Record) -> Record:
     return Record(record.type, cast("dict[str, Any]", MappingProxyType(record.fields)))
 
 
-class KernelMap(Unordered):
+class KernelMap(Entries, Unordered):
     """One generated map: arch and kernel name to the row's values, in arbitrary order."""
 
     __slots__ = ("module", "rows", "table")
@@ -127,7 +125,7 @@ class KernelMap(Unordered):
         super().__init__(elements, self._watcher)
 
     def _watcher(self, run: Run) -> Record:
-        """A row that is not there: it tells the run what it is compared with."""
+        """A row that is not there, which records what it is compared with."""
         columns = (*self.table.columns, "arch", "knl_name", "co_name")
         return pair(Column("", run), Record("config", {c: Column(c, run) for c in columns}))
 
@@ -135,41 +133,14 @@ class KernelMap(Unordered):
     def identity(self) -> Hashable:
         return ("map", self.module, id(self.table))
 
+    def entry(self, key: str) -> Record | None:
+        return next((e for e in self.elements if e.fields["first"] == key), None)
+
     def get(self, name: str, span: Span) -> Any:
-        methods: dict[str, Callable[..., Any]] = {
-            "find": self._find,
-            "at": self._at,
-            "count": self._count,
-            "contains": lambda run, a, k, s: truth(self._count(run, a, k, s)),
-            "end": lambda run, a, k, s: END,
-            "cend": lambda run, a, k, s: END,
-            "size": lambda run, a, k, s: len(self.elements),
-            "empty": lambda run, a, k, s: not self.elements,
-        }
-        if name in methods:
-            return Builtin(name, methods[name])
-        return Unknown(f"{name} of the kernel map is not modelled", span)
-
-    def index(self, key: Any, span: Span) -> Any:
-        found = self._matching((key,))
-        return found[0].fields["second"] if found else Unknown("no such kernel", span)
-
-    def _matching(self, args: tuple[Any, ...]) -> list[Record]:
-        return [e for e in self.elements if args and e.fields["first"] == args[0]]
-
-    def _count(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        if not args or not isinstance(args[0], str):
-            return Unknown("a kernel name that is not known", span)
-        return len(self._matching(args))
-
-    def _find(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        if not args or not isinstance(args[0], str):
-            return Unknown("a kernel name that is not known", span)
-        found = self._matching(args)
-        return found[0] if found else END
-
-    def _at(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        return self.index(args[0] if args else None, span)
+        if name in ("size", "empty"):
+            count = len(self.elements)
+            return Builtin(name, lambda run, a, k, s: count if name == "size" else not count)
+        return super().get(name, span)
 
     def row_of(self, arch: str, symbol: str) -> TableRow | None:
         """The row of a kernel."""
@@ -191,15 +162,13 @@ def _config(row: TableRow, module: str) -> Record:
     return Record("config", {**values, **names})
 
 
+@dataclass(slots=True, eq=False)
 class AsmKernel(Model):
     """A loaded kernel: launching it is what the host stage waits for."""
 
-    __slots__ = ("co", "launches", "symbol")
-
-    def __init__(self, symbol: Any, co: Any, launches: tuple[str, ...]) -> None:
-        self.symbol = symbol
-        self.co = co
-        self.launches = launches
+    symbol: Any
+    co: Any
+    launches: tuple[str, ...]
 
     def equals(self, other: Any) -> bool | None:
         return False if other is None else True if other is self else None
@@ -217,7 +186,7 @@ class AsmKernel(Model):
 
 
 class KernelCache(Model):
-    """A cache of loaded kernels; whatever is asked for is made."""
+    """A cache of loaded kernels, in which every kernel is made anew."""
 
     __slots__ = ()
 

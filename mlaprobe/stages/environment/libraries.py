@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.python.stdlib import plain
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values.kinds import Builtin, Model
-from mlaprobe.evaluator.values.unknown import Something, Unknown
+from mlaprobe.evaluator.values import Something, Unknown
+from mlaprobe.evaluator.values.kinds import Builtin, Model, plain
 from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 
@@ -59,13 +59,11 @@ def _arange(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span)
     return _made(run, "arange", (length,), known, args)
 
 
+@dataclass(slots=True, eq=False)
 class Library(Model):
     """A function or module of torch or triton of which nothing else is known: calls return."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
     def get(self, name: str, span: Span) -> Any:
         return Library(f"{self.name}.{name}")

@@ -5,14 +5,15 @@ device.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.evaluator.cpp.builtins import builtins, check, message_of
 from mlaprobe.evaluator.engine.runs import Outcome, Run, memo_key
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.evaluator.walk import READING
 from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import named_dtypes
@@ -22,14 +23,12 @@ COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
 SUCCESS = EnumMember("hipError_t", "hipSuccess", 0, scoped=False)
 
 
+@dataclass(slots=True, eq=False)
 class Foreign(Model):
     """Something of the GPU runtime or a library, by name; calls to it return."""
 
-    __slots__ = ("name", "succeeds")
-
-    def __init__(self, name: str, *, succeeds: bool) -> None:
-        self.name = name
-        self.succeeds = succeeds
+    name: str
+    succeeds: bool
 
     @property
     def identity(self) -> Hashable:
@@ -66,8 +65,8 @@ class Foreign(Model):
 
 
 def foreign(names: Mapping[str, Any], name: str) -> Foreign | None:
-    """Something that the source does not define, where its name says that it is of the GPU runtime
-    or a library. ``names``: what ``foreign`` in ``rules/layouts.yaml`` says."""
+    """Something that the source does not define and that by its name belongs to the GPU runtime or
+    a library. ``names``: ``foreign`` in ``rules/layouts.yaml``."""
     if name.startswith(tuple(names["succeeding"])):
         return Foreign(name, succeeds=True)
     if name.startswith(tuple(names["prefixes"])):
@@ -90,7 +89,7 @@ def cpp_externals() -> dict[str, Any]:
 
 
 def device_functions(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Functions that ask for properties of the device. ``names``: ``rules/layouts.yaml``."""
+    """Functions that return properties of the device. ``names``: ``rules/layouts.yaml``."""
     found: dict[str, Any] = {}
     for name in names["arch_functions"]:
         found[name] = Builtin(name, _arch, constant=True)

@@ -1,5 +1,5 @@
-"""Tensors of one concrete launch: each knows what it was made from, so that its memory can be told
-from that of others, and its values be computed.
+"""Tensors of one concrete launch: each knows what it was made from, so that its memory can be
+distinguished from that of others, and its values be computed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Placed(Tensor):
         return super().get(name, span)
 
     def _set(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
-        """The tensor takes the memory of another: an event, which whoever runs the launch
+        """The tensor takes the memory of another: an event, which the execution of the launch
         follows."""
         run.emit("set", self.name, (self, *args), kwargs, span)
         return self

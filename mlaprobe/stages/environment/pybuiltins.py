@@ -7,14 +7,13 @@ from typing import Any
 from mlaprobe.evaluator.closures.displays import as_mapping, as_set, elements
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.python.stdlib import plain
 from mlaprobe.evaluator.symbolic import symbols
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.values import SomeText, Unknown
 from mlaprobe.evaluator.values.comparing import compare
-from mlaprobe.evaluator.values.kinds import Builtin
+from mlaprobe.evaluator.values.kinds import Builtin, plain
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import SomeText, Unknown
 from mlaprobe.stages.environment.libraries import Call, Library, library_externals
 from mlaprobe.stages.environment.tensors import Tensor
 

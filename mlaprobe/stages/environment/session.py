@@ -33,9 +33,8 @@ from mlaprobe.stages.environment.bindings import Bindings, enum_ids
 from mlaprobe.stages.environment.outside import cpp_externals, device_functions, foreign
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.settings import settings_externals
-from mlaprobe.stages.environment.solved import Leaf, Solved
 from mlaprobe.stages.environment.tensors import named_dtypes
-from mlaprobe.stages.instantiate import PathSummary
+from mlaprobe.stages.instantiate import Leaf, PathSummary, Solved
 
 T = TypeVar("T")
 Context = tuple[str, tuple[tuple[str, str], ...]]
@@ -154,7 +153,7 @@ class SourceSession:
         return {**cpp_externals(), **self.device_functions()}
 
     def device_functions(self) -> dict[str, Any]:
-        """Functions that ask for properties of the device, in either language."""
+        """Functions that return properties of the device, in either language."""
         return device_functions(self.names.data)
 
     # --- Python ----------------------------------------------------------------------------------
@@ -199,19 +198,17 @@ class SourceSession:
         variables = dict(env)
 
         def make(script: tuple[int, ...]) -> Run:
-            run = Run(
+            return Run(
                 self.machine,
-                context=context,
                 env=variables,
                 shared=shared or self._shared.setdefault(context, SharedState()),
                 script=script,
                 facts=known,
-                decided=decided,
-                trace=trace,
+                decisions=dict(decided or {}),
+                trace=[] if trace else None,
                 knobs=self._knobs,
+                on_entry=on_entry or self.bindings.called,
             )
-            run.on_entry = on_entry or self.bindings.called
-            return run
 
         with self.exclusive:
             return self.machine.explore(start, make, limit=limit, enough=enough)
@@ -243,7 +240,7 @@ class SourceSession:
             numbers = tuple(inputs.values())
             found = tree.find(numbers)
             if found is not None:
-                return Solved(found.answer(numbers), Leaf(tree, numbers, found))
+                return Solved(found.answer(numbers), Leaf(numbers, found))
 
             def explore(given: Mapping[str, Any], trace: bool) -> tuple[Outcome, ...]:
                 return self.explore(lambda r: start(r, given), context, trace=trace, **options)
@@ -253,7 +250,7 @@ class SourceSession:
             if conditions is None:
                 return Solved(answer)
             tree.add(conditions, numbers, found)
-            return Solved(answer, Leaf(tree, numbers, found))
+            return Solved(answer, Leaf(numbers, found))
 
     def _run(
         self,
@@ -300,12 +297,12 @@ class SourceSession:
 
     @cached_property
     def bindings(self) -> Bindings:
-        """The compiled functions that Python code asks."""
+        """The compiled functions that Python code calls."""
         return Bindings(self)
 
     @property
     def knobs(self) -> tuple[str, ...]:
-        """Environment variables that anything evaluated so far has asked for."""
+        """Environment variables that anything evaluated so far has read."""
         with self.exclusive:
             return tuple(sorted(self._knobs))
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Builtin, SettingsBase
-from mlaprobe.evaluator.values.unknown import Unknown
 
 
 def settings_externals(rules: Mapping[str, Any]) -> dict[str, Any]:

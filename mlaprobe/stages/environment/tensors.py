@@ -1,28 +1,28 @@
 """Tensors and data types as the stages hand them to AITER's code.
 
 One model serves both languages: ``q.shape`` and ``q.dtype`` of Python, ``Q->size(1)`` and
-``Q.dtype()`` of C++. Contents are unknown; shapes, types and contiguity are what the question
-says.
+``Q.dtype()`` of C++. Contents are unknown; shapes, types and contiguity are the question's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
+from functools import reduce
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.rulefiles.layouts import layouts
 
 _BYTES = {"fp8": 1, "byte": 1, "i8": 1, "bf16": 2, "fp16": 2, "i16": 2, "i64": 8, "u64": 8}
 
 
 class DtypeToken(Model):
-    """A data type; ``variant`` tells the two fp8 encodings apart, where it is known."""
+    """A data type; ``variant`` is the fp8 encoding, where it is known."""
 
     __slots__ = ("kind", "variant")
 
@@ -145,20 +145,18 @@ class Tensor(Model):
         """Elements between neighbours of one dimension."""
         if not self.contiguous:
             return Unknown(f"stride of {self.name}", span, free="data", foreign=True)
-        product: Any = 1
-        for dim in self.shape[at + 1 :]:
-            product = binary("*", product, dim, span)
-        return product
+        return _product(self.shape[at + 1 :], span)
 
     def numel(self, span: Span) -> Any:
         """Number of elements."""
-        product: Any = 1
-        for dim in self.shape:
-            product = binary("*", product, dim, span)
-        return product
+        return _product(self.shape, span)
 
     def __repr__(self) -> str:
         return f"Tensor({self.name}, {self.shape}, {self.dtype})"
+
+
+def _product(dims: Iterable[Any], span: Span) -> Any:
+    return reduce(lambda product, dim: binary("*", product, dim, span), dims, 1)
 
 
 Method = Callable[[Tensor, tuple[Any, ...], dict[str, Any], Span], Any]
@@ -194,10 +192,7 @@ def _viewed(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span:
         return Unknown(f"a view of {tensor.name}", span, foreign=True, free="data")
     if any(type(d) is int and d == -1 for d in known):
         at = next(i for i, d in enumerate(known) if type(d) is int and d == -1)
-        rest: Any = 1
-        for i, dim in enumerate(known):
-            if i != at:
-                rest = binary("*", rest, dim, span)
+        rest = _product((*known[:at], *known[at + 1 :]), span)
         known[at] = _divide(tensor.numel(span), rest, tensor, span)
     return tensor.derived("reshape", tuple(known), tensor.dtype, tuple(known))
 

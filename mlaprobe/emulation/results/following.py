@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlaprobe.emulation.arrays import Array, Arrays, Marks, NotFollowedError
-from mlaprobe.emulation.merging import Rows, merge_splits, merge_tiles
+from mlaprobe.emulation.results.merging import Rows, merge_splits, merge_tiles
 from mlaprobe.evaluator.engine.runs import Event
 from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.stages.environment.placed import Placed

@@ -8,7 +8,7 @@ from mlaprobe.core.accuracy import Error, Tolerance, ratio
 from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.arrays import Array
 from mlaprobe.emulation.formats import decoded
-from mlaprobe.emulation.merging import Rows
+from mlaprobe.emulation.results.merging import Rows
 
 
 def verify(

@@ -1,0 +1,1 @@
+"""Instructions that do alike, carried out together."""
