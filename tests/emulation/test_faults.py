@@ -186,6 +186,28 @@ def test_a_query_token_with_a_block_less(aiter_git: Path) -> None:
     assert unwritten(found) == 128 * VALUES
 
 
+LONG = [
+    # release, heads, query length, how it ends
+    ("v0.1.20", 8, 8, Standing.WRONG),
+    ("v0.1.16", 16, 5, Standing.REFUSED),
+    ("v0.1.16", 16, 8, Standing.WRONG),
+    ("v0.1.16", 32, 5, Standing.WRONG),
+    ("v0.1.16", 32, 6, Standing.PASSED),
+    ("v0.1.17", 16, 5, Standing.PASSED),
+    ("v0.1.17", 16, 8, Standing.PASSED),
+    ("v0.1.17", 32, 5, Standing.PASSED),
+]
+
+
+@pytest.mark.parametrize(("tag", "heads", "qlen", "standing"), LONG)
+def test_long_queries_with_metadata(
+    aiter_git: Path, tag: str, heads: int, qlen: int, standing: Standing
+) -> None:
+    verdict, found = launch(opened(aiter_git, tag), ("gfx950", B16, heads), (40,), qlen=qlen)
+    assert found.standing is standing
+    assert verdict is (Verdict.NATIVE if standing is Standing.PASSED else Verdict.ERRATUM)
+
+
 PAGES = 1 << 24
 CACHES = [
     # release, arch, dtype, heads, work metadata, bytes of the cache that are right, and not
