@@ -92,6 +92,7 @@ CASES: list[tuple[str, str | None, Decision, bool]] = [
         *("emulated-no-mask", "v0.1.20"),
         *(decision(f"gfx950 {B16}", 128, 2, causal=False, **PLAIN), False),
     ),
+    ("emulated-half-gfx942", "v0.1.9.post1", decision(f"gfx942 {B16}", 32, 2, **PLAIN), True),
     ("emulated-half-gfx942", "v0.1.20.post1", decision(f"gfx942 {B16}", 32, 2, **PLAIN), True),
     ("emulated-half-gfx942", "v0.1.20", decision(f"gfx942 {B16}", 32, **PLAIN), False),
     ("emulated-half-gfx942", "v0.1.20", decision(f"gfx942 {B16}", 32, 2), False),
