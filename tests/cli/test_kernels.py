@@ -97,13 +97,15 @@ def test_timing_is_a_fault_and_what_hangs_on_it_is_named(
     def emulated(*args: Any, **kwargs: Any) -> Emulated:
         found = emulate_launch(*args, **kwargs)
         late = Check(schedule="late", seed=3, same=False, passed=False, plausible=True)
-        return replace(found, checks=(late,), races=(race,) * 5, standing=Standing.TIMING)
+        never = Check(schedule="clock-at-wait", seed=1, same=False, passed=True, plausible=False)
+        return replace(found, checks=(late, never), races=(race,) * 5, standing=Standing.TIMING)
 
     monkeypatch.setattr(matrix, "emulate_launch", emulated)
     done = kernels(run, f"--run {FEW} {TINY} --schedules one")
     assert done.code == 10
     assert "TIMING    fp8/fp8, 16 heads, qlen 1, KV 20: max error" in done.out
-    assert "another result under late" in done.out
+    assert "another result under late\n" in done.out
+    assert "another result under clock-at-wait, which no hardware has" in done.out
     assert "v_mov_b32 v3, v1 at 0x20 does not wait for ds_read_b32 v1, v2 at 0x10, once" in done.out
     assert "and 2 pairs of instructions more" in done.out
 
