@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from mlaprobe.emulation import launch, matrix, running
+from mlaprobe.emulation import launch, matrix, pool, running
 from mlaprobe.emulation.batch import Values
+from mlaprobe.emulation.case import Case, CaseResult
 from mlaprobe.emulation.outcome import Check, Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad
 from mlaprobe.emulation.planned import emulate_launch
@@ -96,15 +97,37 @@ def test_timing_is_a_fault_and_what_hangs_on_it_is_named(
     def emulated(*args: Any, **kwargs: Any) -> Emulated:
         found = emulate_launch(*args, **kwargs)
         late = Check(schedule="late", seed=3, same=False, passed=False, plausible=True)
-        return replace(found, checks=(late,), races=(race,) * 5, standing=Standing.TIMING)
+        never = Check(schedule="clock-at-wait", seed=1, same=False, passed=True, plausible=False)
+        return replace(found, checks=(late, never), races=(race,) * 5, standing=Standing.TIMING)
 
     monkeypatch.setattr(matrix, "emulate_launch", emulated)
     done = kernels(run, f"--run {FEW} {TINY} --schedules one")
     assert done.code == 10
     assert "TIMING    fp8/fp8, 16 heads, qlen 1, KV 20: max error" in done.out
-    assert "another result under late" in done.out
+    assert "another result under late\n" in done.out
+    assert "another result under clock-at-wait, which no hardware has" in done.out
     assert "v_mov_b32 v3, v1 at 0x20 does not wait for ds_read_b32 v1, v2 at 0x10, once" in done.out
     assert "and 2 pairs of instructions more" in done.out
+
+
+def test_lengths_at_the_edges_of_tiles(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four launches of each kernel."""
+    ran: list[Case] = []
+
+    def passed(capability: Any, case: Case, how: Any) -> CaseResult:
+        ran.append(case)
+        return CaseResult(
+            symbol=case.symbol, co=case.co, blob=None, case=case.id, standing="PASSED"
+        )
+
+    monkeypatch.setattr(pool, "run_case", passed)
+    done = kernels(run, f"--run {FEW} --sweep edges")
+    assert done.code == 0
+    assert "8 launches: 8 PASSED" in done.out
+    assert [case.units for case in ran[:4]] == [1, 29, 87, 145]
+    assert [case.kv_splits for case in ran[4:]] == [1, 2, 3, 4]
+    assert [case.first for case in ran] == [True, False, False, False] * 2
+    assert {case.kv_lens[:4] for case in ran} == {(1, 16, 17, 18)}
 
 
 @pytest.mark.parametrize(

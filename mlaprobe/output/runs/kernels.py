@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from mlaprobe.core.protocols import SourceInfo
+from mlaprobe.emulator.schedules import ADVERSARIAL
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _EMPTY: Line = ()
 _MOST = 3
 """Places of outside accesses, and pairs of instructions, of a launch that are shown."""
+_IMPLAUSIBLE = frozenset(schedule.name for schedule in ADVERSARIAL)
 
 
 def kernels_text(source: SourceInfo, facts: Sequence[KernelFacts], *, width: int) -> list[Line]:
@@ -96,14 +98,21 @@ def _result(result: CaseResult, width: int) -> list[Line]:
         numbers += f", log-sum-exp {result.lse_max_abs:.2g}"
     label = line(Span("  " + word.ljust(10), STYLES.get(word, "fail")))
     lines = labelled(label, result.case + numbers, width)
-    for text in (*result.said, *_shown(result.outside, "places")):
-        lines += paragraph(text, width, first=" " * 12, style="dim")
-    if result.differs:
-        text = f"another result under {', '.join(result.differs)}"
-        lines += paragraph(text, width, first=" " * 12, style="dim")
-    for text in _shown(result.races, "pairs of instructions"):
+    for text in _remarks(result):
         lines += paragraph(text, width, first=" " * 12, style="dim")
     return lines
+
+
+def _remarks(result: CaseResult) -> list[str]:
+    """What is to be said of a launch."""
+    remarks = [*result.said, *_shown(result.outside, "places")]
+    for names, which in (
+        ([name for name in result.differs if name not in _IMPLAUSIBLE], ""),
+        ([name for name in result.differs if name in _IMPLAUSIBLE], ", which no hardware has"),
+    ):
+        if names:
+            remarks.append(f"another result under {', '.join(names)}{which}")
+    return [*remarks, *_shown(result.races, "pairs of instructions")]
 
 
 def _shown(texts: Sequence[str], what: str) -> list[str]:
@@ -144,7 +153,7 @@ def _case(result: CaseResult) -> str:
     if result.standing == "PASSED":
         return f"{head}/>\n"
     kind = "error" if result.standing == "UNKNOWN" else "failure"
-    said = [*result.said, *result.outside] or [result.standing]
+    said = _remarks(result) or [result.standing]
     text = escape("\n".join(map(printable, said)))
     message = quoteattr(printable(said[0]))
     inside = f"<{kind} message={message} type={quoteattr(result.standing)}>{text}</{kind}>\n"
