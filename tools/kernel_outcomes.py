@@ -1,10 +1,12 @@
 """Emulates every decode kernel of AITER's releases, and keeps the outcomes in ``rules/kernels/``.
 
-    python -m tools.kernel_outcomes PATH_OF_ROCM_AITER --record DIR [--release TAG ...] [--jobs 2]
+    python -m tools.kernel_outcomes PATH_OF_ROCM_AITER --record DIR [--release TAG ...] [--edges]
 
 The path is a git repository of ROCm/aiter with its tags. Releases are taken from the newest on; a
 code object that a newer one has is launched as that one launches it. Results are kept in the folder
-``--record`` as they come, and the same command goes on where an earlier one ended.
+``--record`` as they come, and the same command goes on where an earlier one ended. Launches at the
+edges of tiles take as long as all others together: only with ``--edges``. ``--known`` emulates
+nothing, and writes what is kept.
 """
 
 from __future__ import annotations
@@ -35,11 +37,11 @@ EVERY = Scope(arch="", kv_lens=(70, 33), heads=tuple(range(8, 129, 8)), qlens=tu
 """Every head count and query length that a kernel of its own is launched for."""
 FEW = (
     Scope(arch="", kv_lens=(200, 163)),
-    Scope(arch="", kv_lens=(200, 163), edges=True),
     Scope(arch="", kv_lens=(200, 163), page_size=64),
     *(Scope(arch="", kv_lens=(40, 33), kv_cache_bytes=n * GIB) for n in (3, 5, 20)),
 )
 """What the least and the largest query of each kernel are launched with besides."""
+AT_EDGES = Scope(arch="", kv_lens=(200, 163), edges=True)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,6 +62,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("repository", type=Path, help="a git repository of ROCm/aiter, with tags")
     parser.add_argument("--record", type=Path, required=True, help="a folder for results")
     parser.add_argument("--release", action="append", help="only this one (repeatable)")
+    parser.add_argument("--edges", action="store_true", help="also at the edges of tiles")
+    parser.add_argument("--known", action="store_true", help="emulate nothing")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
     options = parser.parse_args(words)
     options.record.mkdir(parents=True, exist_ok=True)
@@ -83,14 +87,17 @@ def emulated(
     found: dict[str, Found],
 ) -> None:
     """Adds what is new in an arch of a release."""
+    scopes = (EVERY, *FEW, *([AT_EDGES] if options.edges else []))
     wanted = [
         case
-        for scope in (EVERY, *FEW)
+        for scope in scopes
         for case in cases(capability, replace(scope, arch=arch))[0]
         if _is_new(capability, case, release, found)
     ]
     how = How(tolerances={pair: rules().tolerance(*pair) for pair in DTYPES})
     record = Record(options.record / f"{arch}.jsonl")
+    if options.known:
+        wanted = [case for case in wanted if record.known(capability, case, how)]
     results = run_cases(source, capability, wanted, how, record=record, jobs=options.jobs)
     for case, result in zip(wanted, results, strict=True):
         assert result.blob is not None

@@ -99,6 +99,11 @@ class Memo(Generic[T]):
         self._lock = threading.Lock()
         self.answers: dict[Any, T] = cache(name)
 
+    def of(self, question: Any, make: Callable[[], T]) -> T:
+        """The answer to a question, made where there is none."""
+        known = self.answers.get(question)
+        return self.put(question, make()) if known is None else known
+
     def put(self, question: Any, answer: T) -> T:
         """Keeps an answer, and returns the one that is kept."""
         with self._lock:

@@ -78,10 +78,8 @@ class Traffic:
 
     def wait(self, wave: Wave, memory: int, lds: int) -> None:
         """Lets a wave wait until it has at most so many operations under way."""
-        while len(wave.memory_landings) > memory:
-            self._take(wave, wave.memory_landings, 0)
-        while len(wave.lds_landings) > lds:
-            self._take(wave, wave.lds_landings, self._clock.wake_up)
+        self._shorten(wave, wave.memory_landings, memory, 0)
+        self._shorten(wave, wave.lds_landings, lds, self._clock.wake_up)
 
     def land(self, wave: Wave, clock: float) -> None:
         """Lets arrive in registers what is due."""
@@ -117,15 +115,18 @@ class Traffic:
         queue.append(landing)
         if landing[0] < wave.due:
             wave.due = landing[0]
-        while len(queue) > most:
-            self._take(wave, queue, wake_up)
+        self._shorten(wave, queue, most, wake_up)
 
-    def _take(self, wave: Wave, queue: deque[Landing], wake_up: int) -> None:
-        due, arriving = queue.popleft()
-        if arriving is not None:
-            arriving()
-        if self._timed and due > wave.clock:
-            wave.clock = due + wake_up
+    def _shorten(self, wave: Wave, queue: deque[Landing], most: int, wake_up: int) -> None:
+        """Lets a wave wait until so many landings are left in a queue."""
+        if len(queue) <= most:
+            return
+        while len(queue) > most:
+            due, arriving = queue.popleft()
+            if arriving is not None:
+                arriving()
+            if self._timed and due > wave.clock:
+                wave.clock = due + wake_up
         self._next_due(wave)
 
     @staticmethod

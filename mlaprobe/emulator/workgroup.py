@@ -128,6 +128,8 @@ class Workgroup:
 
     def _private(self, wave: Wave, segment: Segment) -> None:
         """Executes what only the wave itself notices."""
+        if not segment.count:
+            return
         wave.executed += segment.count
         clock = wave.clock
         if segment.plain and clock + segment.cycles <= wave.due:

@@ -101,8 +101,9 @@ def written_names(
             names.update(writes(node))
         elif kind is ir.AddressOf and through_pointers:
             names.update(targets(node.value))
-        elif kind is ir.Call and references and not _library(node.func):
-            names.update(_arguments(node))
+        elif kind is ir.Call and references:
+            reads = isinstance(node.func, ir.Name) and node.func.id in READING
+            names.update(() if reads else _arguments(node))
     return names
 
 
@@ -124,15 +125,11 @@ _WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
 """The variables that a kind of node writes in either language."""
 
 
-def _library(callee: Node) -> bool:
-    """Whether a function takes what it is given by value or as a constant."""
-    return isinstance(callee, ir.Name) and callee.id in READING
-
-
 _BY_VALUE = """min max abs size to_string move get ceil floor round pow sqrt log log2 exp gcd lcm
 strlen isnan stoi string string_view vector optional make_pair make_tuple forward"""
 READING = {f"std::{name}" for name in _BY_VALUE.split()}
 READING |= {"min", "max", "abs", "strcmp", "std::strcmp", "getenv", "std::getenv", "std::atoi"}
+"""Functions that take what they are given by value or as a constant."""
 
 
 def _arguments(node: ir.Call) -> Iterator[str]:

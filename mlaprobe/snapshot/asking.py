@@ -152,7 +152,7 @@ def note(tables: tuple[Table, ...], answer: Answer, values: tuple[int | None, ..
     ]
 
 
-LARGE_BATCH = MOST_BATCH - 1
+_LARGE_BATCH = MOST_BATCH - 1
 """An odd number: one that a gate on divisibility would refuse."""
 
 
@@ -160,23 +160,22 @@ def batch_rules(
     make: Callable[[int, int], DecodeShape],
     cell: tuple[int, int],
     unset: Answer,
-    large: Answer,
     ask: Ask,
 ) -> tuple[Rule[Answer], ...] | None:
     """What holds at which batch size; none where it is always what holds without one, and ``None``
-    where that is not known. ``large`` is the answer to ``LARGE_BATCH``."""
+    where that is not known."""
 
     def at(batch: int) -> Answer:
-        same = batch == LARGE_BATCH
-        answer = large if same else ask(replace(make(*cell), batch=batch))
+        answer = ask(replace(make(*cell), batch=batch))
         if answer == unset:
             return unset
         return tuple(None if fields is None else at_batch(fields, batch) for fields in answer)
 
-    if not speaks_of_batch(unset) and at(LARGE_BATCH) == unset:
+    large = at(_LARGE_BATCH)
+    if large == unset and not speaks_of_batch(unset):
         return ()
     hints: list[str] = []
-    for fields in (*unset, *at(LARGE_BATCH)):
+    for fields in (*unset, *large):
         if fields is not None:
             hints += [*fields[_NOTES], fields[_MESSAGE] or ""]
     heads, qlen = cell

@@ -46,14 +46,10 @@ class Stages:
         self.head_dims: tuple[int, ...] = tuple(data["head_dims"])
         self._contents = contents
         self._qlen_at = contents.scope.qlen_at
-        self._has_tables = bool(data["has_tables"])
+        self.has_tables = bool(data["has_tables"])
+        """Whether the source has a kernel table."""
         self._takes = frozenset(data["takes"])
         self._tables: dict[str, StageTable] = cache(Cache.RECORDS)
-
-    @property
-    def has_tables(self) -> bool:
-        """Whether the source has a kernel table."""
-        return self._has_tables
 
     def takes(self, role: str) -> bool:
         """Whether the dispatcher has a parameter of that meaning."""

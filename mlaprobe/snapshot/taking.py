@@ -13,10 +13,10 @@ from itertools import product
 from typing import Any
 
 from mlaprobe.core.enums import StageName
+from mlaprobe.core.shape import DecodeShape
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.evaluator.values import Unknown
 from mlaprobe.snapshot.asking import (
-    LARGE_BATCH,
     USUAL,
     Answer,
     Ask,
@@ -174,9 +174,9 @@ class _Filler:
         self._keep(usual, [places for places, _ in holds])
         for setting in settings[1:]:
             here = {**known, **dict(zip(names, setting, strict=True))}
-            plane = _Plane(self, here)
-            cells = zip(self._scope.cells(), holds, strict=True)
-            self._keep(here, [p if all_ else plane.cell(*at) for at, (p, all_) in cells])
+            make, cells = shapes(self._scope, here), zip(self._scope.cells(), holds, strict=True)
+            kept = [p if all_ else self._settled(here, make, at) for at, (p, all_) in cells]
+            self._keep(here, kept)
 
     def _keep(self, known: Known, cells: list[list[int]]) -> None:
         for at, table in enumerate(self._tables):
@@ -185,71 +185,58 @@ class _Filler:
 
     def _usual_plane(self, known: Known, opened: list[str]) -> list[tuple[list[int], bool]]:
         """Every cell with the flags as usual, and whether it holds whatever the flags are."""
-        plane = _Plane(self, known)
-        flags = {name: _OPEN[name] for name in opened}
-        ask_opened = self.cells(known, **flags)
-        kept = {name: value for name, value in known.items() if name not in opened}
+        make, kept = shapes(self._scope, known), {**known}
+        for name in opened:
+            del kept[name]
+        make_open = shapes(self._scope, known, **{name: _OPEN[name] for name in opened})
         found: list[tuple[list[int], bool]] = []
-        for heads, qlen in self._scope.cells():
-            answer = plane.ask(heads, qlen)
-            places = plane.settled(heads, qlen, answer)
+        for cell in self._scope.cells():
+            answer = self._ask(make(*cell))
+            places = self._settled(known, make, cell, answer)
             # What is launched depends on every flag that is passed on.
             launched = len(tuple(filter(None, answer))) > 1
             steady = max(places) >= 0 and not speaks_of_batch(answer)
-            holds = bool(opened) and not launched and steady and ask_opened(heads, qlen) == answer
+            may_hold = bool(opened) and not launched and steady
+            holds = may_hold and self._ask(make_open(*cell)) == answer
             if holds:
-                places = note(self._tables, answer, values_of(heads, qlen, kept))
+                places = note(self._tables, answer, values_of(*cell, kept))
             found.append((places, holds))
         return found
 
-    def cells(self, known: Known, **others: Any) -> Callable[[int, int], Answer]:
-        """Asks the cells of a setting, with some other fields of their shapes."""
-        make = shapes(self._scope, known, **others)
-        return lambda heads, qlen: self._ask(make(heads, qlen))
-
-
-class _Plane:
-    """The cells of one setting."""
-
-    def __init__(self, filler: _Filler, known: Known) -> None:
-        self._filler = filler
-        self._known = known
-        self._where = (known["arch"], known["dtypes"], known.get("persistent"))
-        self._is_usual = all(known[n] == value for n, value in USUAL.items() if n in known)
-        self._shape = shapes(filler._scope, known)
-        self.ask = filler.cells(known)
-        self._at_large = filler.cells(known, batch=LARGE_BATCH)
-
-    def cell(self, heads: int, qlen: int) -> list[int]:
-        """The places of a cell's answer in the tables."""
-        return self.settled(heads, qlen, self.ask(heads, qlen))
-
-    def settled(self, heads: int, qlen: int, answer: Answer) -> list[int]:
-        """The places of an answer, by batch size where it depends on it."""
-        filler = self._filler
-        values = values_of(heads, qlen, self._known)
-        places = note(filler._tables, answer, values)
-        cell = (*self._where, heads, qlen)
-        asked = self._is_usual or cell in filler._changing or speaks_of_batch(answer)
-        if not filler._batches or not asked:
+    def _settled(
+        self,
+        known: Known,
+        make: Callable[[int, int], DecodeShape],
+        cell: tuple[int, int],
+        answer: Answer | None = None,
+    ) -> list[int]:
+        """The places of a cell's answer in the tables, by batch size where it depends on it."""
+        answer = self._ask(make(*cell)) if answer is None else answer
+        values = values_of(*cell, known)
+        places = note(self._tables, answer, values)
+        where = (known["arch"], known["dtypes"], known.get("persistent"), *cell)
+        usual = all(known[name] == value for name, value in USUAL.items() if name in known)
+        if not self._batches or not (usual or where in self._changing or speaks_of_batch(answer)):
             return places
-        large = self._at_large(heads, qlen)
-        rules = batch_rules(self._shape, (heads, qlen), answer, large, filler._ask)
+        rules = batch_rules(make, cell, answer, self._ask)
         if rules == ():
             return places
-        filler._changing.add(cell)
+        self._changing.add(where)
         return [
-            table.switch(place, self._rules(at, rules, values))
-            for at, (table, place) in enumerate(zip(filler._tables, places, strict=True))
+            table.switch(place, _in_table(table, at, rules, values))
+            for at, (table, place) in enumerate(zip(self._tables, places, strict=True))
         ]
 
-    def _rules(
-        self, at: int, rules: tuple[Rule[Answer], ...] | None, values: tuple[int | None, ...]
-    ) -> tuple[Rule[int], ...] | None:
-        if rules is None:
-            return None
-        found: list[Rule[int]] = []
-        for kind, number, answer in rules:
-            (place,) = note((self._filler._tables[at],), (answer[at],), values)
-            found.append((kind, number, place))
-        return tuple(found)
+
+def _in_table(
+    table: Table,
+    at: int,
+    rules: tuple[Rule[Answer], ...] | None,
+    values: tuple[int | None, ...],
+) -> tuple[Rule[int], ...] | None:
+    """Rules with the places of the answers in one of the tables."""
+    if rules is None:
+        return None
+    return tuple(
+        (kind, number, note((table,), (answer[at],), values)[0]) for kind, number, answer in rules
+    )

@@ -143,7 +143,7 @@ def table_json(table: Table, heads: Sequence[int], names: Mapping[int, str]) -> 
         cells = [names[place] for place in places]
         plane = tuple(tuple(cells[at : at + qlens]) for at in range(0, len(cells), qlens))
         rows = write_plane(plane, heads)
-        planes.setdefault(compact(rows), (rows, []))[1].append(setting_names(setting))
+        planes.setdefault(compact(rows), (rows, []))[1].append(tuple(map(value_name, setting)))
     return {
         "axes": [name for name, _ in table.axes],
         "planes": [{"for": _boxes(table, same), **rows} for rows, same in planes.values()],
@@ -154,11 +154,6 @@ def _switch(unset: int, steps: Steps, names: Mapping[int, str]) -> Record:
     """A record that depends on the batch size: which other holds where it is unset, and by rule."""
     rules = None if steps is None else [[kind, n, names[place]] for kind, n, place in steps]
     return {"unset": names[unset], "batch": rules}
-
-
-def setting_names(setting: Iterable[Any]) -> tuple[str, ...]:
-    """The values of a table's axes as words."""
-    return tuple(map(value_name, setting))
 
 
 def value_name(value: Any) -> str:

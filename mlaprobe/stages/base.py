@@ -13,8 +13,8 @@ from mlaprobe.core.shape import Evidence, Failure, StageOutcome, Status, altered
 from mlaprobe.errors import MlaprobeError
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome
-from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure
+from mlaprobe.stages.environment.bindings import default_of
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.evidence import evidence
 from mlaprobe.stages.instantiate import Solved
@@ -190,19 +190,17 @@ def arguments(
         role = roles.get(param.name)
         if role is not None and role in values:
             result.append(values[role])
-        elif param.default is not None and isinstance(param.default, ir.Const):
-            result.append(param.default.value)
-        elif param.type is not None and param.type.kind == "other" and role is None:
-            tensor = values.get("other")
-            known = "tensor" in param.type.name.lower() and tensor is not None
-            result.append(tensor if known else _mystery(param))
+        elif role is None and _is_tensor(param) and values.get("other") is not None:
+            result.append(values["other"])
         else:
-            result.append(_mystery(param))
+            result.append(default_of(param))
     return tuple(result)
 
 
-def _mystery(param: ir.Param) -> Unknown:
-    return Unknown(f"the argument {param.name} is not known", param.span, foreign=True)
+def _is_tensor(param: ir.Param) -> bool:
+    """Whether a parameter without a default is a tensor, by its type."""
+    ctype = None if isinstance(param.default, ir.Const) else param.type
+    return ctype is not None and ctype.kind == "other" and "tensor" in ctype.name.lower()
 
 
 def how_failed(outcome: Outcome) -> Failure | None:

@@ -86,6 +86,8 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
         kv_dtype = dtype_for(shape.kv_dtype.value, shape.arch)
         int32, fp32 = DtypeToken("i32"), DtypeToken("fp32")
         pages = binary("*", _pages(page_size), requests, ir.NOWHERE)
+        total_kv = Unknown("the KV length", key=("total_kv",), free="data")
+        total_pages = total_kv if shape.batch is None else pages
         indptr = Tensor("qo_indptr", (plus_one(batch),), int32)
         scale = Tensor("scale", (1,), fp32)
         round_robin = shape.cp_round_robin
@@ -95,7 +97,7 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
             "output": Tensor("o", (tokens, heads, LATENT), DtypeToken("bf16")),
             "qo_indptr": indptr,
             "kv_indptr": indptr,
-            "kv_indices": Tensor("kv_indices", (_total_pages(pages, shape),), int32),
+            "kv_indices": Tensor("kv_indices", (total_pages,), int32),
             "last_page": Tensor("kv_last_page_lens", (batch,), int32),
             "qlen": qlen,
             "page_size": page_size,
@@ -174,12 +176,6 @@ def _pages(page_size: Any) -> Any:
     """The pages of one request."""
     rounded = binary("+", TOKENS_KV - 1, page_size, ir.NOWHERE)
     return binary("//", rounded, page_size, ir.NOWHERE)
-
-
-def _total_pages(pages: Any, shape: DecodeShape) -> Any:
-    if shape.batch is not None:
-        return pages
-    return Unknown("the KV length", key=("total_kv",), free="data")
 
 
 _NO_PLANNER = PlannerCall()

@@ -26,9 +26,9 @@ from mlaprobe.evaluator.closures.loops import LOOKUP
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
-from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure, EnumMember
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, why_unknown
+from mlaprobe.stages.environment.bindings import default_of
 from mlaprobe.stages.environment.kernels import AsmKernel, Tables, kernel_externals
 from mlaprobe.stages.environment.session import Context, SourceSession
 from mlaprobe.stages.evidence import Proof, Trace, evidence
@@ -233,14 +233,9 @@ def _unknown(message: str, key: tuple[tuple[str, Any], ...] | None = None) -> St
 
 def complete(args: Any, params: tuple[ir.Param, ...]) -> tuple[Any, ...]:
     """The arguments of a call, with the defaults of those that it does not pass."""
-    values = list(args[: len(params)])
-    for param in params[len(values) :]:
-        if isinstance(param.default, ir.Const):
-            values.append(param.default.value)
-        else:
-            reason = f"the call passes no argument {param.name}"
-            values.append(Unknown(reason, param.span, foreign=True))
-    return tuple(values)
+    missing = params[len(args) :]
+    rest = (default_of(p, f"the call passes no argument {p.name}") for p in missing)
+    return (*args[: len(params)], *rest)
 
 
 def kernel_pointer(types: tuple[str, ...]) -> Callable[[ir.Node], tuple[str, ir.Node] | None]:

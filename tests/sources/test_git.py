@@ -6,7 +6,9 @@ import gc
 import hashlib
 import os
 import signal
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -226,13 +228,31 @@ def test_a_read_that_is_interrupted_leaves_nothing_in_the_pipe(
     class Stop(BaseException):
         pass
 
-    def interrupted(reader: object, count: int) -> None:
-        raise Stop
+    class Pipe:
+        """A pipe whose reader is interrupted behind the bytes of an answer."""
+
+        def __init__(self, pipe: Any) -> None:
+            self.readline, self.close, self._read = pipe.readline, pipe.close, pipe.read
+            self._reads = 0
+
+        def read(self, size: int) -> Any:
+            self._reads += 1
+            if self._reads > 1:
+                raise Stop
+            return self._read(size)
+
+    start = subprocess.Popen
+
+    def interrupted(command: list[str], **options: Any) -> Any:
+        process: Any = start(command, **options)
+        if "cat-file" in command:
+            process.stdout = Pipe(process.stdout)
+        return process
 
     with open_source(f"{repository}@v0.1.20") as source:
         source.hold()
         with monkeypatch.context() as patch:
-            patch.setattr("mlaprobe.sources.git._BatchReader._skip", interrupted)
+            patch.setattr(subprocess, "Popen", interrupted)
             with pytest.raises(Stop):
                 source.read("aiter/mla.py")
         with open_source(f"{repository}@v0.1.20") as other:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.core.keeping import Once
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.opening import bundled
@@ -114,7 +113,7 @@ def test_the_default_capability(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         return made[-1], None
 
     monkeypatch.setattr("mlaprobe.opening.probing.installed_or_bundled", installed)
-    monkeypatch.setattr("mlaprobe.padding.api.default_capability", Once(resolve._default))
+    resolve.default_capability.cache_clear()
     question = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8"}
 
     def ask(heads: int) -> str:
@@ -125,6 +124,7 @@ def test_the_default_capability(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         lines = [plan(heads, capability=one, **question).line for heads in counts]  # type: ignore[arg-type]
         assert not wrong_answers(counts, lines, ask)
     assert len(made) == 1
+    resolve.default_capability.cache_clear()
 
 
 def test_real_releases(aiter_git: Path) -> None:

@@ -84,8 +84,7 @@ class Compiler:
         """The compiled body of a function."""
         traced = run.trace is not None and not _reports(closure.function)
         key = (closure.function, traced)
-        found = self._codes.answers.get(key)
-        return found if found is not None else self._codes.put(key, self._compile(closure, traced))
+        return self._codes.of(key, lambda: self._compile(closure, traced))
 
     def _compile(self, closure: Closure, traced: bool) -> Code:
         function = closure.function

@@ -28,7 +28,6 @@ from mlaprobe.evaluator.values.kinds import (
 )
 from mlaprobe.evaluator.values.operators import binary, unary
 from mlaprobe.evaluator.values.optionals import Engaged, held
-from mlaprobe.evaluator.values.truth import truth
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -143,13 +142,7 @@ def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
     then = unit.compile(node.then, scope)
     orelse = unit.compile(node.orelse, scope)
 
-    def run(e: Frame) -> Value:
-        known = truth(test(e))
-        if isinstance(known, Unknown):
-            known = e[RUN].decide(known)
-        return then(e) if known else orelse(e)
-
-    return run
+    return lambda e: then(e) if e[RUN].holds(test(e)) else orelse(e)
 
 
 def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:

@@ -24,7 +24,6 @@ from mlaprobe.evaluator.values.kinds import (
     StructType,
 )
 from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
-from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.walk import targets
 
 Lvalue = Callable[[Frame], "Ref | None"]
@@ -169,13 +168,7 @@ def _of_conditional(unit: Unit, node: ir.Cond, scope: Scope) -> Lvalue | None:
     if then is None or orelse is None:
         return None
 
-    def chosen(e: Frame) -> Ref | None:
-        known = truth(test(e))
-        if isinstance(known, Unknown):
-            known = e[RUN].decide(known)
-        return then(e) if known else orelse(e)
-
-    return chosen
+    return lambda e: then(e) if e[RUN].holds(test(e)) else orelse(e)
 
 
 def _of_name(unit: Unit, node: ir.Name, scope: Scope) -> Lvalue | None:

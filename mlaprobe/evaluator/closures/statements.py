@@ -20,7 +20,6 @@ from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.walk import declared_names, written_names
 
 if TYPE_CHECKING:
@@ -132,9 +131,7 @@ def _if(unit: Unit, node: ir.If, scope: Scope) -> Eval:
     def run(e: Frame) -> Value:
         known = test(e)
         if known is not True and known is not False:
-            known = truth(known)
-            if isinstance(known, Unknown):
-                known = e[RUN].decide(known)
+            known = e[RUN].holds(known)
         if traced:
             e[RUN].trace.append((node, known))
         if known:
@@ -171,12 +168,7 @@ def _switch(unit: Unit, node: ir.Switch, scope: Scope) -> Eval:
         v = value(e)
         for at, (labels, _) in enumerate(cases):
             for label in labels:
-                if label is None:
-                    continue
-                same = equals(v, label(e), span)
-                if isinstance(same, Unknown):
-                    same = e[RUN].decide(same)
-                if same:
+                if label is not None and e[RUN].holds(equals(v, label(e), span)):
                     return at
         return default
 
@@ -211,9 +203,7 @@ def _check(unit: Unit, node: ir.Check, scope: Scope) -> Eval:
     how, traced = node.how, unit.traced
 
     def run(e: Frame) -> Value:
-        known = truth(test(e))
-        if isinstance(known, Unknown):
-            known = e[RUN].decide(known)
+        known = e[RUN].holds(test(e))
         if traced:
             e[RUN].trace.append((node, known))
         if known:

@@ -31,16 +31,9 @@ Adapter = Callable[[Frame, Value], Value]
 def compile_store(unit: Unit, target: Node, scope: Scope) -> Store:
     """``store(frame, value)`` for an assignment target."""
 
-    if isinstance(target, ir.Name):
-        return _store_name(unit, target, scope)
-    if isinstance(target, ir.Attr):
-        return _store_attr(unit, target, scope)
-    if isinstance(target, ir.Index):
-        return _store_index(unit, target, scope)
-    if isinstance(target, ir.Sequence):
-        return _store_sequence(unit, target, scope)
-    if isinstance(target, ir.Deref):
-        return _store_through(unit, target, scope)
+    handler = _HANDLERS.get(type(target))
+    if handler is not None:
+        return handler(unit, target, scope)
     span = target.span
 
     def nowhere(e: Frame, v: Value) -> None:
@@ -345,3 +338,12 @@ def _elements(value: Value) -> Args | None:
         found = value.iterate()
         return None if found is None else tuple(found)
     return None
+
+
+_HANDLERS: dict[type, Callable[[Unit, Value, Scope], Store]] = {
+    ir.Name: _store_name,
+    ir.Attr: _store_attr,
+    ir.Index: _store_index,
+    ir.Sequence: _store_sequence,
+    ir.Deref: _store_through,
+}

@@ -16,7 +16,6 @@ from mlaprobe.evaluator.values.comparing import compare
 from mlaprobe.evaluator.values.containers import constructors
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
 from mlaprobe.evaluator.values.optionals import engaged
-from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -93,10 +92,7 @@ def check(how: str, kind: str) -> Builtin:
     """A check that fails where its first argument is false; the others are its message."""
 
     def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        known = truth(args[0]) if args else True
-        if isinstance(known, Unknown):
-            known = run.decide(known)
-        if known:
+        if not args or run.holds(args[0]):
             return None
         raise Failed(kind, how, message_of(args[1:]), span)
 

@@ -152,8 +152,7 @@ _INDICES: Memo[ChunkIndex] = Memo(Cache.SPELLINGS, 64)
 
 def index_of(code: str) -> ChunkIndex:
     """The pieces of a file, by its active text."""
-    found = _INDICES.answers.get(code)
-    return found if found is not None else _INDICES.put(code, ChunkIndex(code))
+    return _INDICES.of(code, lambda: ChunkIndex(code))
 
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

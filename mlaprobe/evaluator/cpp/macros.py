@@ -144,17 +144,12 @@ class Expander:
 
     def _object(self, macro: Macro, at: Token) -> list[Token]:
         key = (id(macro), at.hidden)
-        known = self._objects.answers.get(key)
-        if known is None:
-            body = [_hide(token, at.hidden) for token in macro.hidden_body]
-            known = self._objects.put(key, _paste(body))
-        return self._spend(known)
+        body = (_hide(token, at.hidden) for token in macro.hidden_body)
+        return self._spend(self._objects.of(key, lambda: _paste(list(body))))
 
     def _function(self, macro: Macro, args: list[list[Token]]) -> list[Token]:
         key = (id(macro), *(tuple(map(id, arg)) for arg in args))
-        known = self._calls.answers.get(key)
-        if known is None:
-            known = self._calls.put(key, (args, self._called(macro, args)))
+        known = self._calls.of(key, lambda: (args, self._called(macro, args)))
         return self._spend(known[1])
 
     def _called(self, macro: Macro, args: list[list[Token]]) -> list[Token]:
@@ -175,10 +170,7 @@ class Expander:
     def _argument(self, tokens: list[Token]) -> list[Token]:
         """An argument, expanded."""
         key = tuple(map(id, tokens))
-        known = self._arguments.answers.get(key)
-        if known is None:
-            known = self._arguments.put(key, (tokens, self.expand(tokens)))
-        return known[1]
+        return self._arguments.of(key, lambda: (tokens, self.expand(tokens)))[1]
 
     def _in_body(self, tokens: list[Token], macro: Macro) -> list[Token]:
         """An expanded argument as it stands in a macro's body."""
@@ -271,9 +263,8 @@ def _bind(macro: Macro, args: list[list[Token]], commas: Memo[Token]) -> dict[st
             if i:
                 comma = arg[0] if arg else rest[i - 1][-1] if rest[i - 1] else None
                 where = comma if comma is not None else Token("op", ",", "", 0)
-                known = commas.answers.get(where)
-                new = Token("op", ",", where.file, where.offset) if known is None else known
-                joined.append(commas.put(where, new) if known is None else new)
+                new = Token("op", ",", where.file, where.offset)
+                joined.append(commas.of(where, lambda new=new: new))  # type: ignore[misc]
             joined.extend(arg)
         bound[macro.variadic] = joined
     elif rest:

@@ -84,9 +84,7 @@ class StatementMemo:
     def translated(self, key: Hashable, node: Syntax, translate: Callable[[Syntax], Node]) -> Node:
         """The translation of a statement. ``key`` stands for its tokens and for what else a
         translation depends on."""
-        known = self._translations.answers.get(key)
-        if known is None:
-            known = self._translations.put(key, [])
+        known = self._translations.of(key, list)
         for made in known:
             same = all(self._look_up(*fact) == value for fact, value in made.used.items())
             if same and made.shape == str(node):

@@ -80,8 +80,7 @@ _STRIPPED: Memo[str] = Memo(Cache.SPELLINGS, 64)
 
 def without_comments(text: str) -> str:
     """The text with comments blanked; string literals stay."""
-    found = _STRIPPED.answers.get(text)
-    return found if found is not None else _STRIPPED.put(text, _blank_comments(text))
+    return _STRIPPED.of(text, lambda: _blank_comments(text))
 
 
 def _blank_comments(text: str) -> str:

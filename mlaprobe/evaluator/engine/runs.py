@@ -13,6 +13,7 @@ from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.kept import Copies
 from mlaprobe.evaluator.values.kinds import identity
+from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.machine import Machine
@@ -128,6 +129,11 @@ class Run:
                 choice = 1 - choice
             self.decisions[key] = choice
         return (choice == 0) is not flip
+
+    def holds(self, value: Value) -> bool:
+        """Whether a value is true on this path; where that is not known, a side is taken."""
+        known = truth(value)
+        return self.decide(known) if isinstance(known, Unknown) else bool(known)
 
     def own(self, value: Value) -> Value:
         """A value that outlives the run, as the run may use it."""

@@ -73,10 +73,7 @@ def _in_turn(machine: Machine, node: ir.Bool, parts: Parts, e: Frame) -> Value:
     stop, value = node.op == "or", None
     for part in parts:
         value = part(e)
-        known = truth(value)
-        if isinstance(known, Unknown):
-            known = e[RUN].decide(known)
-        if known is stop:
+        if e[RUN].holds(value) is stop:
             break
     else:
         return (not stop) if node.coerce else value

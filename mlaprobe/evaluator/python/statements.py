@@ -35,11 +35,6 @@ _EXITS = (ast.Return, ast.Raise, ast.Assert, ast.Break, ast.Continue)
 _SUPPRESS = frozenset({"suppress", "contextlib.suppress"})
 
 
-def decorator_name(node: ast.expr) -> str:
-    """The dotted name of a decorator, without its arguments; ``?`` where it has none."""
-    return dotted_name(node.func if isinstance(node, ast.Call) else node) or "?"
-
-
 def _rebound_inside(node: ast.AST) -> frozenset[str]:
     """The variables that functions nested in this one declare ``nonlocal``."""
     nested = (n for n in own_nodes(node) if isinstance(n, ast.FunctionDef) and n is not node)
@@ -178,13 +173,11 @@ class Statements(Patterns, Expressions):
 
     def _define(self, node: ast.FunctionDef) -> ir.Node:
         span = self.span(node)
-        unclear = [
-            name
-            for name in map(decorator_name, node.decorator_list)
-            if name not in TRANSPARENT_DECORATORS
-        ]
-        if unclear:
-            value = ir.Opaque(span, f"a function decorated with {unclear[0]} is not followed")
+        decorators = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
+        names = (dotted_name(d) or "?" for d in decorators)
+        unclear = next((name for name in names if name not in TRANSPARENT_DECORATORS), None)
+        if unclear is not None:
+            value = ir.Opaque(span, f"a function decorated with {unclear} is not followed")
             return ir.Assign(span, (ir.Name(span, node.name),), value)
         return ir.Define(span, replace(self.definition(node), captures=True))
 

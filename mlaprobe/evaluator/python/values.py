@@ -46,9 +46,9 @@ def _unfollowed(run: Run, why: Unknown, name: str, args: Args, kwargs: Kwargs, s
     return result_of_unknown(run, why, name, args, kwargs, span)
 
 
-@dataclass(slots=True, eq=False)
-class ModuleRef(Model):
-    """A module of the source as a value."""
+@dataclass(slots=True, eq=False, repr=False)
+class _Module(Model):
+    """A module as a value."""
 
     project: PyProject
     dotted: str
@@ -56,6 +56,15 @@ class ModuleRef(Model):
     @property
     def identity(self) -> Hashable:
         return ("module", self.dotted)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.dotted})"
+
+
+class ModuleRef(_Module):
+    """A module of the source."""
+
+    __slots__ = ()
 
     def get_in(self, run: Run, name: str, span: Span) -> Value:
         """An attribute: a name of the module, or a module inside it.
@@ -71,26 +80,14 @@ class ModuleRef(Model):
             message = f"module {self.dotted!r} has no attribute {name!r}"
             raise _failed("AttributeError", message, span) from None
 
-    def __repr__(self) -> str:
-        return f"ModuleRef({self.dotted})"
 
-
-@dataclass(slots=True, eq=False)
-class ExternalModule(Model):
+class ExternalModule(_Module):
     """A module outside the source that is taken as installed."""
 
-    project: PyProject
-    dotted: str
-
-    @property
-    def identity(self) -> Hashable:
-        return ("module", self.dotted)
+    __slots__ = ()
 
     def get(self, name: str, span: Span) -> Value:
         return self.project.external(f"{self.dotted}.{name}", span)
-
-    def __repr__(self) -> str:
-        return f"ExternalModule({self.dotted})"
 
 
 @dataclass(frozen=True, slots=True)

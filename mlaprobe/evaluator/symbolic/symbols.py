@@ -99,7 +99,7 @@ class Sym:
             op, left, right = _MIRRORED[op], right, left
         if op in _NEGATED:
             return not self.compare(_NEGATED[op], left, right)
-        result = bool(FUNCTIONS[op](_number(left), _number(right)))
+        result = bool(FUNCTIONS[op](number_of(left), number_of(right)))
         return self.path_condition.note((op, _expr(left), _expr(right)), result)
 
     def condition(self, op: str, left: Any, right: Any) -> Condition | bool:
@@ -110,7 +110,7 @@ class Sym:
         if op in _NEGATED:
             found = self.condition(_NEGATED[op], left, right)
             return found.denied() if type(found) is Condition else not found
-        result = bool(FUNCTIONS[op](_number(left), _number(right)))
+        result = bool(FUNCTIONS[op](number_of(left), number_of(right)))
         return self._stated((op, _expr(left), _expr(right)), result, _size(left) + _size(right))
 
     def among(self, numbers: tuple[int, ...]) -> Condition | bool:
@@ -251,7 +251,8 @@ def key_of(sym: Sym) -> Hashable:
     return ("sym", sym.expr)
 
 
-def _number(value: Any) -> Any:
+def number_of(value: Any) -> Any:
+    """The number of a symbol; any other value as it is."""
     return value.value if type(value) is Sym else value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
-from mlaprobe.evaluator.symbolic.symbols import Sym, plain
+from mlaprobe.evaluator.symbolic.symbols import Sym, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import EnumMember
 
@@ -53,11 +53,6 @@ def _symbolic(op: str, left: Value, right: Value, span: Span, unsigned: int) -> 
     high = (1 << unsigned) - 1
     fits = result.fits(0, high) if type(result) is Sym else 0 <= result <= high
     return result if fits else Unknown("an unsigned value wraps around", span)
-
-
-def number_of(value: Value) -> Value:
-    """The number of a symbol; any other value as it is."""
-    return value.value if type(value) is Sym else value
 
 
 def _plain(op: str, left: Value, right: Value, span: Span, unsigned: int) -> Value:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
-from mlaprobe.evaluator.symbolic.symbols import Condition, Sym
+from mlaprobe.evaluator.symbolic.symbols import Condition, Sym, number_of
 from mlaprobe.evaluator.values import Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.arithmetic import (
     NUMBERS,
     arithmetic,
     kind_of,
-    number_of,
     plain_number,
 )
 from mlaprobe.evaluator.values.kinds import EnumMember, Model
-from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.truth import settled, truth
 
 PLAIN = frozenset((int, bool, str, float, EnumMember))
 SEQUENCES = (tuple, list)
@@ -23,15 +22,12 @@ SEQUENCES = (tuple, list)
 def compare(op: str, left: Value, right: Value, span: Span) -> Value:
     """A comparison; unequal kinds that the language would convert are unknown, not unequal."""
     if type(left) is Sym or type(right) is Sym:
-        sides = [plain_number(number_of(s)) for s in (left, right)]
-        if all(type(s) in (int, bool, float) for s in sides):
-            sym: Sym = left if type(left) is Sym else right
-            return sym.compare(
-                op, *(s if type(s) is Sym else plain_number(s) for s in (left, right))
-            )
-        if any(isinstance(s, Unknown) for s in sides):
+        left, right = plain_number(left), plain_number(right)
+        if _are_numbers(left, right):
+            return (left if type(left) is Sym else right).compare(op, left, right)
+        if isinstance(left, Unknown) or isinstance(right, Unknown):
             return _compare_unknown(op, left, right)
-        if op in ("==", "!=") and any(isinstance(s, Model) for s in sides):
+        if op in ("==", "!=") and any(isinstance(s, Model) for s in (left, right)):
             same = equals(left, right, span)
             return negate(same) if op == "!=" else same
         return compare(op, number_of(left), number_of(right), span)
@@ -57,11 +53,16 @@ def compare(op: str, left: Value, right: Value, span: Span) -> Value:
 
 def condition(op: str, left: Value, right: Value) -> Condition | bool | None:
     """A comparison with a symbol, not written down yet; ``None`` where numbers do not settle it."""
-    sides = [plain_number(number_of(s)) for s in (left, right)]
-    if not all(type(s) in (int, bool, float) for s in sides):
+    left, right = plain_number(left), plain_number(right)
+    if not _are_numbers(left, right):
         return None
     sym: Sym = left if type(left) is Sym else right
-    return sym.condition(op, *(s if type(s) is Sym else plain_number(s) for s in (left, right)))
+    return sym.condition(op, left, right)
+
+
+def _are_numbers(*values: Value) -> bool:
+    """Whether all are numbers, plain ones or symbols."""
+    return all(type(number_of(value)) in (int, bool, float) for value in values)
 
 
 def membership(container: Value, item: Sym) -> Condition | bool | None:
@@ -157,14 +158,7 @@ def _from_model(answer: bool | None, span: Span) -> Value:
 def _equal_sequences(left: Value, right: Value, span: Span) -> Value:
     if len(left) != len(right):
         return False
-    unknown: Unknown | None = None
-    for a, b in zip(left, right, strict=True):
-        same = equals(a, b, span)
-        if same is False:
-            return False
-        if isinstance(same, Unknown):
-            unknown = same if unknown is None else unknown
-    return True if unknown is None else unknown
+    return settled(False, (equals(a, b, span) for a, b in zip(left, right, strict=True)))
 
 
 def _equal_mappings(left: dict[Value, Value], right: dict[Value, Value], span: Span) -> Value:
@@ -217,14 +211,7 @@ def contains(container: Value, item: Value, span: Span) -> Value:
         container = tuple(elements)
     if not isinstance(container, (tuple, list, set, frozenset, range)):
         return Unknown(f"membership in a {kind_of(container)}", span)
-    unknown: Unknown | None = None
-    for element in container:
-        same = equals(item, element, span)
-        if same is True:
-            return True
-        if isinstance(same, Unknown):
-            unknown = same if unknown is None else unknown
-    return False if unknown is None else unknown
+    return settled(True, (equals(item, element, span) for element in container))
 
 
 def _in_range(container: range, item: Sym, span: Span) -> bool:

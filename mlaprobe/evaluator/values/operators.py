@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
-from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.symbolic.symbols import Sym, number_of
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import (
     NUMBERS,
     arithmetic,
     kind_of,
-    number_of,
     plain_number,
 )
 from mlaprobe.evaluator.values.comparing import compare, contains, identical, negate

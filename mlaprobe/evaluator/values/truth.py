@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, Model, Record
@@ -32,3 +34,14 @@ def truth(value: Value) -> Value:
     if isinstance(value, (Model, Record, Closure, Builtin)):
         return True
     return Unknown(f"truth of a {kind.__name__} is not known")
+
+
+def settled(stop: bool, values: Iterable[Value]) -> Value:
+    """Whether any of some truth values is true (``stop`` is true), or all are (it is false)."""
+    unknown: Unknown | None = None
+    for value in values:
+        if value is stop:
+            return stop
+        if unknown is None and isinstance(value, Unknown):
+            unknown = value
+    return (not stop) if unknown is None else unknown

@@ -32,6 +32,14 @@ _TRANSLATED = {
 """Python's exceptions for C++'s (pybind11's documentation, "Exceptions"); else RuntimeError."""
 
 
+def default_of(param: ir.Param, reason: str = "", *, foreign: bool = True) -> Any:
+    """A parameter's default where that is a constant, else unknown."""
+    if isinstance(param.default, ir.Const):
+        return param.default.value
+    reason = reason or f"the argument {param.name} is not known"
+    return Unknown(reason, param.span, foreign=foreign)
+
+
 def bound(
     function: ir.Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -44,10 +52,8 @@ def bound(
             values.append(args[at])
         elif param.name in kwargs:
             values.append(kwargs[param.name])
-        elif isinstance(param.default, ir.Const):
-            values.append(param.default.value)
         else:
-            values.append(Unknown(f"the argument {param.name} is not known", param.span))
+            values.append(default_of(param, foreign=False))
     names = [p.name for p in params]
     further = args[sum(p.kind == "normal" for p in params) :]
     return (*values, *further), {**kwargs, **dict(zip(names, values, strict=True))}

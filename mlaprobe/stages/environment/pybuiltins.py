@@ -13,7 +13,7 @@ from mlaprobe.evaluator.values import SomeText, Unknown
 from mlaprobe.evaluator.values.comparing import compare
 from mlaprobe.evaluator.values.kinds import Builtin, plain
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.truth import settled, truth
 from mlaprobe.stages.environment.libraries import Call, Library, library_externals
 from mlaprobe.stages.environment.tensors import Tensor
 
@@ -116,14 +116,7 @@ def _quantifier(stop: bool) -> Call:
         values = elements(args[0], span)
         if isinstance(values, Unknown):
             return values.derive(f"any {stop}", values)
-        unknown: Unknown | None = None
-        for value in values:
-            known = truth(value)
-            if known is stop:
-                return stop
-            if isinstance(known, Unknown):
-                unknown = known if unknown is None else unknown
-        return (not stop) if unknown is None else unknown
+        return settled(stop, map(truth, values))
 
     return call
 

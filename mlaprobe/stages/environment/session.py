@@ -265,7 +265,10 @@ class SourceSession:
             return explore(dict(zip(names, numbers, strict=True)), True)
 
         path_condition = PathCondition()
-        symbols = {n: _symbol(n, v, path_condition) for n, v in inputs.items()}
+        symbols = {
+            name: Sym(value, name if type(value) is int else ("!=", name, 0), path_condition)
+            for name, value in inputs.items()
+        }
         try:
             paths = explore(symbols, self.tracing)
             answer = read(paths, symbols)
@@ -305,7 +308,3 @@ class SourceSession:
         """Environment variables that anything evaluated so far has read."""
         with self.exclusive:
             return tuple(sorted(self._knobs))
-
-
-def _symbol(name: str, value: int, path_condition: PathCondition) -> Sym:
-    return Sym(value, name if type(value) is int else ("!=", name, 0), path_condition)
