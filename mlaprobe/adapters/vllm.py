@@ -110,7 +110,7 @@ def resolve_padded_mla_num_heads(
     """The head count to launch with, constant for a run.
 
     Where no count is known to run it is the unpadded one, as with ``off``, and a warning says why:
-    the caller may have another kernel. With ``off`` no source is asked.
+    the caller may have another kernel. ``off`` needs no source.
 
     Args:
         num_heads: query heads per rank, after a DCP gather.

@@ -43,11 +43,7 @@ def get_mla_padded_q(num_heads: int, q: Tensor, padded_num_heads: int | None = N
 def get_mla_unpadded_o(num_heads: int, o: Tensor, padded_num_heads: int | None = None) -> Tensor:
     """The output of the real heads, as a view: the reverse of ``get_mla_padded_q``, which must
     have been given the same counts."""
-    target = _target(num_heads, padded_num_heads)
-    if target == num_heads:
-        return o
-    padding.check_heads(o.shape[-2], target)
-    return padding.unpad_heads(o, num_heads, _strategy(num_heads, target))
+    return _unpadded(num_heads, o, padded_num_heads, -2)
 
 
 def get_mla_unpadded_lse(
@@ -55,11 +51,15 @@ def get_mla_unpadded_lse(
 ) -> Tensor:
     """The log-sum-exp of the real heads, as a view: ``[tokens, padded_num_heads]`` to
     ``[tokens, num_heads]``."""
+    return _unpadded(num_heads, lse, padded_num_heads, -1)
+
+
+def _unpadded(num_heads: int, x: Tensor, padded_num_heads: int | None, dim: int) -> Tensor:
     target = _target(num_heads, padded_num_heads)
     if target == num_heads:
-        return lse
-    padding.check_heads(lse.shape[-1], target)
-    return padding.unpad_heads(lse, num_heads, _strategy(num_heads, target), dim=-1)
+        return x
+    padding.check_heads(x.shape[dim], target)
+    return padding.unpad_heads(x, num_heads, _strategy(num_heads, target), dim=dim)
 
 
 def pad_uniform_q_to_kernel_qlen(q: Tensor, logical_qlen: int, kernel_qlen: int) -> Tensor:

@@ -99,7 +99,7 @@ def _run(given: dict[str, Any], start: float) -> int:
     left = len(sweep.cases) - len(points)
     written = _write_profiles(points, around, folder)
     _show(given, points, left, around, written)
-    # A back end that cannot run here, for example: whoever waits for figures has none.
+    # A back end that cannot run here, for example: there are no figures.
     return 1 if points and all(point.status == Outcome.FAILED for point in points) else 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from mlaprobe.cli.support import common, emit, outputs, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.outputs import FormatOption
 from mlaprobe.cli.support.progress import Progress
+from mlaprobe.core.inputs import closest
 from mlaprobe.errors import UsageError
 from mlaprobe.output.escape import printable
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from mlaprobe.compare.diff import Kind
     from mlaprobe.compare.gate import Check
     from mlaprobe.compare.waivers import Waiver
-    from mlaprobe.findings.model import Finding
 
 PIN = "The snapshot of the AITER in use."
 FAIL_ON = "Classes of changes that fail, or none."
@@ -85,7 +86,7 @@ def _run(given: dict[str, Any]) -> int:
     served = load_served(given)
     waivers = () if given["waivers"] is None else load_waivers(given["waivers"])
     _warn_strays(waivers, [serving.name for serving in served], given)
-    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is an error first
+    shapes.check_filters(given)
     if given["accept"]:
         _pin_file(given["pin"])
     old, new = common.both(given["pin"], given["aiter"], quiet=given["quiet"])
@@ -97,14 +98,14 @@ def _run(given: dict[str, Any]) -> int:
     outputs.write_outputs(done.results, wanted, specs=specs, every=given["every"])
     if text is None:
         return done.code
-    _accept(text, given)
+    emit.write(text, given["pin"])
+    if not given["quiet"]:
+        print(printable(f"{given['pin']} is the pin of {given['aiter']} now"), file=sys.stderr)
     return 0
 
 
 def _warn_strays(waivers: Sequence[Waiver], names: Sequence[str], given: dict[str, Any]) -> None:
     """Says which waivers are for deployments that are not there: they cover nothing."""
-    from mlaprobe.core.inputs import closest
-
     for waiver in waivers:
         if waiver.deployment in (None, *names):
             continue
@@ -121,23 +122,18 @@ def _warn_strays(waivers: Sequence[Waiver], names: Sequence[str], given: dict[st
 def _judge(given: dict[str, Any], old: Any, new: Any, **rules: Any) -> Check:
     from mlaprobe.cli.compare import grids_of
     from mlaprobe.compare.gate import check as judged
+    from mlaprobe.compare.signatures import changed_signatures
+    from mlaprobe.findings.inspection import new_findings
 
     with Progress("shapes compared", quiet=given["quiet"]) as progress:
         return judged(
             old,
             new,
             grids=() if rules["served"] else grids_of(given, old, new),
-            findings=_new_findings(old, new, rules["served"]),
+            findings=(*changed_signatures(old, new), *new_findings(old, new, rules["served"])),
             step=progress.step,
             **rules,
         )
-
-
-def _new_findings(old: Any, new: Any, served: Any) -> tuple[Finding, ...]:
-    from mlaprobe.compare.signatures import changed_signatures
-    from mlaprobe.findings.inspection import new_findings
-
-    return (*changed_signatures(old, new), *new_findings(old, new, served))
 
 
 def _pin_file(pin: str) -> None:
@@ -146,8 +142,6 @@ def _pin_file(pin: str) -> None:
     Raises:
         UsageError: it cannot.
     """
-    from pathlib import Path
-
     if not Path(pin).is_file():
         raise UsageError(f"--accept: {pin} is no file", hint="make one: mlaprobe snapshot -o FILE")
     emit.check_writable(Path(pin))
@@ -172,10 +166,3 @@ def _pin_text(answers: Any, spec: str) -> str:
             hint="copy it, or make one: mlaprobe snapshot -o FILE",
         )
     return make(answers)
-
-
-def _accept(text: str, given: dict[str, Any]) -> None:
-    emit.write(text, given["pin"])
-    if not given["quiet"]:
-        note = f"{given['pin']} is the pin of {given['aiter']} now"
-        print(printable(note), file=sys.stderr)

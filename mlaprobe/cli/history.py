@@ -51,7 +51,7 @@ def _run(given: dict[str, Any]) -> None:
     from mlaprobe.output import history as shown
 
     form = common.parse_choice("--format", given["format"], FORMATS)
-    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is an error before anything is read
+    shapes.check_filters(given)
     found = _asked(given)
     native = given["heads"] is None
     if form == "text":

@@ -111,7 +111,7 @@ class ForkedSide(ComparisonSide):
 def _serve(open_: Callable[[], Opened], pipe: Connection, others: Connection) -> None:
     """Answers requests until the asking process closes the pipe or ends."""
     others.close()  # or its end would not be noticed
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the asking process is told, and ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process gets it, and ends this one
     # Answers are sent by a thread: this one goes on while the asking process does not read.
     with suppress(EOFError, OSError), ThreadPoolExecutor(max_workers=1) as sender:
         try:

@@ -32,7 +32,7 @@ from mlaprobe.core.shape import (
 
 
 class Kind(TextEnum):
-    """The consequence of a change for whoever runs the shape; the worst first."""
+    """The consequence of a change for a caller; the worst first."""
 
     BREAKS = "breaks"
     """It ran, and does not any more, or not rightly."""
@@ -120,7 +120,7 @@ class Comparison:
 
 
 def kind_of(old: Behaviour, new: Behaviour) -> Kind | None:
-    """What a change of behaviour means; ``None`` where nobody who runs the shape notices one."""
+    """What a change of behaviour means; ``None`` where no caller notices one."""
     if old == new:
         return None
     if Verdict.UNKNOWN in (old.verdict, new.verdict):

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.enums import TAKEN, StageName, Status
@@ -141,21 +141,14 @@ def signatures(answers: Opened, functions: tuple[tuple[str, str], ...]) -> Signa
 def parts(grid: Grid) -> Iterator[tuple[Grid, ...]]:
     """A grid as grids in which only heads, query length and LSE vary; those of one arch and pair
     of dtypes together, in the order of the grid."""
-    modes = (grid.persistent, grid.causal, grid.cp_round_robin, grid.batches, grid.page_sizes)
+    varied = ("persistent", "causal", "cp_round_robin", "batches", "page_sizes")
+    settings: list[dict[str, Any]] = [
+        {name: (value,) for name, value in zip(varied, values, strict=True)}
+        for values in product(*(getattr(grid, name) for name in varied))
+    ]
     for arch, pair in product(grid.archs, grid.dtypes):
-        yield tuple(
-            replace(
-                grid,
-                archs=(arch,),
-                dtypes=(pair,),
-                persistent=(persistent,),
-                causal=(causal,),
-                cp_round_robin=(cprr,),
-                batches=(batch,),
-                page_sizes=(page,),
-            )
-            for persistent, causal, cprr, batch, page in product(*modes)
-        )
+        own = replace(grid, archs=(arch,), dtypes=(pair,))
+        yield tuple(replace(own, **setting) for setting in settings)
 
 
 def shape_in(part: Grid, heads: int, qlen: int, lse: bool) -> DecodeShape:

@@ -159,18 +159,11 @@ def environment(sweep: Sweep, aiter: str) -> dict[str, Any]:
         "ran_on": _ran_on(sweep.device, around.arch),
         "arch": sweep.arch,
         "aiter": aiter,
-        "backend": sweep.backend,
-        "page_size": sweep.page_size,
-        "lse": sweep.lse,
+        **{name: getattr(sweep, name) for name in ("backend", "page_size", "lse")},
         "read_bytes_per_second": round(read_bandwidth(sweep.device)) if gpu else None,
-        "mlaprobe": around.mlaprobe,
-        "python": around.python,
-        "torch": around.torch,
+        **{name: getattr(around, name) for name in ("mlaprobe", "python", "torch")},
         "triton": distribution_version("triton"),
-        "rocm": around.rocm,
-        "cuda": around.cuda,
-        "compute_units": around.compute_units,
-        "memory_bytes": around.memory_bytes,
+        **{n: getattr(around, n) for n in ("rocm", "cuda", "compute_units", "memory_bytes")},
     }
 
 

@@ -43,8 +43,7 @@ class Driver:
             plan: for the batch's query length and page size.
             layout: from ``mlaprobe.decode.layout.kv_layout``.
             sm_scale: what the products of query and key are multiplied with.
-            q_scale: ``[1]`` float32, with an fp8 query: what it is multiplied with; ``None``: 1.
-            kv_scale: the same for an fp8 cache.
+            q_scale, kv_scale: ``[1]`` float32, of an fp8 query or cache: a factor; ``None``: 1.
             backend: a name, ``auto`` or a back end.
             check_pages: whether to look at every page index; waits for the device.
 
@@ -56,7 +55,8 @@ class Driver:
         self.layout = layout
         self._check_plan()
         if check_pages:
-            self._check_pages()
+            used = sum(-(-length // layout.page_size) for length in layout.kv_lens)
+            check_page_indices(layout.kv_page_indices, used, layout.num_pages)
         self._q_dtype = torch_dtype(plan.q_dtype, plan.arch)
         self._kv_dtype = torch_dtype(plan.kv_dtype, plan.arch)
         self.problem = self._problem(sm_scale)
@@ -136,11 +136,6 @@ class Driver:
         if isinstance(backend, str):
             return backends.choose(backend, self.problem, self.plan)
         return backend, ()
-
-    def _check_pages(self) -> None:
-        layout = self.layout
-        used = sum(-(-length // layout.page_size) for length in layout.kv_lens)
-        check_page_indices(layout.kv_page_indices, used, layout.num_pages)
 
     def _decision(self) -> Decision:
         rows = self.plan.kernel_qlen_for(self.layout.max_seqlen_q)

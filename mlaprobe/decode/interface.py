@@ -112,7 +112,6 @@ class Prepared(Protocol):
                 of the sum of the exponentials of what the softmax is taken of. ``None`` exactly
                 if the launch wants none.
         """
-        ...
 
     def refresh(self) -> None:
         """Follows a change of the layout's tensors in place (same shapes, other lengths or
@@ -121,7 +120,6 @@ class Prepared(Protocol):
         Raises:
             DecodeError: this back end cannot.
         """
-        ...
 
 
 class Backend(Protocol):
@@ -133,7 +131,6 @@ class Backend(Protocol):
     def unfit(self, problem: Problem, plan: PadPlan) -> str | None:
         """Why it cannot run a problem in this process; ``None``: it can. Cheap, and launches
         nothing."""
-        ...
 
     def prepare(self, launch: Launch) -> Prepared:
         """Sizes and plans for one launch; may wait for the device.
@@ -141,4 +138,3 @@ class Backend(Protocol):
         Raises:
             DecodeError: it cannot be launched, with the reason.
         """
-        ...

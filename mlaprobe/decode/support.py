@@ -18,14 +18,8 @@ from mlaprobe.decode.backends.aiter_calls import Functions
 from mlaprobe.decode.tensors import torch_dtype
 
 _ARGUMENTS = {
-    "num_heads": "num_heads",
-    "max_seqlen_qo": "qlen",
-    "return_lse": "lse",
-    "causal": "causal",
-    "persistent": "persistent",
-    "cp_round_robin": "cp_round_robin",
-    "page_size": "page_size",
-    "arch": "arch",
+    **{name: name for name in ("num_heads", "causal", "persistent", "cp_round_robin")},
+    **{"page_size": "page_size", "arch": "arch", "max_seqlen_qo": "qlen", "return_lse": "lse"},
 }
 """Its parameters, and the fields of a shape that they take."""
 

@@ -1,4 +1,4 @@
-"""What one AITER contradicts itself in, or cannot do although it says so."""
+"""The application of finding rules to facts."""
 
 from __future__ import annotations
 

@@ -64,11 +64,11 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     """Places in AITER's source; the first is where it is."""
     identity: str = ""
-    """What tells it from others of its rule, whatever line it stands in."""
+    """A key among the findings of its rule, independent of lines."""
     detail: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What there is to know besides, as JSON values."""
     waiver: str | None = None
-    """Why it does not count, where somebody decided so."""
+    """The reason of the waiver that covers it."""
 
     @property
     def location(self) -> Evidence | None:

@@ -67,8 +67,8 @@ def explain(shape: DecodeShape, spec: str) -> str:
 
 def resolve(shape: DecodeShape, spec: str) -> str:
     """The command that says what to launch instead."""
-    asked = replace(shape, planner=PlannerCall())
-    return " ".join(["mlaprobe resolve", *source_words(spec), *shape_words(asked)])
+    plain_call = replace(shape, planner=PlannerCall())
+    return " ".join(["mlaprobe resolve", *source_words(spec), *shape_words(plain_call)])
 
 
 def described(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:

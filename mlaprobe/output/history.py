@@ -160,18 +160,17 @@ def history_svg(found: History, *, native: bool) -> str:
         for each in found.lines
         if not native or any(behaviour.verdict is Verdict.NATIVE for behaviour in each.behaviours)
     ]
+    common, names = _labels(lines)
     rows = tuple(
         (name, tuple(_tile(each.behaviours[at]) for at in turns))
-        for name, each in zip(_names(lines), lines, strict=True)
+        for name, each in zip(names, lines, strict=True)
     )
-    used = {verdict for each in lines for verdict in (r.verdict for r in each.behaviours)}
-    remarks = ["A column is a release from which on something is another than before."]
-    if lines:
-        remarks.insert(0, _common(lines))
+    used = {behaviour.verdict for each in lines for behaviour in each.behaviours}
+    remark = "A column is a release from which on something is another than before."
     return tiles(
         Picture(
             title=_title(found),
-            remarks=tuple(remarks),
+            remarks=(common, remark) if lines else (remark,),
             columns=tuple(found.releases[at] for at in turns),
             rows=rows,
             legend=tuple((_tile(_example(v)), WORDS[v].meaning) for v in WORDS if v in used),
@@ -191,19 +190,9 @@ def _tile(behaviour: Behaviour) -> Tile:
     return Tile(text=word.short, style=word.style, hint=behaviour.words)
 
 
-def _parts(shape: DecodeShape) -> list[str]:
-    return _setting(shape, heads=True).split(", ")
-
-
-def _common(lines: Sequence[Line]) -> str:
-    """What is the same of all rows."""
-    parts = [_parts(each.shape) for each in lines]
-    return ", ".join(part for part in parts[0] if all(part in other for other in parts))
-
-
-def _names(lines: Sequence[Line]) -> list[str]:
-    """What tells each row from the others."""
-    parts = [_parts(each.shape) for each in lines]
-    common = {part for part in parts[0] if all(part in other for other in parts)} if parts else ()
-    names = [", ".join(part for part in each if part not in common) for each in parts]
-    return [name or ", ".join(each) for name, each in zip(names, parts, strict=True)]
+def _labels(lines: Sequence[Line]) -> tuple[str, list[str]]:
+    """What all rows have in common, and what tells each from the others."""
+    parts = [_setting(each.shape, heads=True).split(", ") for each in lines]
+    common = [part for part in parts[0] if all(part in other for other in parts)] if parts else []
+    own = ([part for part in each if part not in common] for each in parts)
+    return ", ".join(common), [", ".join(a or b) for a, b in zip(own, parts, strict=True)]

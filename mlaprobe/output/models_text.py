@@ -16,7 +16,6 @@ from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.reports.deployments import Assessment
 
 _Key = TypeVar("_Key")
-_EMPTY: Line = ()
 _LEAST_NAMES = 24
 """Columns that deployments need beside their numbers; with fewer they get a line of their own."""
 
@@ -27,11 +26,11 @@ def models(source: SourceInfo, found: Sequence[Assessment], *, width: int) -> li
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     lines = paragraph(where_found(source), width, style="dim")
     for (arch, dtype), group in _by(found, _pair):
-        lines += [_EMPTY, line(Span(f"{arch} {dtype}", "title"))]
+        lines += [(), line(Span(f"{arch} {dtype}", "title"))]
         inside = [each for each in group if each.deployment.model.outside is None]
         lines += _table([same for _, same in _by(inside, _launch)], width)
         lines += _outside([each for each in group if each.deployment.model.outside], width)
-    lines += [_EMPTY, *_legend(width)]
+    lines += [(), *_legend(width)]
     return lines
 
 

@@ -19,7 +19,6 @@ from mlaprobe.padding.plan import PadPlan, Way
 from mlaprobe.reports.emulated import emulations
 from mlaprobe.rulefiles.requirements import Setting
 
-_EMPTY: Line = ()
 _MOST_REASONS = 12
 """Different reasons that are shown; the rest are counted."""
 
@@ -36,7 +35,7 @@ def resolve(
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     lines = [*_headline(plan, width), *(() if plan.runs else _ways(plan, width))]
     lines += paragraph(where_found(source), width, first="  ", style="dim")
-    lines += [_EMPTY, *paragraph(plan.reason, width, first="  why     ")]
+    lines += [(), *paragraph(plan.reason, width, first="  why     ")]
     if plan.runs:
         lines += _gain(plan, width)
         lines += _padding(plan, width)
@@ -47,7 +46,7 @@ def resolve(
         lines += _in_doubt(doubt, width, spec)
     lines += _rejected(plan, width)
     if plan.notes:
-        lines.append(_EMPTY)
+        lines.append(())
     for note in plan.notes:
         lines += paragraph(note, width, first="  note: ")
     return lines
@@ -143,7 +142,7 @@ def _padding(plan: PadPlan, width: int) -> Iterator[Line]:
 
 def _needs(plan: PadPlan, width: int) -> Iterator[Line]:
     if plan.launch:
-        yield from (_EMPTY, line(Span("  The launch needs", "title")))
+        yield from ((), line(Span("  The launch needs", "title")))
     effective = plan.settings
     for need in plan.launch:
         values = [
@@ -163,7 +162,7 @@ def _value(value: Setting) -> str:
 
 def _rejected(plan: PadPlan, width: int) -> Iterator[Line]:
     if plan.rejected:
-        yield from (_EMPTY, line(Span("  Not taken", "title")))
+        yield from ((), line(Span("  Not taken", "title")))
     groups = [(why, list(each)) for why, each in groupby(plan.rejected, attrgetter("reason"))]
     for reason, each in groups[:_MOST_REASONS]:
         counts = ranges([rejected.num_heads for rejected in each])

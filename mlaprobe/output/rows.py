@@ -90,8 +90,8 @@ def decision_row(decision: Decision) -> Row:
 
 def stage_row(stage: str, shape: DecodeShape, outcome: StageOutcome) -> Row:
     """The row of ``table --stage`` for any stage but the reducer."""
-    asked, answered = _STAGE_ROWS[stage]
-    return {**picked(shape, asked), **picked(outcome, answered)}
+    question, answer = _STAGE_ROWS[stage]
+    return {**picked(shape, question), **picked(outcome, answer)}
 
 
 def reducer_row(num_heads: int, head_dim: int, outcome: StageOutcome) -> Row:

@@ -71,8 +71,7 @@ def notes(decisions: Iterable[Decision], width: int) -> list[Line]:
     lines: list[Line] = [(), line(Span("Notes", "title"))]
     for note, where in list(found.items())[:_MOST_NOTES]:
         places = "; ".join(f"{arch} {', '.join(dtypes)}" for arch, dtypes in where.items())
-        text = f"{note} ({places})"
-        lines += paragraph(text, width, first="  - ")
+        lines += paragraph(f"{note} ({places})", width, first="  - ")
     more = len(found) - _MOST_NOTES
     if more > 0:
         text = f"and {more} more: mlaprobe explain tells those of a shape"

@@ -32,7 +32,7 @@ class PlanSource:
     kind: str
     """``installed``, ``directory``, ``git``, ``archive``, ``release`` or ``snapshot``."""
     release: str | None
-    """The release that it is, where it says so."""
+    """Its release, where that is known from the source itself."""
     nearest: str | None = None
     """Where it does not: the release that its files are closest to."""
     differing: int | None = None

@@ -162,7 +162,7 @@ def _mode_reason(launch: Launch, taken: Evaluation) -> str:
 
 
 def _notes(launch: Launch, taken: Evaluation, stay: Evaluation) -> tuple[str, ...]:
-    """The notes of all decisions, each once, and what there is to say about the choice."""
+    """The notes of all decisions, each once, and those about the choice."""
     notes = [] if launch.refused is None else [f"{launch.refused}; the asm route is used"]
     notes += [note for d in taken.decisions for note in d.notes]
     return (*dict.fromkeys(notes), *_crossing(launch, taken, stay))

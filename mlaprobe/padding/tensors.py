@@ -68,7 +68,7 @@ def unpad_heads(
         padded: ``[..., target, width]``, or ``[..., target]`` with ``dim=-1``.
 
     Raises:
-        UsageError: there are fewer heads than asked for, or no multiple of them for ``repeat``.
+        UsageError: fewer heads than the result is to have, or no multiple of them for ``repeat``.
     """
     target = padded.shape[dim]
     if target == heads:

@@ -101,7 +101,7 @@ class Trouble:
     """That of the block."""
     verdict: Verdict
     lse_only: bool
-    """The same shapes run as long as nobody needs the log-sum-exp."""
+    """Whether the same shapes run without the log-sum-exp."""
     cells: tuple[tuple[int, int], ...]
     """Head count and query length, in the block's order."""
     example: Decision
@@ -144,7 +144,7 @@ class Survey:
 
 
 def head_counts(answers: LiveAnswers, grid: Grid) -> tuple[tuple[int, ...], Others]:
-    """The counts to show where nobody named any, and what is known of the others.
+    """The counts to show where a command names none, and what is known of the others.
 
     With work metadata a count needs a reducer of its own to be native, which is quick to ask;
     without it no stage lists the counts.
@@ -204,11 +204,11 @@ def _answer(answers: Answers, shape: DecodeShape) -> Answer:
 
 def _other_setting(answers: Answers, grid: Grid, block: Block) -> DecodeShape | None:
     """A page size or mode with which some head count runs: gfx1250 has no other way."""
-    asked = block.setting
-    paged = replace(asked, page_size=TRIED_PAGE_SIZE)
-    for setting in (paged, replace(asked, persistent=False), replace(paged, persistent=False)):
+    given = block.setting
+    paged = replace(given, page_size=TRIED_PAGE_SIZE)
+    for setting in (paged, replace(given, persistent=False), replace(paged, persistent=False)):
         shapes = (replace(setting, num_heads=heads, qlen=grid.qlens[0]) for heads in grid.heads)
-        if setting != asked and any(answers.decide(shape).verdict.runs for shape in shapes):
+        if setting != given and any(answers.decide(shape).verdict.runs for shape in shapes):
             return setting
     return None
 
@@ -241,7 +241,7 @@ def troubles_of(block: Block) -> tuple[Trouble, ...]:
 
 
 def _kind_of_trouble(decision: Decision) -> object:
-    """What tells one unknown or erratum from another; other verdicts are one kind each."""
+    """The kind of an unknown or an erratum; other verdicts are one kind each."""
     if decision.verdict in (Verdict.UNKNOWN, Verdict.ERRATUM):
         clause = deciding_clause(decision)
         return (decision.message, clause and (clause.file, clause.line))

@@ -40,11 +40,7 @@ def gpus(topology: Path = TOPOLOGY) -> Gpus:
 
 def archs(topology: Path = TOPOLOGY) -> tuple[str, ...]:
     """The archs of this machine's GPUs, each once, in the order of the driver; none: no GPU of
-    AMD is here, or its driver does not say.
-
-    Args:
-        topology: where the kernel driver lists its nodes.
-    """
+    AMD is here, or its driver does not say."""
     return tuple(dict.fromkeys(gpus(topology).archs))
 
 

@@ -96,7 +96,8 @@ def in_junit(out: str) -> Iterator[tuple[str, str, bool]]:
             failure = case.find("failure")
             said = case.find("system-out") if failure is None else failure
             text = "" if said is None else said.attrib.get("message", said.text or "")
-            yield text, case.attrib["name"], failure is not None
+            for change in text.split("\n"):
+                yield change, case.attrib["name"], failure is not None
 
 
 def in_github(out: str) -> Iterator[tuple[str, str, bool]]:

@@ -24,7 +24,7 @@ def named(value: str | None) -> str | None:
 
 
 def _a_file(value: str | None) -> str | None:
-    """A file that can be written, as far as can be seen: nobody waits for what has no place."""
+    """A file that can be written, as far as can be seen before the work begins."""
     if named(value) not in (None, "-"):
         from mlaprobe.cli.support.emit import check_writable
 

@@ -37,7 +37,7 @@ class Progress:
             self.look()
 
     def look(self) -> None:
-        """Shows how far the work is, if somebody has waited for it."""
+        """Shows the progress, once the work has taken a while."""
         now = time.monotonic()
         if self._stream is None or now < self._next:
             return

@@ -45,6 +45,11 @@ def make_grid(
     return Grid(**found)
 
 
+def check_filters(given: Mapping[str, Any]) -> None:
+    """Checks a command's filters before anything is read."""
+    make_grid(given, archs=lambda: ("gfx950",))
+
+
 def parse_shape(given: Mapping[str, Any]) -> DecodeShape:
     """The shape that the options of a command about one shape describe; its arch is given."""
     values = Grid(**parse_filters(given)).axes

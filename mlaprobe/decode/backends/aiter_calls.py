@@ -22,7 +22,6 @@ class Functions(Protocol):
     def find(self, name: str) -> Callable[..., Any] | None:
         """``sizing``, ``planner``, ``dispatcher``, ``gluon`` or ``shape_support``; ``None`` where
         this AITER has no such function."""
-        ...
 
 
 class InstalledFunctions:

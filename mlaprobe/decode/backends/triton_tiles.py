@@ -78,7 +78,7 @@ def _up(count: int, step: int) -> int:
 def tiles_for(rows: int, *, fp8: bool, page_size: int) -> tuple[Tile, ...]:
     """Programs for a launch, the best first; those after it need less shared memory.
 
-    Measured on an NVIDIA H200; on other GPUs they run, and nobody has looked for better ones.
+    Measured on an NVIDIA H200; other GPUs run them, and may have better ones.
 
     Args:
         rows: query rows per request, of a folded one where the batch is folded.

@@ -57,7 +57,7 @@ def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
 
 
 def _place(decision: Decision) -> str | None:
-    """Where an unknown came from: what tells one from another."""
+    """The place that an unknown came from, by which unknowns are grouped."""
     if decision.verdict is not Verdict.UNKNOWN:
         return None
     clause = deciding_clause(decision)

@@ -40,7 +40,7 @@ class Reach:
     ) -> None:
         """
         Args:
-            wanted: which rows to ask about; the others are of no interest.
+            wanted: the rows to look at.
             pages: the page size to ask each arch with.
         """
         self._capability = capability

@@ -88,7 +88,7 @@ class Shared:
             proven = proven and name != decision.stage
 
     def record(self, decision: Decision) -> int:
-        """What a cell shows, and what there is to say about it."""
+        """The number of a cell's text and of its details."""
         shape, key = decision.shape, decision.key
         pairs = None if key is None else ", ".join(f"{name}={plain(each)}" for name, each in key)
         shown = cell(Answer(decision=decision))

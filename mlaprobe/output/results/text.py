@@ -13,7 +13,6 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, line, paragraph
 
-_EMPTY: Line = ()
 _STYLES = {Level.ERROR: "wrong", Level.WARNING: "fail", Level.NOTE: "dim"}
 _MOST = 12
 """Findings of one rule that are shown; the rest are counted, unless all are wanted."""
@@ -37,7 +36,7 @@ def results_lines(
     most = len(results.everything) if every else _MOST
     for title, found in (("", results.changes), (_new_title(results), results.findings)):
         if title and found:
-            lines += [_EMPTY, line(Span(title, "title"))]
+            lines += [(), line(Span(title, "title"))]
         for rule, group in groupby(found, key=lambda each: (each.level.rank, each.rule.id)):
             lines += _rule(results, rule[1], list(group), width, most, spec)
     lines += _tail(results, width)
@@ -58,7 +57,7 @@ def _rule(
     results: Results, rule_id: str, found: list[Finding], width: int, most: int, spec: str
 ) -> Iterator[Line]:
     rule = found[0].rule
-    yield _EMPTY
+    yield ()
     count = "" if len(found) == 1 else f" ({len(found)})"
     head = f"{found[0].level} {rule_id}{count}: {rule.title}"
     yield from paragraph(head, width, style=_STYLES[found[0].level])
@@ -109,7 +108,7 @@ def _place(first: str, place: Evidence, width: int) -> Line:
 
 
 def _tail(results: Results, width: int) -> Iterator[Line]:
-    yield _EMPTY
+    yield ()
     for remark in results.remarks:
         yield from paragraph(remark, width, first="note: ")
     reasons = dict.fromkeys(why for _, why in results.skipped)

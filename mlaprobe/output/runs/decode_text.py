@@ -25,7 +25,6 @@ NOT_ON_AMD = (
     "Nothing of this has run on AMD hardware yet; mlaprobe decode --selftest --json FILE on one "
     "tells whether it works there."
 )
-_EMPTY: Line = ()
 INDENT = " " * 12
 
 
@@ -36,12 +35,12 @@ def decode(
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     lines = [line(Span(title(run.problem), "title"))]
     lines += paragraph(where_found(source), width, first="  ", style="dim")
-    lines += [_EMPTY, *_what_ran(run, around, width), _EMPTY]
+    lines += [(), *_what_ran(run, around, width), ()]
     lines += _table(run, unpadded if not isinstance(unpadded, str) else None, width)
     lines += _comparison(run, unpadded, width)
     word = Span("PASSED", "native") if run.passed else Span("FAILED", "fail")
     verified = line("  verified  ", word)
-    return [*lines, _EMPTY, *_kernels(run, width), verified, *error_lines(run.error, width)]
+    return [*lines, (), *_kernels(run, width), verified, *error_lines(run.error, width)]
 
 
 def title(problem: Problem) -> str:
@@ -178,11 +177,11 @@ def selftest(source: SourceInfo, report: Report, *, width: int) -> list[Line]:
     where = f"self-test for {report.arch} on {around.device}, torch {around.torch}"
     lines = [line(Span(where, "title"))]
     lines += paragraph(where_found(source), width, first="  ", style="dim")
-    lines.append(_EMPTY)
+    lines.append(())
     wide = max(len(result.test.id) for result in report.results)
     for result in report.results:
         lines += _result(result, wide, width)
-    lines.append(_EMPTY)
+    lines.append(())
     counts = [
         f"{report.count(outcome)} {outcome.value}"
         for outcome in dict.fromkeys(result.outcome for result in report.results)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mlaprobe.emulation.outcome import Emulated
     from mlaprobe.padding.plan import PadPlan
 
-_EMPTY: Line = ()
 STYLES = {"PASSED": "native", "UNKNOWN": "unknown"}
 """By standing; all others are failures."""
 _MOST = 6
@@ -32,10 +31,10 @@ def emulated(
     return [
         line(Span(title(problem), "title")),
         *paragraph(where_found(source), width, first="  ", style="dim"),
-        _EMPTY,
+        (),
         *plan_lines(plan, width),
         *_what_ran(run, width),
-        _EMPTY,
+        (),
         *_standing(run, width),
     ]
 
@@ -117,7 +116,7 @@ def selftest(
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     text = f"self-test for {arch}: AITER's kernels, emulated; nothing was run on a GPU"
     lines = [line(Span(text, "title"))]
-    lines += [*paragraph(where_found(source), width, first="  ", style="dim"), _EMPTY]
+    lines += [*paragraph(where_found(source), width, first="  ", style="dim"), ()]
     wide = max((len(each.test.id) for each in results), default=0)
     for each in results:
         run, text = each.run, each.message or ""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from mlaprobe.emulation.case import CaseResult
     from mlaprobe.emulation.inspecting import KernelFacts
 
-_EMPTY: Line = ()
 _MOST = 3
 """Places of outside accesses, and pairs of instructions, of a launch that are shown."""
 _IMPLAUSIBLE = frozenset(schedule.name for schedule in ADVERSARIAL)
@@ -33,7 +32,7 @@ _IMPLAUSIBLE = frozenset(schedule.name for schedule in ADVERSARIAL)
 def kernels_text(source: SourceInfo, facts: Sequence[KernelFacts], *, width: int) -> list[Line]:
     """What is in code objects, a few lines for each kernel."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
-    lines = [*paragraph(where_found(source), width, style="dim"), _EMPTY]
+    lines = [*paragraph(where_found(source), width, style="dim"), ()]
     for each in facts:
         lines.append(line(Span(each.co, "title")))
         if each.symbol:
@@ -51,7 +50,7 @@ def kernels_text(source: SourceInfo, facts: Sequence[KernelFacts], *, width: int
             text = f"the emulator has no rule for {', '.join(each.without_rule)}"
             lines += paragraph(text, width, first="  ", style="unknown")
     known = sum(each.runs for each in facts)
-    lines += [_EMPTY, line(f"{len(facts)} kernels; the emulator knows all of {known}")]
+    lines += [(), line(f"{len(facts)} kernels; the emulator knows all of {known}")]
     return lines
 
 
@@ -74,19 +73,19 @@ def runs_text(
     """What became of running kernels, a line for each launch."""
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
     lines = [line(Span("AITER's kernels, emulated; nothing was run on a GPU", "title"))]
-    lines += [*paragraph(where_found(source), width, style="dim"), _EMPTY]
+    lines += [*paragraph(where_found(source), width, style="dim"), ()]
     for co in dict.fromkeys(result.co for result in results):
         lines.append(line(Span(co, "title")))
         for result in results:
             if result.co == co:
                 lines += _result(result, width)
     if rest:
-        lines += [_EMPTY, line(f"{len(rest)} code objects that no launch of the scope leads to:")]
+        lines += [(), line(f"{len(rest)} code objects that no launch of the scope leads to:")]
         for co in rest:
             lines += paragraph(co, width, first="  ", style="dim")
     counts = Counter(result.standing for result in results)
     text = ", ".join(f"{count} {standing}" for standing, count in sorted(counts.items()))
-    return [*lines, _EMPTY, line(f"{len(results)} launches: {text or 'none'}")]
+    return [*lines, (), line(f"{len(results)} launches: {text or 'none'}")]
 
 
 def _result(result: CaseResult, width: int) -> list[Line]:

@@ -23,7 +23,7 @@ _CONSEQUENCE = "what needs {} is UNKNOWN or not looked at: name a complete AITER
 
 
 def unreadable(source: str, error: SourceError) -> Check:
-    """An AITER that cannot be read. A bundled release can stand in for one that nobody named."""
+    """An AITER that cannot be read. A bundled release can stand in for the installed one."""
     newest = bundled.newest() if source == INSTALLED else None
     advice = error.hint or ""
     if newest is not None:

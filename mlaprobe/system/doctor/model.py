@@ -34,7 +34,7 @@ class Check:
     how: str = ""
     """The place, or the way to it."""
     more: tuple[str, ...] = ()
-    """What else there is to say, a line each."""
+    """Further facts, a line each."""
     advice: str = ""
     """What to do about it; empty where there is nothing to do."""
     shape: DecodeShape | None = None

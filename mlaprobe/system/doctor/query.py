@@ -42,7 +42,7 @@ def query_check(
 
     Args:
         rocm: whether PyTorch for ROCm is here, without which importing AITER fails or compiles.
-        ask: who asks it; by default another process.
+        ask: the way to an answer; by default another process.
     """
     if answers.source.kind != INSTALLED or not offers_query(answers):
         return
