@@ -50,8 +50,7 @@ class Cache(TextEnum):
     """Runs over symbols, which answer questions that differ in numbers (``SourceSession.solve``).
     """
     CALLS = "calls"
-    """Plain calls by function and arguments (7 % of a cold report), and what the calls of one path
-    have in common. The grid takes 4.5 s without."""
+    """What the calls of one path have in common. The grid takes 4.5 s without."""
     STAGES = "stages"
     """Answers of stages, whose evidence is looked for once. 32 decisions with their proof (2.2 s)
     take 2.9 s without; where no proof is wanted, nothing is gained."""

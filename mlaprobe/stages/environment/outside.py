@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.evaluator.cpp.builtins import builtins, check, message_of
-from mlaprobe.evaluator.engine.runs import Outcome, Run, memo_key
+from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Unknown
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref, identity
 from mlaprobe.evaluator.walk import READING
 from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import named_dtypes
@@ -51,8 +51,8 @@ class Foreign(Model):
             havoc(value, f"{self.name} may have written it", span)
         if self.succeeds and not self.name.endswith("_t"):
             return SUCCESS
-        same = memo_key(args, kwargs)
-        key = None if same is None else ("foreign", self.name, same)
+        parts = [*map(identity, args), *map(identity, kwargs.values())]
+        key = None if None in parts else ("foreign", self.name, *parts, *kwargs)
         if not self.name.startswith(COMPUTING):
             return self._at_run_time(f"{self.name}()", span, key)
         open_inputs = [a.free for a in (*args, *kwargs.values()) if isinstance(a, Unknown)]

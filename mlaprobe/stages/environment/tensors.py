@@ -94,13 +94,6 @@ class Tensor(Model):
         self.dtype = dtype
         self.contiguous = contiguous
 
-    @property
-    def identity(self) -> Hashable | None:
-        if any(type(d) is Sym for d in self.shape):
-            return None
-        dims = tuple(("?", d.key) if isinstance(d, Unknown) else d for d in self.shape)
-        return ("tensor", dims, self.dtype.identity, self.contiguous)
-
     def equals(self, other: Any) -> bool | None:
         return False if other is None else (True if other is self else None)
 
