@@ -158,7 +158,7 @@ class Model:
     """Something of the outside world that a stage describes: a tensor, a module, a table row.
 
     The defaults know nothing: every attribute is unknown, every call too. ``identity`` is what
-    two equal models share; memoised calls are keyed by it.
+    two equal models share.
     """
 
     __slots__ = ()

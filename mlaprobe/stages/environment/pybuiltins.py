@@ -11,7 +11,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic import symbols
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value
-from mlaprobe.evaluator.values.comparing import compare
+from mlaprobe.evaluator.values.comparing import extreme
 from mlaprobe.evaluator.values.kinds import Builtin, plain
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import settled, truth
@@ -93,21 +93,18 @@ def _repr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return Unknown("the text of this value", span, foreign=True)
 
 
+def _measured(run: Run, values: list[Value], kwargs: Kwargs, span: Span) -> list[Value]:
+    """What the values are ordered by."""
+    key = kwargs.get("key")
+    return values if key is None else [run.machine.call(run, key, (v,), {}, span) for v in values]
+
+
 def _extreme(name: str, op: str) -> Call:
     def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         values = elements(args[0], span) if len(args) == 1 else list(args)
-        key = kwargs.get("key")
-        if isinstance(values, Unknown) or not values:
-            return values if isinstance(values, Unknown) else Unknown(f"{name} of nothing", span)
-        best, measure = None, None
-        for value in values:
-            size = run.machine.call(run, key, (value,), {}, span) if key is not None else value
-            better = True if measure is None else compare(op, size, measure, span)
-            if isinstance(better, Unknown):
-                return better.derive(name, *(v for v in values if not isinstance(v, list)))
-            if better:
-                best, measure = value, size
-        return best
+        if isinstance(values, Unknown):
+            return values
+        return extreme(name, op, values, _measured(run, values, kwargs, span), span)
 
     return call
 
@@ -160,8 +157,7 @@ def _sorted(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = elements(args[0], span)
     if isinstance(values, Unknown):
         return values
-    key, reverse = kwargs.get("key"), truth(kwargs.get("reverse", False))
-    sizes = [v if key is None else run.machine.call(run, key, (v,), {}, span) for v in values]
+    sizes, reverse = _measured(run, values, kwargs, span), truth(kwargs.get("reverse", False))
     unknown = next((s for s in (*sizes, reverse) if isinstance(s, Unknown)), None)
     if unknown is not None:
         return unknown.derive("sorted")
