@@ -32,7 +32,8 @@ def get_mla_padded_q(num_heads: int, q: Tensor, padded_num_heads: int | None = N
     ``[tokens, padded_num_heads, 576]``, packed; itself where nothing is padded.
 
     Args:
-        padded_num_heads: what ``resolve_padded_mla_num_heads`` said; left out: the unpadded rule.
+        padded_num_heads: the result of ``resolve_padded_mla_num_heads``; by default that of
+            the unpadded rule.
     """
     padding.check_heads(q.shape[-2], num_heads)
     target = _target(num_heads, padded_num_heads)

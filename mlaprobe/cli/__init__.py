@@ -72,7 +72,7 @@ def _run(args: list[str]) -> int:
         code = command.main(args=words, prog_name=PROGRAM, standalone_mode=False)
     sys.stdout.flush()
     if not args:
-        return 2  # nothing was asked
+        return 2  # no command
     return code if isinstance(code, int) else 0
 
 

@@ -163,7 +163,7 @@ def _open(point: Point | None, *, crashed: str, retry: bool) -> bool:
 
 
 def _sweep(given: dict[str, Any], device: str) -> Sweep:
-    """What was asked for, its arch left open."""
+    """The sweep of the options, its arch left open."""
     from mlaprobe.core.shape import Dtype
     from mlaprobe.decode.bench import Sweep
 

@@ -85,12 +85,12 @@ def _run(given: dict[str, Any]) -> int:
     served = load_served(given)
     waivers = () if given["waivers"] is None else load_waivers(given["waivers"])
     _warn_strays(waivers, [serving.name for serving in served], given)
-    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is an error first
     if given["accept"]:
         _pin_file(given["pin"])
     old, new = common.both(given["pin"], given["aiter"], quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
-    # Before anything is shown: what cannot become a pin is told at once.
+    # Before anything is shown: what cannot become a pin is an error at once.
     text = _pin_text(new, given["aiter"]) if given["accept"] else None
     done = _judge(given, old, new, served=served, fail_on=fail_on, waivers=waivers)
     specs = {"old": given["pin"], "new": given["aiter"]}

@@ -58,7 +58,7 @@ def _run(given: dict[str, Any]) -> None:
     reads = (given["old"], given["new"], given["deployments"])
     wanted = outputs.parse_outputs(given["format"], given["output"], reads=reads)
     served = load_served(given)
-    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told first
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is an error first
     requests = requests_for(served)
     old, new = common.sides(given["old"], given["new"], requests, quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
@@ -114,7 +114,7 @@ def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
 
 def _compatible(grid: Grid, fixed: dict[str, Any]) -> bool:
     """Whether a standard grid has what the filters ask for: the grids differ in the mode, in how
-    the planner is told, and in the route."""
+    the planner is called, and in the route."""
     from mlaprobe.core.shape import PlannerCall
 
     if "route" in fixed and grid.route is not fixed["route"]:

@@ -90,7 +90,7 @@ def decode(
 
 
 def _check_words(given: dict[str, Any]) -> None:
-    """Checks what may only be one of several words: a slip is told before anything is done."""
+    """Checks what may only be one of several words, before anything is done."""
     from mlaprobe.decode.backends.emulate import EMULATE
     from mlaprobe.decode.backends.registry import AUTO, NAMES
 

@@ -23,7 +23,7 @@ FAILED, UNKNOWN = 10, 11
 
 
 def wanted(given: dict[str, Any]) -> bool:
-    """Whether the emulator is asked for, or may be taken because no GPU is here."""
+    """Whether the emulator is named, or may be taken because no GPU is here."""
     from mlaprobe.decode.backends.emulate import EMULATE
     from mlaprobe.decode.backends.registry import AUTO
 
@@ -51,7 +51,7 @@ def gpu_here() -> bool:
 
 
 def cache_bytes(given: dict[str, Any]) -> int:
-    """The size of the KV cache that pages are spread over; 0: nothing was said.
+    """The size of the KV cache that pages are spread over; 0: none was given.
 
     Raises:
         UsageError: it is no size.

@@ -65,7 +65,7 @@ def _run(given: dict[str, Any]) -> int:
     some = () if given["rule"] is None else common.parse_names("--rule", named)
     for name in some:
         common.parse_choice("--rule", name, known)
-    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is an error before anything is read
     answers = common.reading(given["aiter"], quiet=given["quiet"])
     archs = common.parse_archs("--arch", given["arch"]) if given["arch"] else ()
     common.warn_unnamed([answers], archs, quiet=given["quiet"])

@@ -51,7 +51,7 @@ def _run(given: dict[str, Any]) -> None:
     from mlaprobe.output import history as shown
 
     form = common.parse_choice("--format", given["format"], FORMATS)
-    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is an error before anything is read
     found = _asked(given)
     native = given["heads"] is None
     if form == "text":
@@ -69,7 +69,7 @@ def _asked(given: dict[str, Any]) -> History:
     from mlaprobe.compare.history import history as asked
     from mlaprobe.compare.history import within
 
-    within((), given["since"], given["until"])  # a slip is told before anything is read
+    within((), given["since"], given["until"])  # a slip is an error before anything is read
     names = within(_names(given["aiter"]), given["since"], given["until"])
     if not names:
         raise UsageError(
@@ -83,7 +83,7 @@ def _asked(given: dict[str, Any]) -> History:
 
 
 def _names(repository: str | None) -> tuple[str, ...]:
-    """Every release that can be asked."""
+    """Every release at hand."""
     from mlaprobe.compare.history import release_tags
     from mlaprobe.errors import SourceError
     from mlaprobe.opening import bundled
@@ -106,8 +106,8 @@ def _opened(repository: str | None, names: Iterable[str]) -> Iterable[Named]:
 
 
 def _grid(given: dict[str, Any], names: tuple[str, ...]) -> Grid:
-    """What the filters say; the archs are by default those of the newest release. Live sources are
-    asked usual head counts, because each takes its time."""
+    """What the filters say; the archs are by default those of the newest release. Live sources get
+    the usual head counts, because each takes its time."""
     from mlaprobe.opening.shortcut import quickest
     from mlaprobe.reports.survey import USUAL_HEADS
 

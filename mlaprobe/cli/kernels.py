@@ -182,7 +182,7 @@ def _run(given: dict[str, Any]) -> int:
     wanted, rest = cases(capability, scope)
     tolerances = {pair: rules().tolerance(*pair) for pair in (*DTYPES, *scope.dtypes)}
     how = How(tolerances=tolerances, schedules=given["schedules"])
-    if not wanted and not rest:
+    if not wanted and not _code_objects(capability, scope.arch, scope.names):
         raise _none(capability, scope.arch, scope.names)
     check_times(capability, wanted, how)
     with Progress("launches run", len(wanted), quiet=given["quiet"]) as progress:

@@ -16,7 +16,6 @@ def device(named: str | None) -> str:
 
     Raises:
         UsageError: it cannot be used.
-        NoTorchError: PyTorch is not installed.
     """
     from mlaprobe.decode.environment import default_device
     from mlaprobe.decode.tensors import torch

@@ -76,7 +76,7 @@ def _with_files(answers: Opened) -> Opened:
 
 
 def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessment, ...]:
-    """What deployments of the known models launch. Models are told by the usual flags."""
+    """What deployments of the known models launch."""
     wanted = tuple(
         each
         for model in models()

@@ -57,7 +57,7 @@ def _run(
 
     common.parse_choice("--format", format, FORMATS)
     _needs_html(given["against"], format)
-    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is an error before anything is read
     aiter, instead = or_bundled(aiter)
     banner = "" if instead is None else _instead(instead, aiter)
     if banner and format not in ("text", "html"):

@@ -62,7 +62,7 @@ def _run(given: dict[str, Any]) -> None:
     common.parse_choice("--format", given["format"], FORMATS)
     if stage is not None:
         common.parse_choice("--stage", stage, STAGES)
-    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is told before anything is read
+    shapes.make_grid(given, archs=lambda: ("gfx950",))  # a slip is an error before anything is read
     answers = common.reading(given["aiter"], quiet=quiet)
     grid = shapes.make_grid(given, archs=lambda: answers.archs)
     common.warn_unnamed([answers], grid.archs, quiet=quiet)

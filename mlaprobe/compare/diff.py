@@ -149,13 +149,13 @@ class Comparing:
         self._unknown_in: dict[Row, int] = {}
 
     def ask_grid(self, grid: Grid, step: Callable[[], None]) -> None:
-        """Asks both about a grid. What one refuses before it looks at other fields of a shape is
-        asked once, for all of them."""
+        """Compares the shapes of a grid. A refusal that looks at few fields of a shape is evaluated
+        once, for all shapes that share them."""
         numbering = self._numbering
-        for asked in parts(grid):
+        for group in parts(grid):
             found = [
                 (part, self.old.rows(part, numbering), self.new.rows(part, numbering, step))
-                for part in asked
+                for part in group
             ]
             for at, heads in enumerate(grid.heads):
                 self._row(heads, [(part, old[at], new[at]) for part, old, new in found])
@@ -193,20 +193,20 @@ class Comparing:
         return kind
 
     def ask(self, shape: DecodeShape) -> Kind | None:
-        """Asks both about a shape."""
+        """Compares one shape."""
         self.shapes += 1
         old, new = (side.ask(sides.behaviour, shape) for side in (self.old, self.new))
         self.unknown += new.verdict is Verdict.UNKNOWN
         number = self._numbering.number
         return None if old == new else self._differs(cell_of(shape), number(old), number(new))
 
-    def changes(self, asked: Sequence[Sequence[Any]]) -> tuple[Change, ...]:
-        """What differs, grouped, the worst first. ``asked`` holds for each axis every value that
-        was asked."""
+    def changes(self, values: Sequence[Sequence[Any]]) -> tuple[Change, ...]:
+        """The differences, grouped, the worst first. ``values`` holds every compared value of each
+        axis."""
         kinds = list(Kind)
         groups = sorted(self.groups.items(), key=lambda item: kinds.index(item[0][0]))
         found = [
-            (kind, region) for (kind, _, _), cells in groups for region in regions(cells, asked)
+            (kind, region) for (kind, _, _), cells in groups for region in regions(cells, values)
         ]
         self.new.ahead(_witnessed(region.first for _, region in found))
         return tuple(self._change(kind, region) for kind, region in found)
@@ -305,10 +305,10 @@ def compare(
     )
     for grid in grids:
         comparing.ask_grid(grid, step)
-    return comparing.result(comparing.changes(asked_of(grids)))
+    return comparing.result(comparing.changes(axis_values(grids)))
 
 
-def asked_of(grids: Iterable[Grid]) -> tuple[tuple[Any, ...], ...]:
+def axis_values(grids: Iterable[Grid]) -> tuple[tuple[Any, ...], ...]:
     """For each axis every value that some grids have."""
     values: list[list[Any]] = [[] for _ in AXES]
     for grid in grids:

@@ -91,8 +91,8 @@ class History:
                     behaviour=behaviour,
                     named=names_arch,
                     replaced=tuple(
-                        name
-                        for (before, *_), (after, _, name) in pairwise(same)
+                        release
+                        for (before, *_), (after, _, release) in pairwise(same)
                         if after.replaces(before)
                     ),
                 )
@@ -141,7 +141,7 @@ class History:
 def history(
     releases: Iterable[Named], grid: Grid, *, source: str, step: Step = lambda: None
 ) -> History:
-    """Asks every release about every shape of a grid.
+    """The behaviour of every shape of a grid in every release.
 
     Args:
         releases: in their order. Each is opened when it is its turn, and closed after.
@@ -177,8 +177,8 @@ def history(
 def _behaviours(answers: Opened, numbering: Numbering, grid: Grid, step: Step) -> list[Behaviour]:
     """The behaviours of a grid, in the order of its shapes."""
     found: list[Behaviour] = []
-    for asked in parts(grid):
-        of_parts = [rows(answers, part, numbering, step) for part in asked]
+    for group in parts(grid):
+        of_parts = [rows(answers, part, numbering, step) for part in group]
         for of_heads in zip(*of_parts, strict=True):
             # In what varies within a part shapes differ first, then in what tells parts apart.
             by_cell = zip(*of_heads, strict=True)

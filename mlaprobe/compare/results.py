@@ -104,8 +104,7 @@ def _change_detail(change: Change) -> dict[str, Any]:
 
 
 def _behaviour(behaviour: Behaviour) -> dict[str, Any]:
-    names = ("verdict", "fold", "qlen_fold", "failure")
-    row = {name: getattr(behaviour, name) for name in names}
+    row = {name: getattr(behaviour, name) for name in ("verdict", "fold", "qlen_fold", "failure")}
     return {**row, "kernels": list(behaviour.kernels), "files": list(behaviour.files)}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from mlaprobe.compare import sides
-from mlaprobe.compare.diff import Change, Comparing, Comparison, PadChange, asked_of
+from mlaprobe.compare.diff import Change, Comparing, Comparison, PadChange, axis_values
 from mlaprobe.compare.sides import Comparable, Request
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.grid import Grid
@@ -67,7 +67,7 @@ def compare_served(
                 comparing.ask(shape)
                 step()
             users.setdefault(shape, {})[each.name] = None
-    changes = (_with_users(change, users) for change in comparing.changes(asked_of(grids)))
+    changes = (_with_users(change, users) for change in comparing.changes(axis_values(grids)))
     return comparing.result(
         tuple(changes),
         deployments=tuple(each.name for each in served),

@@ -40,12 +40,11 @@ def compose(
     """One verdict from the outcomes of the asm route, in call order. ``fails_after`` is what the
     dispatcher raises once the entry point has been called."""
     found = dict(stages)
-    everything = tuple(n for _, s in stages for n in s.notes) + notes
     base = Decision(
         shape=shape,
         verdict=Verdict.UNKNOWN,
         stages=stages,
-        notes=tuple(dict.fromkeys(everything)),
+        notes=tuple(dict.fromkeys((*(n for _, s in stages for n in s.notes), *notes))),
         kernels=found[StageName.HOST].kernels if StageName.HOST in found else (),
         key=found[StageName.HOST].key if StageName.HOST in found else None,
     )
@@ -58,9 +57,8 @@ def compose(
             doubt = doubt or (stage, outcome)
             continue
         failed = _failure(base, stage, outcome, missing_entry)
-        if failed is not None and clashing and failed.verdict is Verdict.AMBIGUOUS:
-            break  # whichever kernel runs, it reads another's plan
-        if failed is not None:
+        # Of several kernels, whichever runs reads another's plan.
+        if failed is not None and not (clashing and failed.verdict is Verdict.AMBIGUOUS):
             return failed if doubt is None else _doubtful(base, doubt, failed)
     if fails_after is not None:
         failed = _stopped(base, fails_after)

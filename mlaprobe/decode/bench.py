@@ -148,9 +148,6 @@ def run(
     Args:
         begin: called before each case is measured.
         deadline: of ``time.monotonic()``: no case is begun after it.
-
-    Raises:
-        NoTorchError: PyTorch is not installed.
     """
     store = _Store(sweep)
     for case in cases:

@@ -150,9 +150,6 @@ def environment(sweep: Sweep, aiter: str) -> dict[str, Any]:
 
     Args:
         aiter: the source whose decisions are carried out.
-
-    Raises:
-        NoTorchError: PyTorch is not installed.
     """
     around = environment_of(sweep.device)
     gpu = torch().device(sweep.device).type == "cuda"

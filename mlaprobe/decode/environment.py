@@ -39,11 +39,7 @@ class Environment:
 
 
 def environment_of(device: str) -> Environment:
-    """The environment of a run on a torch device.
-
-    Raises:
-        NoTorchError: PyTorch is not installed.
-    """
+    """The environment of a run on a torch device."""
     t = torch()
     gpu: Any = None
     if t.device(device).type == "cuda":
@@ -66,9 +62,5 @@ def environment_of(device: str) -> Environment:
 
 
 def default_device() -> str:
-    """The first GPU that PyTorch can use, else the CPU.
-
-    Raises:
-        NoTorchError: PyTorch is not installed.
-    """
+    """The first GPU that PyTorch can use, else the CPU."""
     return "cuda:0" if torch().cuda.is_available() else "cpu"

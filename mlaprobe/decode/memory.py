@@ -43,8 +43,8 @@ def memory_watched() -> Iterator[None]:
 
 
 def check_host_memory(needed: int) -> None:
-    """Checks that the host has that many bytes to spare: asked for too many, it may end some
-    process instead of saying no.
+    """Checks that the host has that many bytes to spare: an operating system may end some process
+    instead of refusing an allocation.
 
     Raises:
         OutOfMemoryError: it has not.

@@ -114,7 +114,6 @@ def make_inputs(
 
     Raises:
         UsageError: a data type that the driver does not run.
-        NoTorchError: PyTorch is not installed.
         OutOfMemoryError: memory is short.
     """
     t, device = torch(), torch().device(problem.device)

@@ -80,7 +80,6 @@ class Session:
 
         Raises:
             UsageError: a data type that the driver does not run.
-            NoTorchError: PyTorch is not installed.
             OutOfMemoryError: memory is short.
         """
         self.problem = problem

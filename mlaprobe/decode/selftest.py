@@ -91,9 +91,6 @@ def selftest(
         functions: AITER's, to ask its own query; by default those of the installed one.
         keep: called with what is known, before each shape and at the end: a shape that ends the
             process is then on record as the one that was running.
-
-    Raises:
-        NoTorchError: PyTorch is not installed.
     """
     report = Report(
         environment=environment_of(device),

@@ -57,7 +57,7 @@ class Agreement:
 def agreement(
     functions: Functions, capability: Decider, shapes: Iterable[DecodeShape]
 ) -> Agreement | None:
-    """Asks the installed AITER about some shapes; ``None`` where it has no such query.
+    """The installed AITER's answers for some shapes, compared; ``None`` where it has no such query.
 
     Raises:
         DecodeError: AITER cannot be imported.

@@ -18,7 +18,7 @@ LATENT_DIM = 512
 
 
 class NoTorchError(MlaprobeError):
-    """PyTorch is not installed."""
+    """PyTorch is not installed. Whatever needs it may raise this."""
 
     def __init__(self) -> None:
         super().__init__(

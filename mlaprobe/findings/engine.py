@@ -122,7 +122,7 @@ def _single(rule: FindingRule, fact: Fact) -> Finding:
     return Finding(
         rule=rule.rule,
         level=other.level if other is not None else rule.rule.level,
-        message=rule.tell(fact.values),
+        message=rule.describe(fact.values),
         evidence=fact.proof(),
         identity=fact.identity,
     )
@@ -141,7 +141,7 @@ def _regions(
         yield Finding(
             rule=rule.rule,
             level=other.level if other is not None else rule.rule.level,
-            message=rule.tell({**fact.values, "region": words}),
+            message=rule.describe({**fact.values, "region": words}),
             shape=shape_of(cell),
             region=region,
             evidence=fact.proof(),

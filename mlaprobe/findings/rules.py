@@ -1,7 +1,7 @@
 """The rules about one AITER, ``rules/findings/*.yaml``, and which facts each of them means.
 
 A rule says which kind of fact it is about, what the fact's fields must be, what makes two facts
-one finding, and how it is told.
+one finding, and its message.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class FindingRule:
         """What makes facts one finding."""
         return tuple(str(fact.values.get(name)) for name in self.group)
 
-    def tell(self, values: Mapping[str, Any]) -> str:
+    def describe(self, values: Mapping[str, Any]) -> str:
         """The message."""
         return " ".join(self.message.format_map(_Fields(values)).split())
 

@@ -128,7 +128,7 @@ def _row(found: Emulation) -> Row:
     return {
         **picked(found.kernel, ("symbol", "blob")),
         "launched_as": found.record.release,
-        "outcome": plain(found.outcome),
+        "outcome": found.outcome,
         "runs": [_run(run) for run in (*found.alike, *found.otherwise)],
     }
 
@@ -137,7 +137,7 @@ def _run(run: KernelRun) -> Row:
     return {
         **picked(run, ("page_size", "kv_splits")),
         "kv_cache_bytes": run.kv_cache_bytes or None,
-        "scales": plain(run.scales),
+        "scales": list(run.scales),
         "kv_lens": plain(run.kv),
         **picked(run, ("outcome", "text")),
     }
@@ -145,11 +145,13 @@ def _run(run: KernelRun) -> Row:
 
 def overview_row(found: Overview) -> Row:
     """The overview for programs."""
-    faults = [
-        {
-            **picked(fault.kernel, ("symbol", "co", "blob")),
-            **picked(fault, ("outcome", "text", "shapes")),
-        }
-        for fault in found.faults
-    ]
-    return {**picked(found, ("kernels", "right", "not_run")), "faults": faults}
+    return {
+        **picked(found, ("kernels", "right", "not_run")),
+        "faults": [
+            {
+                **picked(fault.kernel, ("symbol", "co", "blob")),
+                **picked(fault, ("outcome", "text", "shapes")),
+            }
+            for fault in found.faults
+        ],
+    }

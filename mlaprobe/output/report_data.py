@@ -113,6 +113,6 @@ def _markdown_troubles(found: tuple[Trouble, ...]) -> Iterator[str]:
             word += f" {decision.fold}"
         where = f"{setting.arch} {setting.dtype}, {cells_in_words(trouble.cells)}"
         lse = " with LSE only" if trouble.lse_only else ""
-        said = "; ".join(filter(None, (reason(decision), what_happens(decision))))
+        why = "; ".join(filter(None, (reason(decision), what_happens(decision))))
         place = f" ({markdown_code(f'{clause.file}:{clause.line}')})" if clause else ""
-        yield f"- **{word}**{lse}: {markdown(where)}. {markdown(said)}{place}\n"
+        yield f"- **{word}**{lse}: {markdown(where)}. {markdown(why)}{place}\n"

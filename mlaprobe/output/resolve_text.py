@@ -56,12 +56,12 @@ def resolve(
 def _headline(plan: PadPlan, width: int) -> list[Line]:
     what = f"{plan.arch} {plan.q_dtype}/{plan.kv_dtype}, {plan.num_heads} heads"
     answer, _, verdict = plan.answer.rpartition(" ")
-    said = line(
+    headline = line(
         Span(f"{what}: ", "title"),
         f"{answer} ",
         Span(verdict, WORDS[plan.verdict].style),
     )
-    asked = [
+    question = [
         f"qlen {ranges(plan.qlens)}",
         f"{'with' if plan.lse else 'without'} log-sum-exp",
         "" if plan.persistent else "non-persistent",
@@ -69,8 +69,8 @@ def _headline(plan: PadPlan, width: int) -> list[Line]:
         describe_call(plan.decisions[0].shape.planner),
     ]
     return [
-        *broken(said, width, rest="  "),
-        *paragraph(", ".join(filter(None, asked)), width, first="  ", style="dim"),
+        *broken(headline, width, rest="  "),
+        *paragraph(", ".join(filter(None, question)), width, first="  ", style="dim"),
     ]
 
 

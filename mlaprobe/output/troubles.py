@@ -113,8 +113,8 @@ def places_of(found: Iterable[Trouble]) -> list[str]:
         key = (trouble.setting.arch, cells_in_words(trouble.cells), mode(trouble))
         by_cells.setdefault(key, []).append(trouble.setting.dtype)
     return [
-        f"{arch} {', '.join(dict.fromkeys(dtypes))}{asked and ', ' + asked}: {cells}"
-        for (arch, cells, asked), dtypes in by_cells.items()
+        f"{arch} {', '.join(dict.fromkeys(dtypes))}{unusual and ', ' + unusual}: {cells}"
+        for (arch, cells, unusual), dtypes in by_cells.items()
     ]
 
 

@@ -29,7 +29,7 @@ P = ParamSpec("P")
 
 
 class CannotRunError(MlaprobeError):
-    """The shape to be launched is not known to run, and the caller asked to be told so."""
+    """The shape to be launched is not known to run, and the call was strict."""
 
     def __init__(self, found: PadPlan) -> None:
         self.plan = found
@@ -86,7 +86,7 @@ def plan(
         persistent: whether the caller passes work metadata; ``auto``: what runs, and is native
             where one of the two is.
         pad_qlen: whether queries may be padded to the length of a kernel that exists.
-        planner: what the planner is told otherwise, for example
+        planner: the planner's arguments that differ from the launch, for example
             ``{"fast_mode": False, "intra_batch_mode": True}``.
         profile: a measured cost profile, for its arch and dtypes.
 
@@ -133,8 +133,7 @@ def _answer(capability: Decider, plans: Plans, written: tuple[Any, ...]) -> PadP
 
 
 def bare_plan(capability: Decider, request: Request) -> PadPlan:
-    """The plan of ``plan``, for those who want a great many: nothing is remembered, and nothing is
-    said of what would run instead."""
+    """The plan of ``plan``, neither remembered nor with alternatives: for many at once."""
     origin = PLANS.of(capability).origin_of(capability)
     return make_plan(capability, request, origin, alternatives=False)
 
@@ -146,8 +145,8 @@ def _counting(call: Callable[P, PadPlan]) -> Callable[P, int]:
     def padded_num_heads(*args: P.args, **kwargs: P.kwargs) -> int:
         """The head count to launch with; see ``plan`` for the arguments, and for why.
 
-        With mode ``off`` no source is asked, and none is needed, unless ``strict``. Whether the
-        count runs is not in it: ``strict`` raises where it is not known to.
+        Mode ``off`` needs no source, unless ``strict``. Whether the count runs is not part of the
+        answer: ``strict`` raises where it is not known to.
         """
         if kwargs.get("mode") == "off" and not kwargs.get("strict"):
             heads = args[0] if args else kwargs["num_heads"]

@@ -1,4 +1,4 @@
-"""Head counts as candidates: what a source says of them in one launch, and in all of a run."""
+"""Head counts as candidates: the decisions for them in one launch, and in all of a run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Evaluation:
 
     @property
     def worst(self) -> Decision:
-        """What there is most to say against it."""
+        """The decision that speaks most against it."""
         return worst_of(self.decisions)
 
 
@@ -89,14 +89,14 @@ class Candidate:
 
     @property
     def worst(self) -> tuple[Decision, str]:
-        """What there is most to say against it, and the name of the launch."""
+        """The decision that speaks most against it, and the name of its launch."""
         decision = worst_of(part.worst for part in self.parts)
         at = next(i for i, part in enumerate(self.parts) if part.worst is decision)
         return decision, self.names[at]
 
     @property
     def why_not(self) -> str:
-        """What there is most to say against it, in words."""
+        """The same in words."""
         return why_not(*self.worst)
 
 
@@ -116,7 +116,7 @@ class Launch:
         self._decisions: dict[tuple[int, int, bool], Decision] = cache(Cache.PLANS)
         self._evaluations: dict[int, Evaluation] = cache(Cache.PLANS)
         self.refused: str | None = None
-        """Why the gluon route is not taken, where it was asked for."""
+        """Why the gluon route is not taken, where the request names it."""
         self._gluon_at = self._gluon_base()
 
     def cost(self, num_heads: int, passes: int = 1) -> float:
@@ -207,8 +207,8 @@ class Launch:
         )
 
     def _ask_gluon(self, num_heads: int) -> tuple[Decision, ...]:
-        """What the gluon route says of a head count: for each query length, and, where the caller
-        does not say its batch size, again for each of those that must work."""
+        """The gluon route's decisions for a head count: for each query length and, where the
+        request has no batch size, again for each batch size that must work."""
         request = self.request
         batches = (None,) if request.batch is not None else (None, *self._policy.gluon_batches)
         return tuple(
@@ -218,8 +218,8 @@ class Launch:
         )
 
     def _gluon(self, num_heads: int) -> Evaluation | None:
-        """A head count on the gluon route, where it is taken there: at the count that asked for
-        it, and at others only where the caller insists on the route."""
+        """A head count on the gluon route: the request's own count, and others only where the
+        request names the route."""
         if self._gluon_at is None:
             return None
         if num_heads != self._gluon_at and self.request.route is not Route.GLUON:

@@ -1,5 +1,4 @@
-"""Where it is not known whether a plan runs: what is in the way, and what a release that is known
-says of the same question."""
+"""Where it is not known whether a plan runs: the obstacle, and the plan of the nearest release."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ class Doubt:
     differing: int = 0
     """How many of the files that decide are others there."""
     there: PadPlan | None = None
-    """What that release says of the same question."""
+    """The plan of that release for the same question."""
 
     @property
     def outside(self) -> bool:

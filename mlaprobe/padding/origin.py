@@ -55,7 +55,7 @@ class PlanSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """What is known of a capability, whatever it is asked."""
+    """What is known of a capability before any question."""
 
     source: PlanSource | None
     """``None``: it does not say, as one that a test made up."""

@@ -25,17 +25,17 @@ class Rejected:
     num_heads: int
     reason: str
     verdict: Verdict | None = None
-    """What the source says of it; ``None`` where it was not asked, or said NATIVE."""
+    """The source's; ``None`` where it was not evaluated, or is NATIVE."""
     qlen: int | None = None
-    """The query length at which it says so."""
+    """The query length that has this verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """Another launch, that runs where the one that was asked for does not."""
+    """Another launch, which runs where the requested one does not."""
 
     what: str
-    """What is different: ``planner`` (told nothing but the launch), ``persistent``, ``route``,
+    """What is different: ``planner`` (as launched), ``persistent``, ``route``,
     ``qlens``, ``mode``, ``lse`` or ``page_size``."""
     value: object
     """Its value there."""
@@ -61,7 +61,7 @@ class PadPlan:
     """What padding heads hold; of no effect where nothing is padded."""
     mode: Mode
     verdict: Verdict
-    """What the source says of the launched count: the worst over the query lengths."""
+    """The launched count's, the worst over the query lengths."""
     reason: str
     """Why this count."""
     arch: str
@@ -95,7 +95,7 @@ class PadPlan:
     undecided: tuple[int, ...] = ()
     """Where nothing is known to run: the counts of which that is not known."""
     ways: tuple[Way, ...] = ()
-    """Where the launch is not known to run: what would, instead of what was asked."""
+    """Where the launch is not known to run: launches that are, with one argument changed."""
     source: PlanSource | None = None
     """The AITER that the plan is of; ``None`` where the capability does not say."""
     parameters: tuple[tuple[str, frozenset[str]], ...] = field(default=(), repr=False)
@@ -106,16 +106,16 @@ class PadPlan:
 
     @property
     def line(self) -> str:
-        """One line for a log: what was asked, what is launched, and of which AITER."""
+        """One line for a log: the question, the launch, and which AITER it is of."""
         qlens = ",".join(map(str, self.qlens))
         lse = "with" if self.lse else "without"
-        asked = (
+        question = (
             f"{self.arch} {self.q_dtype}/{self.kv_dtype}, {self.num_heads} heads, qlen {qlens}, "
             f"{lse} log-sum-exp, mode {self.mode}"
         )
         would = ", ".join(f"{way} with {way.num_heads} heads" for way in self.ways)
         instead = f" (would run: {would})" if would else ""
-        return f"{asked}: {self.answer}{instead}; {self.source or 'AITER of an unknown source'}"
+        return f"{question}: {self.answer}{instead}; {self.source or 'AITER of an unknown source'}"
 
     @property
     def answer(self) -> str:

@@ -57,7 +57,7 @@ class Planner:
         self.chooser = Chooser(capability, self.launches, self.rules)
 
     def choose(self) -> Choice:
-        """The head count, and a warning where not all that was asked for is done."""
+        """The head count, and a warning where the request is not carried out in full."""
         request = self.launches[0].request
         for launch in self.launches:
             if launch.refused is not None:

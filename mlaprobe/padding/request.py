@@ -57,7 +57,7 @@ class Request:
     pad_qlen: bool = False
     """Whether a query may ride a kernel for a longer one."""
     planner: PlannerCall = _AS_LAUNCHED
-    """What the planner is told otherwise than the launch is."""
+    """The planner's arguments that differ from the launch."""
     profile: Profile | None = None
     name: str = ""
     """What the launch is called in a run of several."""

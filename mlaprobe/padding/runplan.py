@@ -23,7 +23,7 @@ from mlaprobe.rulefiles.cost import Profile
 MOST_CASES = 12
 """More launches of one run are a slip of the pen."""
 _SHOWN = 6
-"""Head counts that are shown of those that a case runs with."""
+"""The most head counts that are shown for a case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class RunPlan:
 
 
 class CannotServeError(MlaprobeError):
-    """No head count is known to serve a run, and the caller asked to be told so."""
+    """No head count is known to serve a run, and the call was strict."""
 
     def __init__(self, found: RunPlan) -> None:
         self.plan = found
@@ -193,7 +193,7 @@ def _requests(
         raise UsageError(f"two cases of the run have one name: {', '.join(names)}")
     for name, case in zip(names, given, strict=True):
         own = {each.name: getattr(case, each.name) for each in fields(case)}
-        # Alone, a case is not named in reasons: it is what plan() is asked.
+        # Alone, a case is not named in reasons: it is the question of plan().
         yield request_of({**common, **own, "name": name if len(given) > 1 else ""})
 
 

@@ -1,4 +1,4 @@
-"""What a source's answers mean to whoever wants to launch."""
+"""The consequence of a source's decisions for a launch."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What people ask for: a ``survey``, the ``explanation`` of one shape, ``deployments``."""
+"""The data of ``report``, ``explain`` and ``models``."""

@@ -1,4 +1,4 @@
-"""What deployments of models would launch on a source, the troubled ones first."""
+"""What deployments of models would launch on a source, the failing ones first."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Assessment:
 
     @property
     def trouble(self) -> tuple[int, int]:
-        """What sorts the troubled first: what fails, what cannot be told, what folds most."""
+        """The rank of a deployment: failing, then unknown, then by how often it folds."""
         if self.deployment.model.outside is not None:
             return 0, 0
         if not self.verdict.runs:
@@ -66,8 +66,8 @@ def assess(
     env: tuple[tuple[str, str], ...] = (),
     step: Callable[[], None] = lambda: None,
 ) -> tuple[Assessment, ...]:
-    """Every deployment on every arch with every pair of dtypes: those that break first, then
-    those that fold most. ``step`` is called after each."""
+    """Every deployment on every arch with every pair of dtypes, by ``trouble``. ``step`` is called
+    after each."""
     known: dict[Request, tuple[Evaluation, PadPlan, PadPlan]] = {}
     """Many deployments launch the same."""
     found = []

@@ -1,6 +1,6 @@
-"""What a report is made of: the decisions that people ask for first, and what stands out in them.
+"""The data of a report: the decisions that people need first, and what stands out in them.
 
-A cold start has to be quick, so a survey asks the head counts that matter instead of all: those
+A cold start has to be quick, so a survey has the head counts that matter instead of all: those
 that models and padding lead to, and every other one that can be native at all.
 """
 
@@ -25,12 +25,12 @@ from mlaprobe.core.shape import (
 )
 
 USUAL_HEADS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128)
-"""The counts that models have per rank, and those that AITER's tiles and folds are made of."""
+"""The counts of models per rank, and of AITER's tiles and folds."""
 MOST_HEADS = 128
 DECODE_HEAD_DIM = 512
 """The reducer's head_dim that counts for MLA decode."""
 TRIED_PAGE_SIZE = 64
-"""What is tried where nothing runs at the asked page size."""
+"""The page size to try where nothing runs at the grid's."""
 
 
 class Others(Enum):
@@ -48,7 +48,7 @@ class Answer:
 
     decision: Decision
     with_lse: Decision | None = None
-    """Asked only where the shape without it runs."""
+    """Only where the shape without it runs."""
 
     @property
     def lse_gap(self) -> bool:
@@ -135,7 +135,7 @@ class Survey:
 
     @property
     def decisions(self) -> Iterator[Decision]:
-        """Every decision that was asked, once."""
+        """Every decision, once."""
         for block in self.blocks:
             for answer in block.answers:
                 yield answer.decision
@@ -168,7 +168,7 @@ def survey(
     others: Others = Others.NONE,
     step: Callable[[], None] = lambda: None,
 ) -> Survey:
-    """Asks a grid, block by block. ``step`` is called after every head count."""
+    """The decisions of a grid, block by block. ``step`` is called after every head count."""
     blocks = tuple(
         _block(answers, grid, setting, step)
         for setting in replace(grid, heads=(1,), qlens=(1,)).shapes()

@@ -78,13 +78,19 @@ def test_force(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve(32, "gfx942", max_qo_lens=(1, 4)) == 128
 
 
-def test_page_size_1_keeps_clear_of_a_kernel_that_faults_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_errata_are_kept_clear_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """24 heads of several query tokens would be native on gfx950 with bf16."""
     monkeypatch.setenv(vllm.PAD_TO_NATIVE_SHAPE, "auto")
     vllm.configure(capability=later(errata=True, release="v0.1.20"))
-    assert resolve(48, "gfx942") == 48
-    assert resolve(48, "gfx942", page_size=64) == 64
+    bf16 = {"q_fp8": False, "kv_fp8": False}
+    assert resolve(24, "gfx950", **bf16) == 24
+    assert resolve(24, "gfx950", max_qo_lens=(1, 2), **bf16) == 32
+
+
+def test_a_page_size_of_1_is_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(vllm.PAD_TO_NATIVE_SHAPE, "auto")
+    vllm.configure(capability=later(errata=True, release="v0.1.20"))
+    assert resolve(48, "gfx942") == resolve(48, "gfx942", page_size=64) == 64
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,15 @@ def test_compare_with_filters(run: Run, bumped: Path) -> None:
 
 
 def test_compare_what_is_the_same(run: Run, bumped: Path) -> None:
-    done = run("compare", f"{bumped}@{NATIVE}", f"{bumped}@{AGAIN}", "--heads", "8-64")
+    """But for an erratum of 16 heads at 3 tokens, which begins with the second release."""
+    words = ("compare", f"{bumped}@{NATIVE}", f"{bumped}@{AGAIN}", "--heads", "8-64")
+    done = run(*words, "--qlen", "1,2,4-8")
     assert (done.code, done.err) == (0, "")
     assert "no change of behaviour, in " in done.out
+    done = run(*words, "--qlen", "3", "--format", "json")
+    changes = json.loads(done.out)["changes"]
+    what = "gfx950 bf16/bf16, 16 heads, qlen 3, planner told the dtypes or none: native -> erratum"
+    assert {change["message"] for change in changes} == {what}
 
 
 FEW = ("--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "16,32", "--qlen", "1")

@@ -156,29 +156,62 @@ def test_splits_that_are_merged_and_never_written(
         assert found.error.unwritten == found.error.values
 
 
-def test_a_mask_for_sixteen_rows_at_once(newest: Capability) -> None:
+def launch(
+    capability: Capability, heads: int, qlen: int, lens: tuple[int, ...], *, causal: bool = True
+) -> tuple[Verdict, Emulated]:
+    """What is said of a launch on gfx950 in bf16, with metadata of AITER's planner for one compute
+    unit, and what becomes of it."""
+    shape = DecodeShape(
+        arch="gfx950", q_dtype=Dtype.BF16, kv_dtype=Dtype.BF16, num_heads=heads, qlen=qlen,
+        causal=causal,
+    )  # fmt: skip
+    batch = Batch(
+        arch="gfx950", q_dtype=Dtype.BF16, kv_dtype=Dtype.BF16, num_heads=heads, qlen=qlen,
+        causal=causal, kv_lens=lens,
+    )  # fmt: skip
+    decision = capability.decide(shape)
+    tolerance = decode_rules().tolerance(Dtype.BF16, Dtype.BF16)
+    options = Options(tolerance=tolerance, schedules="one", compute_units=1)
+    padding = Padding(heads=heads, qlen=qlen)
+    found = emulate_launch(capability, batch, padding, decision, options)
+    assert (found.metadata or "").startswith("AITER's planner")
+    return decision.verdict, found
+
+
+@pytest.mark.parametrize(("heads", "qlen"), [(24, 2), (8, 8)])
+def test_a_mask_for_sixteen_rows_at_once(newest: Capability, heads: int, qlen: int) -> None:
     """With two query tokens of 24 heads, rows 16 to 31 are the last 8 heads of the first token and
     8 heads of the second: the kernel shows all of them what the second token sees."""
-    shape = DecodeShape(
-        arch="gfx950", q_dtype=Dtype.BF16, kv_dtype=Dtype.BF16, num_heads=24, qlen=2
-    )
-    batch = Batch(
-        arch="gfx950",
-        q_dtype=Dtype.BF16,
-        kv_dtype=Dtype.BF16,
-        num_heads=24,
-        kv_lens=(30,),
-        qlen=2,
-    )
-    decision = newest.decide(shape)
-    assert decision.verdict is Verdict.ERRATUM
-    options = Options(tolerance=decode_rules().tolerance(Dtype.BF16, Dtype.BF16), schedules="one")
-    found = emulate_launch(newest, batch, Padding(heads=24, qlen=2), decision, options)
-    assert found.standing is Standing.WRONG
-    assert found.metadata is not None
-    assert found.metadata.startswith("AITER's planner")
+    verdict, found = launch(newest, heads, qlen, (30,))
+    assert (verdict, found.standing) == (Verdict.ERRATUM, Standing.WRONG)
+    padded = run(newest, "gfx950", Dtype.BF16, heads, qlen=qlen, lens=(30,))
+    assert padded.padding.heads == {24: 32, 8: 16}[heads]
+    assert padded.passed
+
+
+def test_a_mask_of_whole_tokens_is_right(newest: Capability) -> None:
     assert run(newest, "gfx950", Dtype.BF16, 48, qlen=2, lens=(30,)).passed
-    padded = run(newest, "gfx950", Dtype.BF16, 24, qlen=2, lens=(30,))
+
+
+@pytest.mark.parametrize(
+    ("qlen", "wrong"), [(2, ()), (3, (65, 97)), (4, (65, 66, 97, 98)), (5, (67, 99))]
+)
+def test_a_mask_that_overwrites_addresses(
+    newest: Capability, qlen: int, wrong: tuple[int, ...]
+) -> None:
+    """The tile behind one that the mask is made for is read from LDS at numbers of KV tokens: of
+    16 heads, where the last tile has fewer tokens than the mask hides."""
+    lens = (32, 33, 34, 64, 65, 66, 67, 68, 96, 97, 98, 99, 100)
+    verdict, found = launch(newest, 16, qlen, lens)
+    assert tuple(lens[request] for request in found.wrong) == wrong
+    assert found.standing is (Standing.WRONG if wrong else Standing.PASSED)
+    assert verdict is (Verdict.ERRATUM if wrong else Verdict.NATIVE)
+
+
+def test_what_does_not_overwrite_them_is_right(newest: Capability) -> None:
+    """No mask; and the kernel that 32 heads take."""
+    assert launch(newest, 16, 4, (65, 66, 97), causal=False)[1].passed
+    padded = run(newest, "gfx950", Dtype.BF16, 16, qlen=4, lens=(65, 66, 97))
     assert padded.padding.heads == 32
     assert padded.passed
 

@@ -74,7 +74,7 @@ def by_shape(answers: Any, grid: Grid) -> list[Behaviour]:
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=("told", "told nothing", "gluon"))
-# One erratum has no last release (gfx942 fp8, 64 heads), one is of v0.1.14 (gfx950 bf16, 32).
+# One erratum has no last release (128 heads without metadata), one is of v0.1.14 (gfx950 bf16, 32).
 @pytest.mark.parametrize("release", [None, "v0.1.14", "v0.1.20"])
 def test_rows_are_what_each_shape_says(text: str, grid: Grid, release: str | None) -> None:
     kept = snapshot(text, release)

@@ -223,7 +223,8 @@ def parse_env(option: str, values: Sequence[str]) -> tuple[tuple[str, str], ...]
 
 
 def parse_planner(option: str, values: Sequence[str]) -> PlannerCall:
-    """``FIELD=VALUE`` each: what the planner is told otherwise, ``none`` for a dtype left out."""
+    """``FIELD=VALUE`` each: the planner's arguments that differ from the launch, ``none`` for a
+    dtype that is left out."""
     hint = f"for example {option} q_dtype=none, {option} num_heads=32, {option} fast_mode=0"
     found: dict[str, Any] = {}
     for value in values:

@@ -1,4 +1,4 @@
-"""Putting text where it was asked for: stdout, a terminal, or a file that is never half-written."""
+"""Writes text to its destination: stdout, a terminal, or a file that is never half-written."""
 
 from __future__ import annotations
 

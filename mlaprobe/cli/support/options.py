@@ -33,7 +33,7 @@ def _a_file(value: str | None) -> str | None:
 
 
 def option(name: str, metavar: str, help: str, **more: Any) -> Any:
-    """What typer is told of an option that takes a value.
+    """An option that takes a value, for typer.
 
     Args:
         name: with its dashes; several names have a space between them.
@@ -44,7 +44,7 @@ def option(name: str, metavar: str, help: str, **more: Any) -> Any:
 
 
 def switch(name: str, help: str) -> Any:
-    """What typer is told of an option that takes none.
+    """An option that takes none, for typer.
 
     Args:
         name: with its dashes, and perhaps ``/--no-...`` or a short name after a space.

@@ -1,7 +1,7 @@
 """AITER's own MLA decode, on an AMD GPU.
 
 AITER is imported when something is first prepared, never before: importing it may start compiling,
-and fails without ROCm. Its source is asked first, which needs neither.
+and fails without ROCm. Its source is read first, which needs neither.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class AiterBackend:
         Args:
             functions: AITER's; by default those of the installed one.
             capability: of the AITER that they are from; by default of the installed one.
-            arch: of the GPU; by default PyTorch is asked.
+            arch: of the GPU; by default as PyTorch has it.
             force: whether to launch what its source does not call safe.
         """
         self._functions = functions or InstalledFunctions()

@@ -1,5 +1,5 @@
-"""Asks the installed AITER's own source before the first launch: a check that fails there may end
-the whole process, and stages that disagree give wrong results without any error."""
+"""Evaluates the installed AITER's own source before the first launch: a check that fails there may
+end the whole process, and stages that disagree give wrong results without any error."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ class RefusedError(DecodeError):
 
 def decide(capability: Capability, launch: Launch) -> Decision:
     """What the installed AITER does with a launch, in the environment of this process."""
-    asked = launch.decision.shape
     shape = replace(
-        asked,
+        launch.decision.shape,
         num_heads=launch.num_heads,
         qlen=launch.layout.max_seqlen_q,
         page_size=launch.layout.page_size,

@@ -47,10 +47,7 @@ def _keys(
     kv, page, kv_page_indices, first, start, end, page_size: tl.constexpr, block_n: tl.constexpr
 ):
     """Where a tile's tokens are: pointers ``[block_n, 1]``. A token past the end of the split is
-    taken for its last one, and masked later.
-
-    Args:
-        page: of the tile, where tiles are never on two pages.
+    taken for its last one, and masked later. ``page`` is the tile's, where no tile is on two.
     """
     inside = tl.minimum(tl.arange(0, block_n), end - start - 1)
     if page_size % block_n == 0:
@@ -112,10 +109,9 @@ def _attend(
 ):
     """One step of the softmax over tiles: the largest score, sum and output so far.
 
-    Args:
-        halves: whether ``acc`` has every other eight columns and ``odd`` those between. An fp8
-            tile is read from shared memory sixteen values at a time; written back as two halves
-            of 16-bit values, it meets no bank twice.
+    With ``halves``, ``acc`` has every other eight columns and ``odd`` those between. An fp8 tile is
+    read from shared memory sixteen values at a time; written back as two halves of 16-bit values,
+    it meets no bank twice.
     """
     block_n: tl.constexpr = scores.shape[1]
     # Under a condition, this also hides from Triton that one product feeds the other: it would
@@ -172,8 +168,7 @@ def _scores(q_latent, q_rope, k_latent, k_rope, scale, score_type: tl.constexpr)
 
 @triton.jit
 def _store_nothing(out, lse, place, live, splits, block_m: tl.constexpr, with_lse: tl.constexpr):
-    """Writes the result of a split without tokens. Where others are merged with it, its output is
-    not looked at."""
+    """Writes the result of a split without tokens, whose output no merge looks at."""
     if with_lse:
         tl.store(lse + place, tl.full((block_m,), float("-inf"), tl.float32), mask=live)
     if splits == 1:
@@ -227,15 +222,13 @@ def decode_splits(
         kv: ``[num_pages, page_size, 1, 576]``.
         out: ``[splits, tokens, heads, 512]``, of float32 or of the output's type.
         lse: ``[splits, tokens, heads]`` float32.
-        latent_tiles: descriptor of ``kv`` as ``[tokens, 576]``, for tiles of ``block_n`` tokens
-            of 512 values; ``rope_tiles`` of 64. Only where a tile has one page. ``None``: every
-            tile is loaded through pointers.
+        latent_tiles, rope_tiles: descriptors of ``kv`` as ``[tokens, 576]``, for tiles of
+            ``block_n`` tokens of 512 and 64 values on one page; ``None``: loaded through pointers.
         chunk: KV tokens per split, at least; a multiple of ``block_n``.
         stages: of Triton's pipeline.
         early: whether the next tile is loaded before the softmax of this one, or after.
         halves: see ``_attend``.
-        score_type: in which query and key are multiplied.
-        value_type: in which weight and value are multiplied.
+        score_type, value_type: in which query and key, weight and value are multiplied.
     """
     request = tl.program_id(2) // fold
     group = heads // fold
@@ -333,10 +326,8 @@ def merge_splits(
     The grid is (rows, 512 / block_d). What a split without tokens holds is not looked at.
 
     Args:
-        partial_out: ``[splits, rows, 512]``.
-        partial_lse: ``[splits, rows]`` float32.
-        out: ``[rows, 512]``.
-        lse: ``[rows]`` float32.
+        partial_out, partial_lse: ``[splits, rows, 512]`` and ``[splits, rows]`` float32.
+        out, lse: ``[rows, 512]`` and ``[rows]`` float32.
         block_s: the least power of two that is not less than ``splits``.
     """
     row = tl.program_id(0).to(tl.int64)

@@ -1,4 +1,4 @@
-"""What there is to say about one AITER, as plain facts. Which of them is a finding is decided by
+"""What holds in one AITER, as plain facts. Which of them is a finding is decided by
 the rules under ``rules/findings``, which are data."""
 
 from __future__ import annotations

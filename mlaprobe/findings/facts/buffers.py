@@ -64,8 +64,7 @@ def buffer_facts(
         sizing = sizings.get(shape.arch)
         if sizing is None:
             continue
-        asked = replace(shape, batch=batch)
-        entries, places = _entries(sizing, asked, splits)
+        entries, places = _entries(sizing, replace(shape, batch=batch), splits)
         each = _bytes_per_entry(capability, shape)
         if entries is None or each is None:
             continue

@@ -60,8 +60,8 @@ def _takes(capability: Capability, stage: str, role: str) -> bool:
 
 
 def ignored_flags(capability: Capability, shapes: Iterable[DecodeShape]) -> Iterator[Fact]:
-    """Shapes whose call reaches an entry point other than the assembly one, and whether that is
-    told of the mask."""
+    """Shapes whose call reaches an entry point other than the assembly one, and whether that
+    receives the mask."""
     dispatcher = capability.dispatcher
     if dispatcher is None:
         return

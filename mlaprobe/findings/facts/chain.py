@@ -93,7 +93,7 @@ class Chain:
 
 
 def chain_of(answers: LiveAnswers, shape: DecodeShape) -> Chain:
-    """Asks the three stages about a shape."""
+    """The outcomes of the three stages for a shape."""
     sizing, planner, dispatcher = (answers.ask(stage, shape) for stage in CHAIN)
     return Chain(shape=shape, sizing=sizing, planner=planner, dispatcher=dispatcher)
 

@@ -17,18 +17,14 @@ _LACKS = {
 """What the host does where nothing is launched, by the verdict."""
 
 
+_SHAPE = ["arch", "dtype", "qlen", "lse", "persistent", "causal", "cp_round_robin", "page_size"]
+
+
 def shape_values(shape: DecodeShape) -> dict[str, Any]:
     """The fields that every fact about a shape has."""
     return {
-        "arch": shape.arch,
-        "dtype": shape.dtype,
+        **{name: getattr(shape, name) for name in _SHAPE},
         "heads": shape.num_heads,
-        "qlen": shape.qlen,
-        "lse": shape.lse,
-        "persistent": shape.persistent,
-        "causal": shape.causal,
-        "cp_round_robin": shape.cp_round_robin,
-        "page_size": shape.page_size,
         "told": "given" if shape.planner == PlannerCall() else "omitted",
         "knob": ", ".join(f"{name}={value}" for name, value in shape.env) or None,
     }

@@ -30,8 +30,8 @@ def row_facts(
     """Every row of every table, of some archs.
 
     Args:
-        reach: finds out which of them a call can reach; ``None``: nobody wants to know.
-        calls: whether to ask for calls of the dispatcher as well.
+        reach: finds out which of them a call can reach; ``None``: it is not computed.
+        calls: whether also by calls of the dispatcher.
     """
     for module, table in capability.tables.modules.items():
         alike: dict[tuple[Any, ...], list[TableRow]] = {}
@@ -74,27 +74,27 @@ def _row(
 ) -> Fact:
     below = row.co.split("/", 2)[2]
     kernel = capability.tables.kernel(row.arch, row.name, below)
-    asked = reach is not None and reach.knows(module, row)
+    known = reach if reach is not None and reach.knows(module, row) else None
     return _fact(
         module,
         row,
         (row,),
         present=kernel.co_present,
         defined=kernel.has_symbol,
-        by_host=reach.by_host(row) if reach is not None and asked else None,
-        by_call=reach.by_call(row) if reach is not None and asked and calls else None,
+        by_host=None if known is None else known.by_host(row),
+        by_call=known.by_call(row) if known is not None and calls else None,
     )
 
 
 def _alike(module: str, rows: list[TableRow]) -> Fact:
     """Rows of one lookup key: which of them a call gets depends on the order of a hash map."""
     names = ", ".join(row.name for row in rows)
-    said = sorted((name, value) for name, value in rows[0].fields.items() if value)
+    pairs = sorted((name, value) for name, value in rows[0].fields.items() if value)
     fact = _fact(module, rows[0], tuple(rows), alike=names)
     return Fact(
         about="row",
         values=fact.values,
         proof=fact.proof,
         # Columns that a release has more or less of are 0 where they say nothing.
-        identity=f"{module} {rows[0].arch} " + " ".join(f"{n}={v}" for n, v in said),
+        identity=f"{module} {rows[0].arch} " + " ".join(f"{n}={v}" for n, v in pairs),
     )

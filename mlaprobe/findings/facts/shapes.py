@@ -100,11 +100,11 @@ class ShapeFacts:
         for shape in self.taken:
             contradicts = omitting_matters(self.answers, shape)
             for lse, (causal, cprr) in product((False, True), self.flags):
-                asked = replace(shape, lse=lse, causal=causal, cp_round_robin=cprr)
-                decision = self.answers.decide(asked)
+                flagged = replace(shape, lse=lse, causal=causal, cp_round_robin=cprr)
+                decision = self.answers.decide(flagged)
                 yield decision_fact(decision)
                 if contradicts and causal and not cprr:
-                    without = self.answers.decide(replace(asked, planner=OMITTED))
+                    without = self.answers.decide(replace(flagged, planner=OMITTED))
                     yield decision_fact(without, decision.verdict)
             self.step()
 

@@ -224,13 +224,13 @@ def fixed_words(survey: Survey) -> tuple[str, str]:
     if not survey.blocks:
         return "", ""
     setting = survey.blocks[0].setting
-    said = commands.described(setting, defaults=True)
+    fixed = commands.described(setting, defaults=True)
     for name in varying(survey):
-        said.pop(name, None)
+        fixed.pop(name, None)
     # Arch, dtypes and heads are the cell's own, and a switch adds its words itself.
     plain = replace(setting, **{name: _DEFAULTS[name] for name in varying(survey)})
     words = commands.shape_words(plain)[len(("--arch", "", "--dtype", "", "--heads", "")) :]
-    return ", ".join(said.values()), " ".join(words)
+    return ", ".join(fixed.values()), " ".join(words)
 
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -79,7 +79,8 @@ def _standing(run: Emulated, width: int) -> Iterator[Line]:
         yield from paragraph(f"and {len(run.outside) - _MOST} places more", width, first=INDENT)
     if run.checks:
         yield from _checks(run, width)
-    yield from _races(run, width)
+    if run.races:
+        yield from _races(run, width)
 
 
 def _checks(run: Emulated, width: int) -> Iterator[Line]:
@@ -101,8 +102,6 @@ def _checks(run: Emulated, width: int) -> Iterator[Line]:
 
 def _races(run: Emulated, width: int) -> Iterator[Line]:
     """What makes the result hang on timing."""
-    if not run.races:
-        return
     yield from paragraph("what the result hangs on:", width, first=INDENT)
     for race in run.races[:_MOST]:
         yield from paragraph(race_line(race), width, first=INDENT + "  ")
@@ -121,14 +120,14 @@ def selftest(
     lines += [*paragraph(where_found(source), width, first="  ", style="dim"), _EMPTY]
     wide = max((len(each.test.id) for each in results), default=0)
     for each in results:
-        run, said = each.run, each.message or ""
+        run, text = each.run, each.message or ""
         word = "not run" if run is None else run.standing.value
         if run is not None:
             facts = [f"{each.problem.num_heads} heads as {run.padding.heads}"]
             if run.error is not None:
                 facts += [f"max error {run.error.max_abs:.2g}", *run.error.complaints]
-            said = ", ".join(filter(None, (*facts, run.message)))
+            text = ", ".join(filter(None, (*facts, run.message)))
         style = "" if run is None else STYLES.get(word, "fail")
         label = line(f"  {each.test.id.ljust(wide)}  ", Span(word.ljust(10), style))
-        lines += labelled(label, said, width)
+        lines += labelled(label, text, width)
     return lines

@@ -33,7 +33,7 @@ def _shapes(grids: tuple[Grid, ...]) -> Iterator[DecodeShape]:
 
 
 def answers_check(answers: Answers, grids: tuple[Grid, ...], step: Step) -> Check:
-    """Asks the sample."""
+    """The verdicts of the sample."""
     counts = dict.fromkeys(Verdict, 0)
     unknown: Decision | None = None
     for shape in _shapes(grids):
@@ -62,7 +62,8 @@ def knobs_check(
 ) -> Check:
     """Which variables the deciding code reads, and what those that are set do to the sample.
 
-    A variable that is set may bring others into play, so it is asked until no new one turns up.
+    A variable that is set may bring others into play, so this is repeated until no new one
+    turns up.
     """
     plain = {shape: _answer(answers.decide(shape)) for shape in _shapes(grids)}
     ignored = frozenset(settings()["knobs"]["ignored"])
