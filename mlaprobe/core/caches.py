@@ -23,10 +23,10 @@ T = TypeVar("T")
 class Cache(TextEnum):
     """The names of the caches, with what each buys: user CPU time on two cores, in release v0.1.20.
 
-    *One*: a decision with its proof, the source opened (1.6 s). *Grid*: 3072 decisions (3.7 s).
+    *One*: a decision with its proof, the source opened (0.8 s). *Grid*: 3072 decisions (1.7 s).
     *Plans*: 43 plans of a bundled release, each made twenty times (0.33 s). *Rows*: two bundled
     releases compared (0.77 s). *Snapshot*: one arch and one pair of dtypes at 36 head counts and
-    3 query lengths (15.7 s). With all of them off, one question takes twenty times as long.
+    3 query lengths (13 s). With all of them off, one question takes twenty times as long.
     """
 
     RULES = "rules"
@@ -36,31 +36,29 @@ class Cache(TextEnum):
     TEXTS = "texts"
     """Texts as they are printed, and the files that a page is made of."""
     SPELLINGS = "spellings"
-    """What the text of a C++ file defines and writes. One takes 2.0 s without."""
+    """What the text of a C++ file defines and writes. One takes 1.0 s without."""
     TOKENS = "tokens"
-    """What macros expand to, shared by all places. One takes 1.9 s without."""
+    """What macros expand to, shared by all places. One takes 0.9 s without."""
     STATEMENTS = "statements"
-    """Statements made of the same tokens, translated once. One takes 1.9 s without."""
+    """Statements made of the same tokens, translated once. One takes 1.0 s without."""
     FORMULAS = "formulas"
-    """Compiled formulas over the inputs of questions. A part of a snapshot (7.9 s) takes 9.8 s
-    without."""
+    """Compiled formulas over the inputs of questions. A snapshot takes 16 s without."""
     CODE = "code"
-    """Compiled functions. One takes 1.8 s without."""
+    """Compiled functions. One takes 1.1 s without, the grid 4.0 s."""
     PATHS = "paths"
     """Runs over symbols, which answer questions that differ in numbers (``SourceSession.solve``).
     """
     CALLS = "calls"
-    """Plain calls by function and arguments (7 % of a cold report), and what the calls of one path
-    have in common. The grid takes 4.5 s without."""
+    """What the calls of one path have in common. The grid takes 1.9 s without."""
     STAGES = "stages"
-    """Answers of stages, whose evidence is looked for once. 32 decisions with their proof (2.2 s)
-    take 2.9 s without; where no proof is wanted, nothing is gained."""
+    """Answers of stages, whose evidence is looked for once. 32 decisions with their proof (1.50 s)
+    take 1.55 s without."""
     DECISIONS = "decisions"
     """Composed answers. Plans take 0.58 s without."""
     PLANS = "plans"
     """Plans, and the parts of one. Plans take 1.7 s without."""
     PROOFS = "proofs"
-    """Evidence of cells that take the same paths. A snapshot takes 17.0 s without."""
+    """Evidence of cells that take the same paths. A snapshot takes 15.5 s without."""
     RECORDS = "records"
     """Tables and records of a snapshot, as answers. Rows take 2.4 s without."""
     ROWS = "rows"

@@ -170,16 +170,3 @@ def bound_names(target: Node) -> Iterator[str]:
     elif isinstance(target, ir.Sequence):
         for item in target.items:
             yield from bound_names(item)
-
-
-def declared_names(body: Iterable[Node]) -> set[str]:
-    """C++: names that a piece of code declares anywhere inside."""
-    names: set[str] = set()
-    for node in walk(body):
-        if isinstance(node, ir.Decl):
-            names.add(node.name)
-        elif isinstance(node, ir.Unpack):
-            names.update(node.names)
-        elif isinstance(node, ir.Param):
-            names.add(node.name)
-    return names

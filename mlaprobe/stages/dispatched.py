@@ -14,7 +14,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Event, Outcome
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import joined, same
-from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values import Args, Unknown
 from mlaprobe.stages.base import how_failed, place_evidence, undecided, why_unknown
 from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.calls import Calls, path_call
@@ -215,7 +215,7 @@ def entry_of(outcome: Outcome) -> Event | None:
     return entry
 
 
-def _query(named: dict[str, Any], args: tuple[Any, ...]) -> Any:
+def _query(named: dict[str, Any], args: Args) -> Any:
     for name in ("Q", "q", "query"):
         if name in named:
             return named[name]

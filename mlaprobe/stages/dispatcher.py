@@ -14,7 +14,7 @@ from mlaprobe.core.shape import DecodeShape, PlannerCall, StageOutcome
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.python.values import EntryPoint
-from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.batches import batch_of, plus_one
 from mlaprobe.stages.dispatched import REQUESTS, STAGE, Dispatched, Reader
@@ -138,8 +138,8 @@ class _Entry:
         self,
         run: Run,
         entry: EntryPoint,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: Args,
+        kwargs: Kwargs,
         span: ir.Span,
     ) -> Any:
         """A call of a function that is compiled elsewhere."""

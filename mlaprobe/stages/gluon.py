@@ -10,7 +10,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.symbolic.symbols import joined, same
-from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown
 from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
 from mlaprobe.stages.batches import batch_condition, batch_of
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
@@ -62,8 +62,8 @@ class Gluon(OutcomeStage[DecodeShape], PythonStage[DecodeShape, StageOutcome]):
         self,
         run: Run,
         entry: EntryPoint,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: Args,
+        kwargs: Kwargs,
         span: ir.Span,
     ) -> Any:
         """A launch of a compiled kernel: it writes tensors and returns."""

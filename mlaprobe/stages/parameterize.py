@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
-from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values import Args, Unknown
 from mlaprobe.evaluator.values.kinds import Record, identity
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.instantiate import Deferred
@@ -57,7 +57,7 @@ class Parameterized:
 
     __slots__ = ("_numbers", "_shapes", "_unknowns", "key", "names")
 
-    def __init__(self, args: tuple[Any, ...], *, reasons: bool = True) -> None:
+    def __init__(self, args: Args, *, reasons: bool = True) -> None:
         """Without ``reasons`` that of an unknown value makes no difference."""
         self._numbers: list[Any] = []
         self._shapes = tuple(self._lift(a) for a in args)

@@ -48,7 +48,7 @@ def free() -> Unknown:
 
 
 OPEN = {
-    "a remembered call holds on its path only": """
+    "a call holds on its path only": """
         static int clip(int v) { return v < -5 ? -5 : v > 5 ? 5 : v; }
         int f(int c) { return clip(clip(c)); }""",
     "an assignment that may not be reached": """

@@ -22,7 +22,7 @@ from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.comparing import condition, contains, membership
-from mlaprobe.evaluator.values.kinds import Builtin, Closure
+from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 
@@ -114,23 +114,19 @@ def _operand(unit: Unit, node: Node, scope: Scope) -> Eval | None:
     """An expression that does nothing but compute, or ``None``. It raises ``Unsupported`` where
     more would have to be done."""
     if isinstance(node, ir.Call) and not (node.args or node.kwargs or node.template):
-        return _known_call(unit, node, scope) if _is_total(node.func) else None
+        return _constant_call(unit, node, scope) if _is_total(node.func) else None
     return unit.compile(node, scope) if _is_total(node) else None
 
 
-def _known_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
-    """A call without arguments whose result is known already."""
-    callee = unit.compile(node.func, scope)
-    compiler, span = unit.compiler, node.span
+def _constant_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
+    """A call without arguments of what does nothing but give a constant."""
+    callee, span = unit.compile(node.func, scope), node.span
 
     def ask(e: Frame) -> Value:
         function = callee(e)
         if isinstance(function, Builtin) and function.constant:
             return function.call(e[RUN], (), {}, span)
-        known = compiler.remembered(e[RUN], function) if isinstance(function, Closure) else None
-        if known is None or known.failure is not None or known.observations:
-            raise Unsupported("a call that has not been made yet, or does more", span)
-        return known.value
+        raise Unsupported("a call that may do more", span)
 
     return ask
 

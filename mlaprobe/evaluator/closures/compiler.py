@@ -7,7 +7,6 @@ frame around it. Compiling happens once per function, running many times.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.caches import Cache
@@ -18,13 +17,11 @@ from mlaprobe.evaluator.cpp.builtins import message_of
 from mlaprobe.evaluator.cpp.types import zero_of
 from mlaprobe.evaluator.engine import calls
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
-from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run, memo_key
-from mlaprobe.evaluator.engine.shared import Remembered
+from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run
 from mlaprobe.evaluator.engine.signals import Failed, Returned, Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Name, Node, Param, Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, containers
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.kept import changeable
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Model, Record, StructType
 from mlaprobe.evaluator.walk import assigned_names
 
@@ -40,7 +37,7 @@ MOST_CODES = 20_000
 class Code:
     """A compiled function."""
 
-    __slots__ = ("body", "function", "params", "pure", "refs", "reports", "result", "template")
+    __slots__ = ("body", "function", "params", "refs", "reports", "result", "template")
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -51,7 +48,6 @@ class Code:
         self.refs: tuple[int, ...] = ()
         """Positions of reference parameters, where one of them can be written."""
         self.result: CType | None = function.result
-        self.pure = not function.captures
         self.reports = _reports(function)
         """Whether the function only reports a failure, so that its arguments are the message."""
 
@@ -111,8 +107,6 @@ class Compiler:
         code.params = tuple(params)
         code.refs = tuple(position for position, _ in refs) if writing else ()
         code.body = unit.block(function.body, scope)
-        if writing or statements.writes_outside(function.body, scope):
-            code.pure = False
         return code
 
     # --- calling ---------------------------------------------------------------------------------
@@ -143,49 +137,8 @@ class Compiler:
         span: Span,
         types: Args = (),
     ) -> Value:
-        """Call a function of the source; a pure call with plain arguments is remembered.
-        ``types`` are the template arguments."""
+        """Call a function of the source. ``types`` are the template arguments."""
         code = self.code(run, closure)
-        key: Hashable = None
-        if code.pure and not (types or _depends_on_path(run, closure)):
-            plain = memo_key(args, kwargs)
-            key = None if plain is None else (closure.function, plain)
-        known = None if key is None else run.shared.calls.answers.get(key)
-        if known is not None:
-            run.observations.extend(known.observations)
-            if known.failure is not None:
-                raise known.failure.again()
-            return known.value
-        before, seen = (run.effects, run.asked), len(run.observations)
-        result: Value = None
-        failure: Failed | None = None
-        try:
-            result = self._enter(run, code, closure, args, kwargs, span, types)
-        except Failed as failed:
-            failure = failed
-        if key is not None and (run.effects, run.asked) == before and not changeable(result):
-            observed = tuple(run.observations[seen:])
-            run.shared.calls.put(key, Remembered(result, failure, observed))
-        if failure is not None:
-            raise failure
-        return result
-
-    def remembered(self, run: Run, closure: Closure) -> Remembered | None:
-        """How a call without arguments ended that has been made before."""
-        if _depends_on_path(run, closure):
-            return None
-        return run.shared.calls.answers.get((closure.function, ()))
-
-    def _enter(
-        self,
-        run: Run,
-        code: Code,
-        closure: Closure,
-        args: Args,
-        kwargs: Kwargs,
-        span: Span,
-        types: Args,
-    ) -> Value:
         if run.depth >= MAX_DEPTH:
             raise Unsupported("calls are nested too deeply", span)
         frame: Frame = {OUTER: closure.frame, RUN: run}
@@ -281,11 +234,6 @@ class Compiler:
         if module is None:
             return Unknown(f"how a {ctype.name} is made is not followed", span)
         return self.construct_named(run, ctype, value.items, module, span)
-
-
-def _depends_on_path(run: Run, closure: Closure) -> bool:
-    """Whether a call may give something else on another path."""
-    return bool(closure.frame is not None or run.globals or run.disturbed or run.trace is not None)
 
 
 def _reports(function: Function) -> bool:

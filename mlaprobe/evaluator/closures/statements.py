@@ -20,16 +20,9 @@ from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.evaluator.walk import declared_names, written_names
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.machine import Machine
-
-
-def writes_outside(body: tuple[Node, ...], scope: Scope) -> bool:
-    """Whether a function may write variables that are not its own."""
-    own = set(scope.names) | declared_names(body)
-    return not written_names(body) <= own
 
 
 def compile_block(unit: Unit, body: tuple[Node, ...], scope: Scope) -> Eval:

@@ -12,7 +12,7 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.comparing import compare
+from mlaprobe.evaluator.values.comparing import extreme
 from mlaprobe.evaluator.values.containers import constructors
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
 from mlaprobe.evaluator.values.optionals import engaged
@@ -52,15 +52,7 @@ def _stoi(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 
 def _extreme(name: str, op: str) -> Builtin:
     def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        if not args:
-            return Unknown(f"{name} of nothing", span)
-        best = args[0]
-        for value in args[1:]:
-            better = compare(op, value, best, span)
-            if isinstance(better, Unknown):
-                return better.derive(name, *args)
-            best = value if better else best
-        return best
+        return extreme(name, op, args, args, span)
 
     return Builtin(name, call, symbolic=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import cast
 
 from mlaprobe.evaluator import ir
@@ -155,9 +154,10 @@ class Translator:
             return None
         params = self._params(field(declarator, "parameters"))
         result = self._result(node, declarator)
-        span = self.span(node)
-        function = self._function(span, name, params, body, result, captures=False)
-        return replace(function, template=template) if template else function
+        statements = self._body(params, body)
+        return ir.Function(
+            self.span(node), name, params, statements, result=result, template=template
+        )
 
     def _result(self, node: Syntax, declarator: Syntax) -> CType | None:
         trailing = self._trailing(declarator)
@@ -190,20 +190,13 @@ class Translator:
         copies = _captures_by_value(self.source(node))
         if copies is None:
             return ir.Opaque(self.span(node), "a lambda with mixed captures is not followed")
-        span = self.span(node)
-        function = self._function(span, "<lambda>", params, body, result, captures=True)
-        return replace(function, copies=True) if copies else function
+        statements = self._body(params, body)
+        return ir.Function(
+            self.span(node), "<lambda>", params, statements, result=result, copies=copies
+        )
 
-    def _function(
-        self,
-        span: ir.Span,
-        name: str,
-        params: tuple[ir.Param, ...],
-        body: Syntax,
-        result: CType | None,
-        *,
-        captures: bool,
-    ) -> ir.Function:
+    def _body(self, params: tuple[ir.Param, ...], body: Syntax) -> tuple[Node, ...]:
+        """The statements of a function."""
         self._types.append({})
         self._memo.keep_apart()
         mark = self._memo.mark()
@@ -212,12 +205,11 @@ class Translator:
                 self.declare(param.name, param.type)
         outer, self.pack = self.pack, next((p.name for p in params if p.kind == "*"), "")
         try:
-            statements = self.block(body)
+            return self.block(body)
         finally:
             self._types.pop()
             self._memo.end_scope(mark, "type")
             self.pack = outer
-        return ir.Function(span, name, params, statements, captures, result)
 
     def _params(self, node: Syntax) -> tuple[ir.Param, ...]:
         params: list[ir.Param] = []

@@ -12,7 +12,6 @@ from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.kept import Copies
-from mlaprobe.evaluator.values.kinds import identity
 from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class Run:
     """Counts the decisions on unknowns: what was computed in between is of this path only."""
     events: list[Event] = field(default_factory=list)
     observations: list[tuple[str, Value]] = field(default_factory=list)
-    """What models noticed, such as a looked-up key; remembered with a pure call."""
+    """What models noticed, such as a looked-up key."""
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)
     """Names of modules that the path has written, by the module's identity."""
     steps: int = 0
@@ -100,9 +99,6 @@ class Run:
     frame: Frame = field(default_factory=dict)
     """The frame of the outermost call."""
     copies: Copies = field(default_factory=Copies)
-    disturbed: bool = False
-    """Whether a value that outlives the path was havocked on it: remembered results of calls may be
-    of what it was."""
     handled: list[Failed] = field(default_factory=list)
     """The exceptions whose handlers are being run, the innermost last."""
 
@@ -151,7 +147,6 @@ class Run:
 
     def havocs(self, value: Value, span: Span) -> None:
         """What a value holds is about to become unknown."""
-        self.disturbed = self.disturbed or value in self.copies
 
     def getenv(self, name: str) -> str | None:
         """The value of an environment variable, which is noted as read."""
@@ -167,10 +162,3 @@ class Run:
         self.events.append(event)
         if self.trace is not None:
             self.trace.append((Launch(span, name, ()), event))
-
-
-def memo_key(args: Args, kwargs: Mapping[str, Value]) -> Hashable | None:
-    """What a call's result can be remembered by, or ``None``."""
-    plain = tuple(map(identity, args))
-    named = tuple((name, identity(value)) for name, value in kwargs.items())
-    return None if None in plain or any(key is None for _, key in named) else (*plain, *named)

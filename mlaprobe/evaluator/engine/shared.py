@@ -3,24 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
 
-from mlaprobe.core.caches import Cache
-from mlaprobe.core.keeping import Memo
-from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.values import Value
-
-MOST_CALLS = 50_000
-"""How many calls are remembered."""
-
-
-class Remembered(NamedTuple):
-    """How a pure call ended."""
-
-    value: Value
-    failure: Failed | None
-    observations: tuple[tuple[str, Value], ...]
-    """What models noticed in it."""
 
 
 class SharedState:
@@ -29,7 +13,7 @@ class SharedState:
     The values of names are no cache: a name is evaluated once, as its module's code runs once.
     """
 
-    __slots__ = ("calls", "finished", "imports", "names")
+    __slots__ = ("finished", "imports", "names")
 
     def __init__(self, finished: SharedState | None = None) -> None:
         self.names: dict[Hashable, Value] = {}
@@ -38,8 +22,6 @@ class SharedState:
         """The state in which all modules have been imported."""
         self.imports: dict[tuple[str, int], SharedState] = {}
         """The states in which a module has been run up to a statement."""
-        self.calls: Memo[Remembered] = Memo(Cache.CALLS, MOST_CALLS)
-        """Pure calls by function and arguments: 7 % of a cold report of v0.1.20."""
 
     def before(self, limit: tuple[str, int]) -> SharedState:
         """The state in which a module, by name, has been run up to one of its statements."""

@@ -40,8 +40,7 @@ class Failed(Exception):
         self.span = span
 
     def again(self, message: Value = None) -> Failed:
-        """The same failure to be raised anew, with another message where one is given: one that is
-        remembered is raised many times, and belongs to no path."""
+        """The same failure to be raised anew, with another message where one is given."""
         return Failed(self.kind, self.how, self.message if message is None else message, self.span)
 
 

@@ -157,16 +157,11 @@ class Format(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function(Node):
-    """A function or lambda.
-
-    ``by_ref`` parameters are written back to a caller's variable (C++ non-const references).
-    ``captures``: the body sees the enclosing function's variables.
-    """
+    """A function or lambda."""
 
     name: str
     params: tuple[Param, ...]
     body: tuple[Node, ...]
-    captures: bool = False
     result: CType | None = None
     decorators: tuple[Node, ...] = ()
     lang: str = "cpp"

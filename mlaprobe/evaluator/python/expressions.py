@@ -238,7 +238,7 @@ class Expressions:
         """A lambda."""
         params, span = self.parameters(node.args), self.span(node)
         body = (ir.Return(self.span(node.body), self.expr(node.body)),)
-        return ir.Function(span, "<lambda>", params, body, captures=True, lang="py")
+        return ir.Function(span, "<lambda>", params, body, lang="py")
 
 
 def _text(node: ast.expr) -> str:

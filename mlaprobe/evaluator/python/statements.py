@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.expressions import BINARY_OPS, MAX_DEPTH, Expressions
@@ -179,7 +178,7 @@ class Statements(Patterns, Expressions):
         if unclear is not None:
             value = ir.Opaque(span, f"a function decorated with {unclear} is not followed")
             return ir.Assign(span, (ir.Name(span, node.name),), value)
-        return ir.Define(span, replace(self.definition(node), captures=True))
+        return ir.Define(span, self.definition(node))
 
     def definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Function:
         """A function; of one that is a generator or asynchronous, a call is unknown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,10 +52,6 @@ class _Module(Model):
 
     project: PyProject
     dotted: str
-
-    @property
-    def identity(self) -> Hashable:
-        return ("module", self.dotted)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.dotted})"
@@ -128,10 +124,6 @@ class EntryPoint(Model):
     gives: bool = False
     """Whether it is annotated to return something."""
 
-    @property
-    def identity(self) -> Hashable:
-        return ("entry", self.module.dotted, self.name, self.function.span)
-
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if run.on_entry is not None:
             found = run.on_entry(run, self, args, kwargs, span)
@@ -153,10 +145,6 @@ class PyClass(Model):
     attributes: dict[str, ir.Node]
     """Its plain attributes: expressions, and functions where they are methods."""
 
-    @property
-    def identity(self) -> Hashable:
-        return ("class", self.module.dotted, self.name)
-
     def get_in(self, run: Run, name: str, span: Span) -> Value:
         """An attribute of the class itself."""
         node = self.attributes.get(name)
@@ -177,10 +165,6 @@ class RecordClass(Model):
     fields: tuple[tuple[str, ir.Node | None], ...]
     """(name, default) in order."""
     module: PyModule | None = None
-
-    @property
-    def identity(self) -> Hashable:
-        return ("record", self.name, tuple(name for name, _ in self.fields))
 
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         left = dict(kwargs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Condition, Sym, number_of
@@ -17,6 +19,21 @@ from mlaprobe.evaluator.values.truth import settled, truth
 
 PLAIN = frozenset((int, bool, str, float, EnumMember))
 SEQUENCES = (tuple, list)
+
+
+def extreme(
+    name: str, op: str, values: Sequence[Value], sizes: Sequence[Value], span: Span
+) -> Value:
+    """The value whose size comes first by ``op``; of equal ones the first."""
+    if not values:
+        return Unknown(f"{name} of nothing", span)
+    best = 0
+    for at in range(1, len(values)):
+        better = compare(op, sizes[at], sizes[best], span)
+        if isinstance(better, Unknown):
+            return better.derive(name, *(v for v in values if not isinstance(v, list)))
+        best = at if better else best
+    return values[best]
 
 
 def compare(op: str, left: Value, right: Value, span: Span) -> Value:

@@ -8,18 +8,9 @@ calls have left there is not known.
 from __future__ import annotations
 
 from mlaprobe.evaluator.values import Value
-from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record
+from mlaprobe.evaluator.values.kinds import Model, Record
 
 _HOLDERS = (list, dict, set, tuple, Record)
-
-
-def changeable(value: Value) -> bool:
-    """Whether something in a value can be changed, or is a variable of the run."""
-    if isinstance(value, tuple):
-        return any(map(changeable, value))
-    if isinstance(value, Model):
-        return value.changes
-    return isinstance(value, (list, dict, set, Record, Pointer, Closure))
 
 
 class Copies:

@@ -7,7 +7,7 @@ no copy, reference or range of it exists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
@@ -29,10 +29,6 @@ class End(Model):
     """The end of a container."""
 
     __slots__ = ()
-
-    @property
-    def identity(self) -> Hashable:
-        return ("end",)
 
     def equals(self, other: Value) -> bool | None:
         return isinstance(other, End)

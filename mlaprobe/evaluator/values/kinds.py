@@ -158,7 +158,7 @@ class Model:
     """Something of the outside world that a stage describes: a tensor, a module, a table row.
 
     The defaults know nothing: every attribute is unknown, every call too. ``identity`` is what
-    two equal models share; memoised calls are keyed by it.
+    two equal models share.
     """
 
     __slots__ = ()
@@ -265,13 +265,13 @@ IMMUTABLE = (int, bool, float, str, type(None), EnumMember)
 
 
 def identity(value: Value) -> Hashable | None:
-    """A hashable for memoising by value, or ``None`` where there is none."""
+    """What is equal for two values only if they are; ``None`` where there is no such thing."""
     kind = type(value)
     if kind in (int, bool, float, str, type(None), EnumMember):
         return (kind.__name__, value)
     if isinstance(value, Unknown):
         key = value.key
-        # one that is like no other would be remembered in vain
+        # "?": one that is like no other
         return None if isinstance(key, tuple) and key[0] == "?" else ("unknown", key)
     if isinstance(value, tuple):
         parts = tuple(identity(v) for v in value)

@@ -13,7 +13,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.python.values import EntryPoint
-from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown
 from mlaprobe.evaluator.values.kinds import EnumType
 from mlaprobe.stages.environment.tensors import Tensor
 
@@ -41,7 +41,7 @@ def default_of(param: ir.Param, reason: str = "", *, foreign: bool = True) -> An
 
 
 def bound(
-    function: ir.Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    function: ir.Function, args: Args, kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments by position and by name, with simple defaults filled in. Of a stub that passes on
     whatever it gets, arguments without a parameter come last."""
@@ -80,8 +80,8 @@ class Bindings:
         self,
         run: Run,
         entry: EntryPoint,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: Args,
+        kwargs: Kwargs,
         span: ir.Span,
     ) -> Any:
         """What a call returns; ``NotImplemented`` for one that acts on the device, or whose C++

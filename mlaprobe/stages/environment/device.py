@@ -10,7 +10,7 @@ from typing import Any
 
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Pointer
 from mlaprobe.rulefiles.archs import archs
 
@@ -88,7 +88,7 @@ def sizes(otherwise: Model) -> Builtin:
     """``dim3``, the sizes of a launch, for questions that name a device; ``otherwise`` answers for
     others."""
 
-    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if not is_named(run) or not all(type(a) is int for a in args):
             return otherwise.call(run, args, kwargs, span)
         return (*args, *(1,) * (3 - len(args)))
@@ -100,7 +100,7 @@ def get_properties(success: Any, otherwise: Builtin | Model) -> Builtin:
     """``hipGetDeviceProperties``, for questions that name a device; ``otherwise`` answers for
     others."""
 
-    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if not is_named(run) or not args or not isinstance(args[0], Pointer):
             return otherwise.call(run, args, kwargs, span)
         args[0].store(Properties(run))

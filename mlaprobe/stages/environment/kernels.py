@@ -12,7 +12,7 @@ from mlaprobe.core.shape import Kernel
 from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.engine.runs import PROBE, Run
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.keptmaps import Entries, pair
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Record, Unordered
 from mlaprobe.kernels import KernelTable, TableRow, comment_rule, has_kernel, lds_bytes, read_tables
@@ -180,7 +180,7 @@ class AsmKernel(Model):
             return Builtin(name, lambda run, a, k, s: self)
         return Unknown(f"{name} of a kernel is not modelled", span, foreign=True, free="device")
 
-    def _launch(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def _launch(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         run.emit("launch", "kernel", (self, *args), {}, span)
         return None
 
@@ -195,7 +195,7 @@ class KernelCache(Model):
             return Builtin(name, self._get)
         return Unknown(f"{name} of a kernel cache is not modelled", span)
 
-    def _get(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def _get(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if len(args) < 2:
             return Unknown("a cached kernel", span)
         return run.machine.call(run, args[1], (), {}, span)
@@ -206,12 +206,12 @@ def kernel_externals(session: SourceSession) -> dict[str, Any]:
     names = session.names.data["host"]
     launches = tuple(names["launch"])
 
-    def make(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def make(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if len(args) < 2:
             return Unknown("a kernel without a name", span)
         return AsmKernel(args[0], args[1], launches)
 
-    def make_unique(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def make_unique(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         kinds = [getattr(t, "name", "") for t in kwargs.get("<>", ())]
         if any(k in names["kernel_type"] for k in kinds):
             return make(run, args, {}, span)

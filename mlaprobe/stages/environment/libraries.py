@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values import Something, Unknown
+from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model, plain
 from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
@@ -21,7 +22,7 @@ Call = Callable[[Any, tuple[Any, ...], dict[str, Any], Span], Any]
 def _new_tensor(name: str) -> Call:
     """``torch.empty`` and its kin: a tensor of the given shape."""
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         shape = args[0] if args else kwargs.get("size", ())
         if type(shape) in (int, Sym) or (isinstance(shape, Unknown) and name != "like"):
             dims = [a for a in args if type(a) in (int, Sym) or isinstance(a, Unknown)]
@@ -49,7 +50,7 @@ def _made(
     return made
 
 
-def _arange(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _arange(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     dtype = kwargs.get("dtype")
     known = dtype if isinstance(dtype, DtypeToken) else DtypeToken("i64")
     length: Any = Unknown("the length of a range", span, free="data", foreign=True)
@@ -71,7 +72,7 @@ class Library(Model):
     def index(self, key: Any, span: Span) -> Any:
         return Library(f"{self.name}[]")
 
-    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if self.name == "torch.cuda.get_device_properties" and device.is_named(run):
             return device.Properties(run)
         made = Something if self.name.startswith("torch.nn.functional.") else Unknown

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.evaluator.cpp.builtins import builtins, check, message_of
-from mlaprobe.evaluator.engine.runs import Outcome, Run, memo_key
+from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values import Unknown
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref, identity
 from mlaprobe.evaluator.walk import READING
 from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import named_dtypes
@@ -42,7 +42,7 @@ class Foreign(Model):
     def get(self, name: str, span: Span) -> Any:
         return self._at_run_time(f"{self.name}.{name}", span, ("foreign", self.name, name))
 
-    def call(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         from mlaprobe.evaluator.engine.calls import havoc
 
         given, args = args, tuple(a.load() if type(a) is Ref else a for a in args)
@@ -51,8 +51,8 @@ class Foreign(Model):
             havoc(value, f"{self.name} may have written it", span)
         if self.succeeds and not self.name.endswith("_t"):
             return SUCCESS
-        same = memo_key(args, kwargs)
-        key = None if same is None else ("foreign", self.name, same)
+        parts = [*map(identity, args), *map(identity, kwargs.values())]
+        key = None if None in parts else ("foreign", self.name, *parts, *kwargs)
         if not self.name.startswith(COMPUTING):
             return self._at_run_time(f"{self.name}()", span, key)
         open_inputs = [a.free for a in (*args, *kwargs.values()) if isinstance(a, Unknown)]
@@ -100,11 +100,11 @@ def device_functions(names: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _torch_check_failed(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _torch_check_failed(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     raise Failed("exception", "RuntimeError", message_of(args), span)
 
 
-def _arch(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _arch(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """The GPU that the question is about."""
     return run.facts["arch"]
 
@@ -112,7 +112,7 @@ def _arch(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -
 def _assumed(value: Any, note: str) -> Callable[..., Any]:
     """A property of the device that is taken for granted, and noted."""
 
-    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         run.observations.append(("assumed", note))
         return value
 
@@ -126,7 +126,7 @@ def assumptions(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _device_property(name: str) -> Callable[..., Any]:
-    def call(run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         value = device.known(run, name)
         if value is not None:
             return value

@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Args, Kwargs, Value
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 
@@ -64,7 +66,7 @@ class Placed(Tensor):
             return Builtin(name, self._set)
         return super().get(name, span)
 
-    def _set(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def _set(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """The tensor takes the memory of another: an event, which the execution of the launch
         follows."""
         run.emit("set", self.name, (self, *args), kwargs, span)

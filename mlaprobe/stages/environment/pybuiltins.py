@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from mlaprobe.evaluator.closures.displays import as_mapping, as_set, elements
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic import symbols
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
-from mlaprobe.evaluator.values import SomeText, Unknown
-from mlaprobe.evaluator.values.comparing import compare
+from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value
+from mlaprobe.evaluator.values.comparing import extreme
 from mlaprobe.evaluator.values.kinds import Builtin, plain
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import settled, truth
@@ -18,14 +19,14 @@ from mlaprobe.stages.environment.libraries import Call, Library, library_externa
 from mlaprobe.stages.environment.tensors import Tensor
 
 
-def _len(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _len(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if args and isinstance(args[0], Tensor):
         return args[0].shape[0]
     values = elements(args[0], span) if args else Unknown("len of nothing", span)
     return values if isinstance(values, Unknown) else len(values)
 
 
-def _range(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _range(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     unknown = next((a for a in args if isinstance(a, Unknown)), None)
     if unknown is not None:
         return unknown.derive("range", *args)
@@ -34,7 +35,7 @@ def _range(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) 
     return Unknown("this range", span)
 
 
-def _int(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _int(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     value = args[0] if args else 0
     if isinstance(value, Unknown) or (type(value) is Sym and type(value.value) is int):
         return value
@@ -48,11 +49,11 @@ def _int(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) ->
     return Unknown("int of this value", span)
 
 
-def _bool(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _bool(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return truth(args[0]) if args else False
 
 
-def _str(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _str(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     value = args[0] if args else ""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return str(value)
@@ -63,7 +64,7 @@ def _str(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) ->
     return Unknown("the text of this value", span)
 
 
-def _format(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _format(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if len(args) < 2 or args[1] == "":
         return _str(run, args[:1], {}, span)
     value, spec = symbols.plain(args[0]), args[1]
@@ -75,7 +76,7 @@ def _format(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span)
         raise Failed("exception", "ValueError", str(error), span) from None
 
 
-def _dict(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _dict(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = elements(args[0], span) if args else []
     if isinstance(values, Unknown):
         return values
@@ -83,7 +84,7 @@ def _dict(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -
     return given if isinstance(given, Unknown) else {**given, **kwargs}
 
 
-def _repr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _repr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     value = args[0] if args else ""
     if isinstance(value, (str, int, float, bool)) or value is None:
         return repr(value)
@@ -92,27 +93,24 @@ def _repr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -
     return Unknown("the text of this value", span, foreign=True)
 
 
+def _measured(run: Run, values: list[Value], kwargs: Kwargs, span: Span) -> list[Value]:
+    """What the values are ordered by."""
+    key = kwargs.get("key")
+    return values if key is None else [run.machine.call(run, key, (v,), {}, span) for v in values]
+
+
 def _extreme(name: str, op: str) -> Call:
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         values = elements(args[0], span) if len(args) == 1 else list(args)
-        key = kwargs.get("key")
-        if isinstance(values, Unknown) or not values:
-            return values if isinstance(values, Unknown) else Unknown(f"{name} of nothing", span)
-        best, measure = None, None
-        for value in values:
-            size = run.machine.call(run, key, (value,), {}, span) if key is not None else value
-            better = True if measure is None else compare(op, size, measure, span)
-            if isinstance(better, Unknown):
-                return better.derive(name, *(v for v in values if not isinstance(v, list)))
-            if better:
-                best, measure = value, size
-        return best
+        if isinstance(values, Unknown):
+            return values
+        return extreme(name, op, values, _measured(run, values, kwargs, span), span)
 
     return call
 
 
 def _quantifier(stop: bool) -> Call:
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         values = elements(args[0], span)
         if isinstance(values, Unknown):
             return values.derive(f"any {stop}", values)
@@ -122,7 +120,7 @@ def _quantifier(stop: bool) -> Call:
 
 
 def _sequence(kind: type) -> Call:
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         values = elements(args[0], span) if args else []
         if isinstance(values, Unknown):
             return values
@@ -131,7 +129,7 @@ def _sequence(kind: type) -> Call:
     return call
 
 
-def _sum(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _sum(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = elements(args[0], span)
     if isinstance(values, Unknown):
         return values
@@ -141,7 +139,7 @@ def _sum(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) ->
     return total
 
 
-def _enumerate(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _enumerate(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = elements(args[0], span)
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
     if isinstance(values, Unknown) or not isinstance(start, int):
@@ -149,18 +147,17 @@ def _enumerate(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Sp
     return tuple(enumerate(values, start))
 
 
-def _zip(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _zip(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     lists = [elements(a, span) for a in args]
     unknown = next((x for x in lists if isinstance(x, Unknown)), None)
     return unknown if unknown is not None else tuple(zip(*lists, strict=False))
 
 
-def _sorted(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _sorted(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = elements(args[0], span)
     if isinstance(values, Unknown):
         return values
-    key, reverse = kwargs.get("key"), truth(kwargs.get("reverse", False))
-    sizes = [v if key is None else run.machine.call(run, key, (v,), {}, span) for v in values]
+    sizes, reverse = _measured(run, values, kwargs, span), truth(kwargs.get("reverse", False))
     unknown = next((s for s in (*sizes, reverse) if isinstance(s, Unknown)), None)
     if unknown is not None:
         return unknown.derive("sorted")
@@ -183,7 +180,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def _isinstance(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _isinstance(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if len(args) != 2 or isinstance(args[0], Unknown):
         return Unknown("the type of a value", span)
     kinds = args[1] if isinstance(args[1], tuple) else (args[1],)
@@ -196,7 +193,7 @@ def _isinstance(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: S
     return False
 
 
-def _getattr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _getattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     from mlaprobe.evaluator.closures.attributes import attribute
 
     if len(args) < 2 or not isinstance(args[1], str):
@@ -209,7 +206,7 @@ def _getattr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span
         raise
 
 
-def _hasattr(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _hasattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     try:
         found = _getattr(run, args[:2], {}, span)
     except Failed as failure:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, SettingsBase
 
 
@@ -22,7 +23,7 @@ def _boolean(rule: Mapping[str, Any]) -> Any:
     """A boolean option: its default where the variable is not set."""
     default, variable, words = rule["default"], rule["variable"], tuple(rule["set"])
 
-    def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         given = dict(zip((default, variable), args, strict=False)) | kwargs
         name = given.get(variable)
         if not isinstance(name, str):

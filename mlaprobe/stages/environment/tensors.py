@@ -11,9 +11,10 @@ from functools import reduce
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values import Unknown
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.rulefiles.layouts import layouts
@@ -51,7 +52,7 @@ class DtypeToken(Model):
             return Builtin(name, lambda run, a, k, s: self if name == "value" else True)
         return Unknown(f"attribute {name} of a dtype", span, foreign=True)
 
-    def call(self, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """C++ writes ``Q.dtype()`` where Python writes ``q.dtype``."""
         return self
 
@@ -93,13 +94,6 @@ class Tensor(Model):
         self.shape = shape
         self.dtype = dtype
         self.contiguous = contiguous
-
-    @property
-    def identity(self) -> Hashable | None:
-        if any(type(d) is Sym for d in self.shape):
-            return None
-        dims = tuple(("?", d.key) if isinstance(d, Unknown) else d for d in self.shape)
-        return ("tensor", dims, self.dtype.identity, self.contiguous)
 
     def equals(self, other: Any) -> bool | None:
         return False if other is None else (True if other is self else None)
@@ -162,27 +156,27 @@ def _product(dims: Iterable[Any], span: Span) -> Any:
 Method = Callable[[Tensor, tuple[Any, ...], dict[str, Any], Span], Any]
 
 
-def _dimension(tensor: Tensor, args: tuple[Any, ...], span: Span) -> int | None:
+def _dimension(tensor: Tensor, args: Args, span: Span) -> int | None:
     if args and type(args[0]) is int and -len(tensor.shape) <= args[0] < len(tensor.shape):
         return args[0] % len(tensor.shape)
     return None
 
 
-def _size(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _size(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if not args:
         return tensor.shape
     at = _dimension(tensor, args, span)
     return Unknown(f"a dimension of {tensor.name}", span) if at is None else tensor.shape[at]
 
 
-def _stride(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _stride(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if not args:
         return tuple(tensor.stride(at, span) for at in range(len(tensor.shape)))
     at = _dimension(tensor, args, span)
     return Unknown(f"a stride of {tensor.name}", span) if at is None else tensor.stride(at, span)
 
 
-def _viewed(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """``view``/``reshape``: a dimension of -1 is what is left."""
     dims = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if len(dims) == 1 and isinstance(dims[0], DtypeToken):
@@ -205,7 +199,7 @@ def _divide(total: Any, rest: Any, tensor: Tensor, span: Span) -> Any:
     return Unknown(f"a dimension of a view of {tensor.name}", span, free="data", foreign=True)
 
 
-def _permuted(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _permuted(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     dims = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if sorted(d for d in dims if type(d) is int) != list(range(len(tensor.shape))):
         return Unknown(f"a permutation of {tensor.name}", span, foreign=True, free="data")
@@ -213,7 +207,7 @@ def _permuted(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], spa
     return tensor.derived("transpose", shape, tensor.dtype, tuple(dims), contiguous=False)
 
 
-def _repeated(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _repeated(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """``repeat_interleave`` by one number along one dimension: a new tensor. (With no dimension
     it is flattened, and a tensor of counts is data.)"""
     given = dict(zip(("repeats", "dim"), args, strict=False)) | kwargs
@@ -225,15 +219,15 @@ def _repeated(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], spa
     return tensor.derived("repeat", tuple(dims), tensor.dtype, (times, at))
 
 
-def _contiguous(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _contiguous(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return tensor.derived("ascontiguousarray", tensor.shape, tensor.dtype)
 
 
-def _same(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _same(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return tensor
 
 
-def _converted(tensor: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], span: Span) -> Any:
+def _converted(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = [*args, *kwargs.values()]
     dtype = next((v for v in values if isinstance(v, DtypeToken)), tensor.dtype)
     return tensor.derived("astype", tensor.shape, dtype, contiguous=tensor.contiguous)
