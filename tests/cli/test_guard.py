@@ -190,15 +190,10 @@ def test_compare_with_filters(run: Run, bumped: Path) -> None:
 
 
 def test_compare_what_is_the_same(run: Run, bumped: Path) -> None:
-    words = ("compare", f"{bumped}@{NATIVE}", f"{bumped}@{AGAIN}", "--heads", "8-64")
-    done = run(*words, "--dtype", "fp8/fp8")
+    """Errata of kernels' files mean none of a tree's own."""
+    done = run("compare", f"{bumped}@{NATIVE}", f"{bumped}@{AGAIN}", "--heads", "8-64")
     assert (done.code, done.err) == (0, "")
     assert "no change of behaviour, in " in done.out
-    # Errata of bf16 begin and end between the two.
-    done = run(*words, "--dtype", "bf16/bf16", "--qlen", "3", "--format", "json")
-    changes = json.loads(done.out)["changes"]
-    what = "gfx950 bf16/bf16, 16 heads, qlen 3, planner told the dtypes or none: native -> erratum"
-    assert {change["message"] for change in changes} == {what}
 
 
 FEW = ("--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "16,32", "--qlen", "1")
