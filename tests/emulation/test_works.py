@@ -144,6 +144,16 @@ def test_parts_of_a_query_that_end_within_a_page() -> None:
     assert len(own_works(batch((64,), 2, 16, causal=False), Cutting(tile=1)).work_info) == 2
 
 
+@pytest.mark.parametrize(("tile", "place"), [((0, 3), 0), ((2, 3), 0), ((0, 2), 3), ((1, 2), 4)])
+def test_tiles_of_a_plan_for_another_launch(tile: tuple[int, int], place: int) -> None:
+    """Of two query tokens and four partial results."""
+    final, partial = empty(2, 1, np.uint16), empty(4, 1)
+    indptr, tiles, places = np.array([0, 1]), np.array([tile]), np.array([place])
+    with pytest.raises(NotFollowedError, match="the plan is for another launch"):
+        merge_tiles(final, partial, indptr, tiles, places)
+    merge_tiles(final, partial, indptr, np.array([[0, 2]]), np.array([2]))
+
+
 def test_what_is_merged_of_what_nobody_wrote_counts_as_unwritten() -> None:
     """And one split of each token that holds something is the token."""
     final, partial = empty(2, 1, np.uint16), empty(4, 1)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.core.shape import Dtype
+from mlaprobe.emulation.arrays import NotFollowedError
 from mlaprobe.emulation.formats import encoded
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -32,6 +33,9 @@ class Rows:
     lse_written: Mask | None
 
 
+_BEYOND = "the merge reads or writes beyond its buffers: the plan is for another launch"
+
+
 def merge_tiles(final: Rows, partial: Rows, indptr: Array, tiles: Array, places: Array) -> None:
     """Merges the tiles of a persistent launch.
 
@@ -39,10 +43,18 @@ def merge_tiles(final: Rows, partial: Rows, indptr: Array, tiles: Array, places:
         indptr: where the parts of each tile begin in ``places``.
         tiles: ``[tiles, 2]``, the first query token of each and the one behind its last.
         places: the row of ``partial`` that each part begins at.
+
+    Raises:
+        NotFollowedError: a tile lies behind the end of the output or of the partial results, as
+            those of a plan for another launch do.
     """
     for tile, (start, stop) in enumerate(tiles[: len(indptr) - 1].tolist()):
         rows = places[indptr[tile] : indptr[tile + 1]]
-        for token in range(start, stop if len(rows) else start):
+        if not len(rows):
+            continue
+        if stop > len(final.out) or rows.max() + stop - start > len(partial.out):
+            raise NotFollowedError(f"{_BEYOND} (query tokens {start} to {stop - 1})")
+        for token in range(start, stop):
             _merge(final, partial, token, rows + (token - start))
 
 
