@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mlaprobe.core.blobs import blob_hash
+from mlaprobe.core.enums import Standing
+from mlaprobe.rulefiles.outcomes import KernelRecord, KernelRun
 from tests.trees import today
 from tests.trees.common import Row, Tree, changed, code_object, tables
 
 GFX942, GFX950 = "hsa/gfx942/mla/mla_asm.csv", today.TABLE
 PLAIN = Row("fp8", "fp8", 16, 0, 1)
 """A row that is looked up without work metadata only."""
+
+
+WRONG = Row("fp8", "fp8", 16, 1, 1)
+WRONG_FILE = code_object(WRONG.symbol, lds=1)
+"""A code object that was emulated and not right, as ``RECORD`` says."""
+RECORD = KernelRecord(
+    blob=blob_hash(WRONG_FILE),
+    kernel=WRONG.symbol,
+    co=f"{WRONG.symbol}.co",
+    release="v0.1.20",
+    runs=(
+        KernelRun(
+            dtype="fp8/fp8",
+            heads=16,
+            qlen=1,
+            kv=((200, 163),),
+            outcome=Standing.WRONG,
+            text="7 of 9 values differ",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +64,9 @@ def _with_lines(path: str, *lines: str) -> Tree:
 
 PLANNER_FP8 = "((num_heads == 32) || (num_heads == 128)))"
 DISPATCHER_FP8 = "and (nhead == 32 or nhead == 128 or"
+
+
+RELEASE: Tree = {"aiter/_version.py": 'version = "0.1.20"\n'}
 
 
 def fold_32() -> Tree:
@@ -134,9 +161,13 @@ def pairs() -> dict[str, Pair]:
                 ),
             ),
         ),
-        # Several query tokens of 64 heads without metadata.
+        # Several query tokens of 32 heads without metadata, in a release that an erratum names.
         "MLA015": Pair(
-            base, _table("gfx942", [*today.ROWS["gfx942"], Row("bf16", "bf16", 64, 0, 2)])
+            {**base, **RELEASE},
+            {
+                **_table("gfx942", [*today.ROWS["gfx942"], Row("bf16", "bf16", 32, 0, 2)]),
+                **RELEASE,
+            },
         ),
         # The dispatcher refuses 8 heads of fp8.
         "MLA016": Pair(base, _table("gfx942", [*today.ROWS["gfx942"], Row("fp8", "fp8", 8, 1, 2)])),
@@ -148,4 +179,5 @@ def pairs() -> dict[str, Pair]:
                 ("def hk_mla_decode_fwd(", "def hk_mla_v32_decode_fwd("),
             ),
         ),
+        "MLA018": Pair(base, {**base, f"hsa/gfx950/mla/{WRONG.symbol}.co": WRONG_FILE}),
     }

@@ -17,7 +17,8 @@ from mlaprobe.findings.facts.calls import parameter_lists
 from mlaprobe.findings.facts.shapes import Scope
 from mlaprobe.findings.inspection import gather
 from mlaprobe.findings.rules import finding_rules, settings
-from tests.findings.pairs import Pair, pairs
+from mlaprobe.reports import emulated
+from tests.findings.pairs import RECORD, Pair, pairs
 from tests.trees.common import Tree, write
 
 SCOPE = Scope(
@@ -30,6 +31,12 @@ SCOPE = Scope(
 )
 PAIRS = pairs()
 RULES = finding_rules()
+
+
+@pytest.fixture(autouse=True)
+def _record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of the code object of a pair's own."""
+    monkeypatch.setattr(emulated, "record_of", {RECORD.blob: RECORD}.get)
 
 
 FUNCTIONS = [(each["module"], each["function"]) for each in settings()["functions"]]

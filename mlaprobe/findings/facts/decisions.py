@@ -8,6 +8,7 @@ from mlaprobe.core.axes import cell_of
 from mlaprobe.core.reasons import deciding_clause
 from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, StageName, Verdict
 from mlaprobe.findings.facts import Fact
+from mlaprobe.reports.emulated import emulations
 
 _LACKS = {
     Verdict.NO_KERNEL: "finds no kernel for it",
@@ -51,9 +52,21 @@ def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
         "entry": None if dispatcher is None else dispatcher.entry,
         "undefined": undefined,
         "place": _place(decision),
+        **_emulated(decision),
     }
     cell = cell_of(decision.shape)
     return Fact(about="shape", values=values, cell=cell, proof=lambda: _evidence(decision))
+
+
+def _emulated(decision: Decision) -> dict[str, str | None]:
+    """What emulation shows of the kernel of a decision that runs: the worst outcome of a launch
+    like it, and the file."""
+    found = emulations(decision) if decision.verdict.runs else ()
+    for each in found:
+        if each.outcome is not None:
+            text = next(run.text for run in each.alike if run.outcome is each.outcome)
+            return {"emulated": each.outcome.value, "emulated_text": text, "co": each.kernel.co}
+    return dict.fromkeys(("emulated", "emulated_text", "co"))
 
 
 def _place(decision: Decision) -> str | None:
