@@ -190,8 +190,9 @@ def test_compare_with_filters(run: Run, bumped: Path) -> None:
 
 
 def test_compare_what_is_the_same(run: Run, bumped: Path) -> None:
-    """Errata of kernels' files mean none of a tree's own."""
-    done = run("compare", f"{bumped}@{NATIVE}", f"{bumped}@{AGAIN}", "--heads", "8-64")
+    """In bf16, errata of the planner end between the two releases."""
+    words = ("--heads", "8-64", "--dtype", "fp8/fp8")
+    done = run("compare", f"{bumped}@{NATIVE}", f"{bumped}@{AGAIN}", *words)
     assert (done.code, done.err) == (0, "")
     assert "no change of behaviour, in " in done.out
 
