@@ -190,8 +190,8 @@ def test_compare_with_filters(run: Run, bumped: Path) -> None:
 
 
 def test_compare_what_is_the_same(run: Run, bumped: Path) -> None:
-    """In bf16, errata of the planner end between the two releases."""
-    words = ("--heads", "8-64", "--dtype", "fp8/fp8")
+    """Errata of bf16, and of launches without metadata, end and begin between the two."""
+    words = ("--heads", "8-64", "--dtype", "fp8/fp8", "--persistent", "1")
     done = run("compare", f"{bumped}@{NATIVE}", f"{bumped}@{AGAIN}", *words)
     assert (done.code, done.err) == (0, "")
     assert "no change of behaviour, in " in done.out
