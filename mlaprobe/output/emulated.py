@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from mlaprobe.core.enums import Standing
 from mlaprobe.core.shape import Decision, DecodeShape
 from mlaprobe.output.rows import Row, picked, plain
 from mlaprobe.output.style import Line, Span, line, paragraph
 from mlaprobe.output.troubles import cells_in_words
-from mlaprobe.reports.emulated import Emulation, Fault, Overview, emulations, worst
+from mlaprobe.reports.emulated import Emulation, Fault, Overview, emulations
 from mlaprobe.rulefiles.outcomes import KernelRun
 
 _GIB = 1 << 30
+_ONE = (1.0, 1.0)
 _MOST_FAULTS = 8
 _TITLE = Span("Emulated, nothing was run on a GPU", "title")
 _STYLES = {Standing.PASSED: "native", Standing.UNKNOWN: "unknown", Standing.REFUSED: "unknown"}
 
 
 def emulation_lines(found: Iterable[Emulation], width: int) -> list[Line]:
-    """What is known of some kernels: of each how launches like the decision's went, and every
-    circumstance that was not right. Nothing where no file was emulated."""
-    lines = {text: None for each in found if each.record for text in _of_kernel(each, width)}
-    return [(), line(_TITLE), *lines] if lines else []
-
-
-def _of_kernel(found: Emulation, width: int) -> Iterator[Line]:
-    for text, style in [_alike(found), *_otherwise(found)]:
-        yield from paragraph(text, width, first="  ", style=style)
+    """What is known of some kernels: of each how launches like the decision's went, and the
+    circumstances that were not right. Nothing where no file was emulated."""
+    known = {(each.kernel.co, each.alike): each for each in found if each.record is not None}
+    lines: list[Line] = [(), line(_TITLE)] if known else []
+    for each in known.values():
+        indent = "  "
+        if len(known) > 1:
+            lines.append(line("  ", Span(each.kernel.co, "place")))
+            indent = "    "
+        for text, style in [_alike(each), *_otherwise(each)]:
+            lines += paragraph(text, width, first=indent, style=style)
+    return lines
 
 
 def _alike(found: Emulation) -> tuple[str, str]:
     assert found.record is not None
     outcome = found.outcome
     if outcome is None:
-        return f"{found.kernel.co} was run, but not with such a launch", "dim"
+        return "the file was run, but not with such a launch", "dim"
     how = f"as {found.record.release} launches it"
     if outcome is Standing.PASSED:
         return f"right at {_tokens(found.alike)}, {how}", _style(outcome)
@@ -53,17 +58,21 @@ def _tokens(runs: Sequence[KernelRun]) -> str:
 
 
 def _otherwise(found: Emulation) -> list[tuple[str, str]]:
-    """Other circumstances: those that were not right one by one, the others together."""
-    groups: dict[str, list[KernelRun]] = {}
+    """Other circumstances, those with one outcome together. Scales are named only where they make a
+    difference."""
+    groups: dict[Standing, dict[str, str]] = {}
+    plain = {(circumstances(run, found), run.outcome) for run in found.otherwise}
+    plain |= {("", run.outcome) for run in found.alike}
     for run in found.otherwise:
-        groups.setdefault(circumstances(run, found), []).append(run)
-    right = [words for words, runs in groups.items() if worst(runs) is Standing.PASSED]
-    lines = [(f"right also {'; '.join(right)}", "dim")] if right else []
-    for words, runs in groups.items():
-        outcome = worst(runs)
-        if outcome is not None and outcome is not Standing.PASSED:
-            text = next(run.text for run in runs if run.outcome is outcome)
-            lines.append((f"{words}: {outcome}{text and ': ' + text}", _style(outcome)))
+        without = circumstances(replace(run, scales=_ONE), found)
+        if run.scales == _ONE or (without, run.outcome) not in plain:
+            groups.setdefault(run.outcome, {}).setdefault(circumstances(run, found), run.text)
+    lines = []
+    for outcome in sorted(groups, key=list(Standing).index, reverse=True):
+        where, texts = "; ".join(groups[outcome]), list(groups[outcome].values())
+        said = "right also" if outcome is Standing.PASSED else str(outcome)
+        style = "dim" if outcome is Standing.PASSED else _style(outcome)
+        lines.append((f"{said} {where}{texts[0] and ': ' + texts[0]}", style))
     return lines
 
 
@@ -77,9 +86,9 @@ def circumstances(run: KernelRun, found: Emulation | None = None) -> str:
         words.append(f"with {run.kv_splits} KV split{'s' * (run.kv_splits > 1)}")
     if run.kv_cache_bytes:
         words.append(f"in a cache of {run.kv_cache_bytes / _GIB:g} GiB")
-    if run.scales != (1.0, 1.0):
+    if run.scales != _ONE:
         words.append("with scales {:g} and {:g}".format(*run.scales))
-    return ", ".join(words) or "as the shape has it"
+    return ", ".join(words)
 
 
 def overview_lines(found: Overview, width: int) -> list[Line]:

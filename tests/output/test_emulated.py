@@ -145,6 +145,9 @@ def test_lines(know: Know) -> None:
         replace(RUN, kv_splits=1),
         replace(RUN, kv_cache_bytes=3 * GIB, kv=((40,),)),
         replace(WRONG, kv_cache_bytes=5 * GIB, kv=((40,),)),
+        replace(WRONG, kv_cache_bytes=20 * GIB, text="9 of 9"),
+        replace(WRONG, kv_cache_bytes=20 * GIB, scales=(0.5, 1.5)),
+        replace(RUN, scales=(0.5, 1.5)),
         replace(WRONG, page_size=64, outcome=Standing.UNWRITTEN, text=""),
     )
     assert text(emulation_lines(emulations(decided()), 80)) == (
@@ -152,8 +155,12 @@ def test_lines(know: Know) -> None:
         "Emulated, nothing was run on a GPU\n"
         "  right at 1 to 200 KV tokens, as v0.1.20 launches it\n"
         "  right also with 1 KV split; in a cache of 3 GiB\n"
-        "  in a cache of 5 GiB: WRONG: 7 of 9 values differ\n"
-        "  at page size 64: UNWRITTEN"
+        "  UNWRITTEN at page size 64\n"
+        "  WRONG in a cache of 5 GiB; in a cache of 20 GiB: 7 of 9 values differ"
+    )
+    know(RUN, replace(WRONG, scales=(0.5, 1.5)))
+    assert text(emulation_lines(emulations(decided()), 80)).endswith(
+        "\n  WRONG with scales 0.5 and 1.5: 7 of 9 values differ"
     )
     know(WRONG)
     assert text(emulation_lines(emulations(decided()), 80)).endswith(
@@ -161,7 +168,20 @@ def test_lines(know: Know) -> None:
     )
     know(replace(RUN, qlen=4))
     assert text(emulation_lines(emulations(decided()), 80)).endswith(
-        "\n  hsa/gfx950/mla/k.co was run, but not with such a launch"
+        "\n  the file was run, but not with such a launch"
+    )
+
+
+def test_lines_of_several_launches(know: Know) -> None:
+    know(RUN, replace(WRONG, qlen=2))
+    several = [*emulations(decided()), *emulations(decided(replace(SHAPE, qlen=2)))]
+    assert text(emulation_lines([*several, *several], 80)) == (
+        "\n"
+        "Emulated, nothing was run on a GPU\n"
+        "  hsa/gfx950/mla/k.co\n"
+        "    right at 163 to 200 KV tokens, as v0.1.20 launches it\n"
+        "  hsa/gfx950/mla/k.co\n"
+        "    WRONG at 163 to 200 KV tokens, as v0.1.20 launches it: 7 of 9 values differ"
     )
 
 
