@@ -50,7 +50,8 @@ KNOWN: list[tuple[str, str, str, str, int, dict[str, Any]]] = [
     ),
     ("NO_REDUCER", "v0.1.13", "gfx950", BF16, 96, {"qlen": 4}),
     ("NO_KERNEL", "v0.1.10.post3", "gfx942", FP8, 32, {"qlen": 4}),
-    ("INCOHERENT", "v0.1.7.post3", "gfx942", "bf16/fp8", 128, {}),
+    # Planner and dispatcher fold differently, and there is no kernel for what is launched.
+    ("NO_KERNEL", "v0.1.7.post3", "gfx942", "bf16/fp8", 128, {}),
     *(("NATIVE", "v0.1.20", "gfx942", FP8, 64, {"page_size": 64, "lse": x}) for x in (False, True)),
     ("NATIVE", "v0.1.20", "gfx942", FP8, 128, {}),
     ("NO_KERNEL", "v0.1.20", "gfx942", FP8, 128, {"lse": True}),
