@@ -33,8 +33,12 @@ from mlaprobe.rulefiles.outcomes import FOLDER, KernelRun, row_of
 ARCHS = ("gfx942", "gfx950")
 GIB = 1 << 30
 _MOST_SAID = 2
-EVERY = Scope(arch="", kv_lens=(70, 33), heads=tuple(range(8, 129, 8)), qlens=tuple(range(1, 9)))
-"""Every head count and query length that a kernel of its own is launched for."""
+EVERY = tuple(
+    Scope(arch="", kv_lens=lens, heads=tuple(range(8, 129, 8)), qlens=tuple(range(1, 9)))
+    for lens in ((70, 33), (65, 66, 97, 98, 99))
+)
+"""Every head count and query length that a kernel of its own is launched for; the second lengths end
+just past a tile of 32, where masks and tiles meet."""
 FEW = (
     Scope(arch="", kv_lens=(200, 163)),
     Scope(arch="", kv_lens=(200, 163), page_size=64),
@@ -87,7 +91,7 @@ def emulated(
     found: dict[str, Found],
 ) -> None:
     """Adds what is new in an arch of a release."""
-    scopes = (EVERY, *FEW, *([AT_EDGES] if options.edges else []))
+    scopes = (*EVERY, *FEW, *([AT_EDGES] if options.edges else []))
     wanted = [
         case
         for scope in scopes
