@@ -37,8 +37,8 @@ EVERY = tuple(
     Scope(arch="", kv_lens=lens, heads=tuple(range(8, 129, 8)), qlens=tuple(range(1, 9)))
     for lens in ((70, 33), (65, 66, 97, 98, 99))
 )
-"""Every head count and query length that a kernel of its own is launched for; the second lengths end
-just past a tile of 32, where masks and tiles meet."""
+"""Every head count and query length that a kernel of its own is launched for; the second lengths
+end just past a tile of 32, where masks and tiles meet."""
 FEW = (
     Scope(arch="", kv_lens=(200, 163)),
     Scope(arch="", kv_lens=(200, 163), page_size=64),
