@@ -21,10 +21,14 @@ def reason(decision: Decision, *, place: bool = False) -> str | None:
     outcome = decision.outcome(decision.stage) if decision.stage else None
     if decision.verdict is not Verdict.REJECTED or outcome is None:
         return decision.message
-    return decision.message if outcome.message != decision.message else said(outcome, place=place)
+    return (
+        decision.message
+        if outcome.message != decision.message
+        else stage_reason(outcome, place=place)
+    )
 
 
-def said(outcome: StageOutcome, *, place: bool = False) -> str | None:
+def stage_reason(outcome: StageOutcome, *, place: bool = False) -> str | None:
     """The same of one stage."""
     message = outcome.message
     if outcome.status != Status.REJECTED or (message and not _NAMELESS.fullmatch(message)):

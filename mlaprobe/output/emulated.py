@@ -70,9 +70,9 @@ def _otherwise(found: Emulation) -> list[tuple[str, str]]:
     lines = []
     for outcome in sorted(groups, key=list(Standing).index, reverse=True):
         where, texts = "; ".join(groups[outcome]), list(groups[outcome].values())
-        said = "right also" if outcome is Standing.PASSED else str(outcome)
+        label = "right also" if outcome is Standing.PASSED else str(outcome)
         style = "dim" if outcome is Standing.PASSED else _style(outcome)
-        lines.append((f"{said} {where}{texts[0] and ': ' + texts[0]}", style))
+        lines.append((f"{label} {where}{texts[0] and ': ' + texts[0]}", style))
     return lines
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlaprobe.core.numbers import ranges
-from mlaprobe.core.reasons import reason, said
+from mlaprobe.core.reasons import reason, stage_reason
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -87,9 +87,9 @@ def _stage(
     style = "unknown" if outcome.status == Status.UNKNOWN else style
     title = Span(f"{number:>2} {printable(outcome.stage)}: ", "title")
     lines = broken(line(title, Span(printable(_status(outcome)), style)), width, rest="     ")
-    told = said(outcome)
-    if told:
-        lines += paragraph(printable(told), width, first="     ")
+    why = stage_reason(outcome)
+    if why:
+        lines += paragraph(printable(why), width, first="     ")
     for excerpt in excerpts[:_MOST_EXCERPTS]:
         lines += excerpt_lines(excerpt, width)
     for excerpt in excerpts[_MOST_EXCERPTS:]:
@@ -207,14 +207,14 @@ def _notes(decision: Decision, width: int) -> list[Line]:
 
 def _verdict(decision: Decision, width: int) -> list[Line]:
     style = WORDS[decision.verdict].style
-    said = line(Span("Verdict: ", "title"), Span(outcome_words(decision), style))
+    headline = line(Span("Verdict: ", "title"), Span(outcome_words(decision), style))
     if decision.stage and not decision.verdict.runs:
-        said += (Span(f", decided by {printable(decision.stage)}"),)
-    lines = broken(said, width, rest="  ")
+        headline += (Span(f", decided by {printable(decision.stage)}"),)
+    lines = broken(headline, width, rest="  ")
     lines += paragraph(_meaning(decision), width, first="  ")
-    told = reason(decision, place=True)
-    if told:
-        lines += paragraph(printable(told), width, first="  ")
+    why = reason(decision, place=True)
+    if why:
+        lines += paragraph(printable(why), width, first="  ")
     how = what_happens(decision)
     if how:
         lines += paragraph(f"At run time it {how}.", width, first="  ")
@@ -272,10 +272,10 @@ def _alternatives(found: Explanation, width: int, spec: str, can_resolve: bool) 
     lines = [_EMPTY, line(Span("Nearest that do better", "title"))]
     for each in found.alternatives:
         style = WORDS[each.decision.verdict].style
-        said = line(
+        entry = line(
             f"  {what_differs(each, decision.shape)}: ", Span(_change(each.decision), style)
         )
-        lines += broken(said, width, rest="    ")
+        lines += broken(entry, width, rest="    ")
     if not found.alternatives:
         none = "none: no padding, query length, mode, page size or route that was tried"
         lines += paragraph(none, width, first="  ")

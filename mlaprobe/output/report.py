@@ -105,8 +105,8 @@ def header(survey: Survey, width: int) -> list[Line]:
         lines += paragraph(", ".join(map(printable, present)), width, first="  stages  ")
     for stage, status, text in survey.stage_status:
         if status != Status.PRESENT:
-            said = printable(f"{stage}: {text}" if text else stage)
-            lines += paragraph(said, width, first="  absent  ")
+            absent = printable(f"{stage}: {text}" if text else stage)
+            lines += paragraph(absent, width, first="  absent  ")
     lines += paragraph(_asked(survey), width, first="  asked   ")
     return lines
 
@@ -115,12 +115,12 @@ def _asked(survey: Survey) -> str:
     """The settings that are the same everywhere."""
     if not survey.blocks:
         return "nothing"
-    said = commands.described(survey.blocks[0].setting, defaults=True)
+    settings = commands.described(survey.blocks[0].setting, defaults=True)
     if survey.grid.lse == (False,):
-        said["lse"] = "without LSE, and with it where that runs"
+        settings["lse"] = "without LSE, and with it where that runs"
     for name in varying(survey):
-        said.pop(name, None)
-    return ", ".join(said.values())
+        settings.pop(name, None)
+    return ", ".join(settings.values())
 
 
 _SWITCHES = ("lse", "persistent", "causal", "cp_round_robin", "batch", "page_size")
@@ -140,8 +140,8 @@ def block_title(survey: Survey, settings: Sequence[DecodeShape]) -> tuple[str, s
     """The arch, and what else tells this block from the others."""
     first = settings[0]
     dtypes = ", ".join(each.dtype for each in settings)
-    said = commands.described(first, defaults=True)
-    named = [said[field] for field in varying(survey) if field in said]
+    words = commands.described(first, defaults=True)
+    named = [words[field] for field in varying(survey) if field in words]
     return printable(first.arch), ", ".join([dtypes, *named])
 
 
@@ -201,9 +201,9 @@ def _reasons(block: Block) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
         text = WORDS[decision.verdict].long
         if decision.stage:
             text += f" ({decision.stage})"
-        said = reason(decision)
-        if said:
-            text += f": {said}"
+        why = reason(decision)
+        if why:
+            text += f": {why}"
         found.setdefault((printable(text), place), []).append(heads)
     return tuple((text, place, tuple(heads)) for (text, place), heads in found.items())
 
@@ -251,11 +251,11 @@ def native_summary(block: Block) -> str:
 def _nothing_runs(drawn: _Drawn, width: int) -> list[Line]:
     """Why a whole block fails, or is not known to run, each reason once."""
     unknown, rows = len(drawn.block.unknown), len(drawn.block.rows)
-    said = "nothing runs"
+    sentence = "nothing runs"
     if unknown:
-        said = f"nothing is known to run: not known for {unknown} of {rows} head counts"
+        sentence = f"nothing is known to run: not known for {unknown} of {rows} head counts"
     style = "unknown" if unknown else "fail"
-    lines = paragraph(said, width, first=INDENT, style=style)
+    lines = paragraph(sentence, width, first=INDENT, style=style)
     for text, place, heads in drawn.reasons[:_MOST_REASONS]:
         whose = f"{ranges(heads, ', ')} heads" if len(drawn.reasons) > 1 else "every head count"
         lines += paragraph(f"{whose}: {text}", width, first=INDENT * 2)

@@ -243,9 +243,9 @@ def run(git_dir: Path, *arguments: str) -> bytes:
     """
     done = _call(git_dir, *arguments)
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git failed"]
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git failed"]
         raise SourceError(
-            f"cannot read the git repository {git_dir}: {said[-1]}",
+            f"cannot read the git repository {git_dir}: {lines[-1]}",
             hint=f"see what git says itself: git --git-dir={git_dir} log -1",
         )
     return done.stdout

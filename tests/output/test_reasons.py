@@ -8,7 +8,7 @@ import re
 import pytest
 
 from mlaprobe import plan, probe
-from mlaprobe.core.reasons import reason, said
+from mlaprobe.core.reasons import reason, stage_reason
 from mlaprobe.core.shape import DecodeShape, Dtype, Evidence, Route, StageOutcome, Status, Verdict
 from tests.cli.conftest import Run, run
 
@@ -37,8 +37,8 @@ def refused(message: str | None, *clauses: str) -> StageOutcome:
     ],
 )
 def test_one_outcome(outcome: StageOutcome, told: str) -> None:
-    assert said(outcome, place=True) == told
-    assert said(outcome) == told.partition(" (a.py")[0]
+    assert stage_reason(outcome, place=True) == told
+    assert stage_reason(outcome) == told.partition(" (a.py")[0]
 
 
 @pytest.mark.parametrize("release", ["v0.1.6.post2", "v0.1.20"])
@@ -63,7 +63,7 @@ def test_what_a_release_refuses_has_a_reason(release: str) -> None:
             assert not NAMELESS.fullmatch(reason(decision) or ""), shape
         for _, outcome in decision.stages:
             if outcome.status == "rejected" and outcome.evidence:
-                assert not NAMELESS.fullmatch(said(outcome) or ""), shape
+                assert not NAMELESS.fullmatch(stage_reason(outcome) or ""), shape
     assert nameless, "nothing here shows what is new"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mlaprobe.core.axes import OMITTED, cell_of
 from mlaprobe.core.protocols import LiveAnswers
-from mlaprobe.core.reasons import said
+from mlaprobe.core.reasons import stage_reason
 from mlaprobe.core.shape import DecodeShape, Evidence, StageName, StageOutcome, Status
 from mlaprobe.deciding.compose import clash
 from mlaprobe.findings.facts import Fact
@@ -73,7 +73,7 @@ class Chain:
         refused = self.sizing.status == Status.REJECTED
         both_take = self.planner.status.taken and self.dispatcher.status.taken
         disagrees = refused and both_take
-        why = (said(self.sizing) if disagrees else None) or "without a reason"
+        why = (stage_reason(self.sizing) if disagrees else None) or "without a reason"
         first, last = (self.planner, self.dispatcher), (self.sizing,)
         deciding = (*last, *first) if refused and clash is None else (*first, *last)
 

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from mlaprobe.core.numbers import Interner
-from mlaprobe.core.reasons import reason, said
+from mlaprobe.core.reasons import reason, stage_reason
 from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Kernel, StageOutcome
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS, cell
@@ -76,7 +76,7 @@ class Shared:
                 NONE if same else outcome.final_heads or 0,
                 self.text(outcome.entry),
                 tuple(map(self.clause, outcome.evidence)) if proven else (),
-                self.about(said(outcome) if proven else outcome.message, shape),
+                self.about(stage_reason(outcome) if proven else outcome.message, shape),
             )
         )
 
