@@ -54,7 +54,7 @@ class Dispatched(Launch):
         return None if self.merged is None else self.merged.get()
 
     @property
-    def told(self) -> tuple[object, ...]:
+    def passed(self) -> tuple[object, ...]:
         """The arguments as far as two calls can be compared by them: plain values, and of what
         else there is its kind. What a tensor holds is not known, and in no two calls the same."""
         plain = (bool, int, float, str, type(None))

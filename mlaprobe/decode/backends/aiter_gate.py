@@ -93,4 +93,4 @@ def _lse_is_wanted(capability: Capability, shape: DecodeShape) -> bool:
         return True
     wanted = capability.dispatcher.decide(replace(shape, lse=True))
     without = capability.dispatcher.decide(replace(shape, lse=False))
-    return wanted.told != without.told
+    return wanted.passed != without.passed

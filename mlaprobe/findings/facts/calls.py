@@ -70,7 +70,7 @@ def ignored_flags(capability: Capability, shapes: Iterable[DecodeShape]) -> Iter
         if with_mask.entry is None or with_mask.missing or with_mask.outcome.entry == "asm":
             continue
         without = dispatcher.decide(replace(shape, causal=False))
-        same = with_mask.told == without.told
+        same = with_mask.passed == without.passed
         yield Fact(
             about="flag",
             values={
