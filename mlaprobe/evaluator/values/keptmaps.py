@@ -7,6 +7,7 @@ no copy, reference or range of it exists.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -42,14 +43,14 @@ def pair(first: Value, second: Value) -> Record:
     return Record("std::pair", {"first": first, "second": second})
 
 
-class Entries(Model):
+class Entries(Model, ABC):
     """A map of entries by name that code only looks into."""
 
     __slots__ = ()
 
+    @abstractmethod
     def entry(self, key: str) -> Record | None:
         """The pair of a key and its value; ``None`` where there is none."""
-        raise NotImplementedError
 
     def get(self, name: str, span: Span) -> Value:
         if name in ("end", "cend"):
