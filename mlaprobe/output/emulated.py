@@ -61,12 +61,14 @@ def _otherwise(found: Emulation) -> list[tuple[str, str]]:
     """Other circumstances, those with one outcome together. Scales are named only where they make a
     difference."""
     groups: dict[Standing, dict[str, str]] = {}
-    plain = {(circumstances(run, found), run.outcome) for run in found.otherwise}
+    plain = {(circumstances(run, found.page_size), run.outcome) for run in found.otherwise}
     plain |= {("", run.outcome) for run in found.alike}
     for run in found.otherwise:
-        without = circumstances(replace(run, scales=_ONE), found)
+        without = circumstances(replace(run, scales=_ONE), found.page_size)
         if run.scales == _ONE or (without, run.outcome) not in plain:
-            groups.setdefault(run.outcome, {}).setdefault(circumstances(run, found), run.text)
+            groups.setdefault(run.outcome, {}).setdefault(
+                circumstances(run, found.page_size), run.text
+            )
     lines = []
     for outcome in sorted(groups, key=list(Standing).index, reverse=True):
         where, texts = "; ".join(groups[outcome]), list(groups[outcome].values())
@@ -76,11 +78,10 @@ def _otherwise(found: Emulation) -> list[tuple[str, str]]:
     return lines
 
 
-def circumstances(run: KernelRun, found: Emulation | None = None) -> str:
-    """What is particular to a launch: ``with one KV split, in a cache of 5 GiB``."""
+def circumstances(run: KernelRun, page_size: int) -> str:
+    """What is particular to a launch: ``with 1 KV split, in a cache of 5 GiB``."""
     words = []
-    usual = found.alike[0].page_size if found is not None and found.alike else 1
-    if run.page_size != usual:
+    if run.page_size != page_size:
         words.append(f"at page size {run.page_size}")
     if run.kv_splits is not None:
         words.append(f"with {run.kv_splits} KV split{'s' * (run.kv_splits > 1)}")

@@ -19,11 +19,14 @@ class Emulation:
     kernel: Kernel
     record: KernelRecord | None
     """``None``: the file was never emulated, or is not at hand."""
+    page_size: int
+    """The decision's."""
     alike: tuple[KernelRun, ...]
     """Launches like the decision's, with a small cache and as many splits as AITER chooses."""
     otherwise: tuple[KernelRun, ...]
     """Launches like it but for the number of splits, the page size, the size of the cache or the
-    scales."""
+    scales. Nothing is like a folded launch: none was emulated, and whether all its tensors fit the
+    fold is not the kernel's doing."""
 
     @property
     def outcome(self) -> Standing | None:
@@ -49,13 +52,15 @@ def emulations(decision: Decision) -> tuple[Emulation, ...]:
 
 def _emulation(kernel: Kernel, decision: Decision) -> Emulation:
     record = None if kernel.blob is None else record_of(kernel.blob)
-    runs = () if record is None else record.runs
+    folded = decision.fold > 1 or decision.qlen_fold > 1
+    runs = () if record is None or folded else record.runs
     launch, page_size = _launch(decision), decision.shape.page_size
     same = [run for run in runs if run.launch == launch]
     alike = [run for run in same if _is_plain(run) and run.page_size == page_size]
     return Emulation(
         kernel=kernel,
         record=record,
+        page_size=page_size,
         alike=tuple(alike),
         otherwise=tuple(run for run in same if run not in alike),
     )
@@ -66,16 +71,16 @@ def _is_plain(run: KernelRun) -> bool:
 
 
 def _launch(decision: Decision) -> tuple[object, ...]:
-    """What the kernel is launched with, as ``KernelRun.launch`` has it: after any fold."""
+    """What the kernel is launched with, as ``KernelRun.launch`` has it."""
     shape = decision.shape
-    heads, qlen, persistent = shape.num_heads, shape.qlen, shape.persistent
     dispatcher = decision.outcome(StageName.DISPATCHER)
-    if dispatcher is not None:
-        heads = dispatcher.final_heads or heads
-        qlen *= dispatcher.qlen_fold
-        persistent = persistent and dispatcher.persistent is not False
-    causal = shape.causal or shape.qlen == 1
-    return (shape.dtype, heads, qlen, shape.lse, persistent, causal, shape.cp_round_robin)
+    downgraded = dispatcher is not None and dispatcher.persistent is False
+    return (
+        *(shape.dtype, shape.num_heads, shape.qlen, shape.lse),
+        shape.persistent and not downgraded,
+        shape.causal or shape.qlen == 1,
+        shape.cp_round_robin,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,18 +9,17 @@ from tests.emulator.single import LANES, Lone
 
 EVERY_LANE = (1 << 64) - 1
 SOME_LANES = 0xF0F0_1234_8001_FFFE
+READS = [
+    # the instruction, words that it reads, the first register
+    ("ds_read_b32 v1, v2 offset:64", 1, 1),
+    ("ds_read_b64 v[4:5], v2 offset:64", 2, 4),
+    ("ds_read_b96 v[4:6], v2 offset:64", 3, 4),
+    ("ds_read_b128 a[4:7], v2 offset:64", 4, 260),
+]
 
 
 @pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
-@pytest.mark.parametrize(
-    ("text", "count", "first"),
-    [
-        ("ds_read_b32 v1, v2 offset:64", 1, 1),
-        ("ds_read_b64 v[4:5], v2 offset:64", 2, 4),
-        ("ds_read_b96 v[4:6], v2 offset:64", 3, 4),
-        ("ds_read_b128 a[4:7], v2 offset:64", 4, 260),
-    ],
-)
+@pytest.mark.parametrize(("text", "count", "first"), READS)
 def test_reading_lds(text: str, count: int, first: int, lanes: int) -> None:
     lone = Lone()
     lds = lone.wave.lds.copy()
@@ -63,15 +62,7 @@ def test_writing_lds(text: str, count: int, first: int, offset: int, lanes: int)
 
 
 @pytest.mark.parametrize("lanes", [EVERY_LANE, SOME_LANES])
-@pytest.mark.parametrize(
-    ("text", "count", "first"),
-    [
-        ("ds_read_b32 v1, v2 offset:64", 1, 1),
-        ("ds_read_b64 v[4:5], v2 offset:64", 2, 4),
-        ("ds_read_b96 v[4:6], v2 offset:64", 3, 4),
-        ("ds_read_b128 a[4:7], v2 offset:64", 4, 260),
-    ],
-)
+@pytest.mark.parametrize(("text", "count", "first"), READS)
 def test_reading_at_any_address(text: str, count: int, first: int, lanes: int) -> None:
     """Byte by byte, the lowest first."""
     lone = Lone()

@@ -108,12 +108,25 @@ def test_the_mask_of_one_token_hides_nothing(know: Know) -> None:
     assert found.outcome is None
 
 
-def test_a_fold_is_what_is_launched(know: Know) -> None:
-    """48 heads folded by 3, and a query length folded by 2, launch 16 heads and 2 tokens."""
-    know(replace(RUN, qlen=2))
-    folded = decided(replace(SHAPE, num_heads=48), final_heads=16, qlen_fold=2)
+@pytest.mark.parametrize("fold", [{"fold": 3}, {"qlen_fold": 2}])
+def test_no_run_says_that_a_folded_launch_is_right(know: Know, fold: dict[str, int]) -> None:
+    """Its kernel may be right and the tensors not fit the fold."""
+    know(RUN, replace(RUN, qlen=2), replace(RUN, heads=48))
+    folded = replace(decided(replace(SHAPE, num_heads=48), final_heads=16), **fold)  # type: ignore[arg-type]
     (found,) = emulations(folded)
-    assert found.outcome is Standing.PASSED
+    assert found.record is not None
+    assert found.outcome is None
+    assert found.otherwise == ()
+
+
+def test_a_page_size_that_was_never_run(know: Know) -> None:
+    know(RUN, replace(WRONG, page_size=64))
+    found = emulations(decided(replace(SHAPE, page_size=16)))
+    assert text(emulation_lines(found, 80)).endswith(
+        "\n  the file was run, but not with such a launch"
+        "\n  right also at page size 1"
+        "\n  WRONG at page size 64: 7 of 9 values differ"
+    )
 
 
 def test_a_downgrade_to_the_other_mode_is_what_is_launched(know: Know) -> None:
