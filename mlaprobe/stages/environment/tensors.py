@@ -12,7 +12,7 @@ from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
@@ -85,7 +85,7 @@ def dtype_for(kind: str, arch: str) -> DtypeToken:
 class Tensor(Model):
     """A tensor of known rank; a dimension may be unknown."""
 
-    __slots__ = ("contiguous", "dtype", "name", "shape")
+    __slots__ = ("contiguous", "dtype", "name", "shape", "span")
 
     def __init__(
         self, name: str, shape: tuple[Any, ...], dtype: DtypeToken, *, contiguous: bool = True
@@ -94,6 +94,8 @@ class Tensor(Model):
         self.shape = shape
         self.dtype = dtype
         self.contiguous = contiguous
+        self.span = NOWHERE
+        """Where it was made of another."""
 
     def equals(self, other: Any) -> bool | None:
         return False if other is None else (True if other is self else None)
@@ -126,11 +128,15 @@ class Tensor(Model):
             return simple[name]
         method = _METHODS.get(name)
         if method is not None:
-            return Builtin(
-                name, lambda run, args, kwargs, s: method(self, args, kwargs, s), symbolic=True
-            )
+            return Builtin(name, lambda run, *call: self._made(method, *call), symbolic=True)
         key = ("tensor", self.name, name)
         return Unknown(f"{self.name}.{name} is data", span, key=key, foreign=True, free="data")
+
+    def _made(self, method: Method, args: Args, kwargs: Kwargs, span: Span) -> Any:
+        found = method(self, args, kwargs, span)
+        if isinstance(found, Tensor) and found is not self:
+            found.span = span
+        return found
 
     def index(self, key: Any, span: Span) -> Any:
         return Unknown(f"an element of {self.name}", span, foreign=True, free="data")
