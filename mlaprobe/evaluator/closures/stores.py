@@ -245,7 +245,7 @@ def member_type(run: Run, module: Module, owner: Record, name: str) -> CType:
 
 def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     obj = unit.compile(target.obj, scope)
-    whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else None
+    whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else (lambda e, v: None)
     key = unit.compile(target.key, scope)
     span = target.span
     ctype = _type_of(target.obj, scope)
@@ -262,8 +262,8 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
             owner[at] = v
         elif isinstance(owner, dict):
             _store_somewhere(owner, span)
-        elif whole is None:
-            return
+        elif isinstance(owner, Model):
+            owner.put_at(at, v, span)
         elif isinstance(owner, tuple):
             whole(e, _with_element(owner, at, v, span))
         elif isinstance(owner, Unknown):
