@@ -19,8 +19,8 @@ PADS = """\
         o = o.new_empty((total_s, 16, v_head_dim))
         nhead = ori_nhead = 16
 """
-RETURNED = "get_cu_num(), o)\n    return logits, final_lse\n"
-CUTS = "get_cu_num(), o)\n    asked.copy_(o[:, : asked.shape[1]])\n    return logits, final_lse\n"
+RETURNED = "\n    return logits, final_lse\n"
+CUTS = f"\n    asked.copy_(o[:, : asked.shape[1]]){RETURNED}"
 PLANNED = "    int32_t qk_batch_ratio = 1;\n"
 PLANS = PLANNED + "    if(num_heads == 4 || num_heads == 8) { num_heads = 16; }\n"
 SIZED = "assert num_head_qo % 8 == 0"
