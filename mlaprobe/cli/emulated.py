@@ -69,28 +69,28 @@ def passed_over(
     answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, Any]
 ) -> str | None:
     """Why ``auto`` does not take the emulator; ``None``: it does."""
-    from mlaprobe.decode.backends.emulate import EMULATE, too_long, unfit
+    from mlaprobe.decode.backends.emulate import EMULATE, How, too_long, unfit
 
     if given["backend"] == EMULATE or given["kv_cache_bytes"] is not None:
         return None
-    reason = unfit(answers, plan, problem) or too_long(plan, problem, given["schedules"])
+    reason = unfit(answers, plan, problem) or too_long(
+        plan, problem, How(schedules=given["schedules"])
+    )
     return None if reason is None else f"{EMULATE}: {reason}"
 
 
 def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, Any]) -> int:
     """Emulates a plan, prints what became of it, and returns the exit code."""
-    from mlaprobe.decode.backends.emulate import emulated
+    from mlaprobe.decode.backends.emulate import How, emulated
 
+    how = How(
+        schedules=given["schedules"],
+        seed=given["seed"],
+        kv_cache_bytes=cache_bytes(given),
+        force=given["force"],
+    )
     with Progress("emulating AITER's kernel", quiet=given["quiet"]):
-        found = emulated(
-            answers,
-            plan,
-            problem,
-            seed=given["seed"],
-            schedules=given["schedules"],
-            kv_cache_bytes=cache_bytes(given),
-            force=given["force"],
-        )
+        found = emulated(answers, plan, problem, how)
     if given["format"] == "json":
         from mlaprobe.output.runs.emulated_data import emulated_json
 

@@ -40,14 +40,7 @@ def compose(
     """One verdict from the outcomes of the asm route, in call order. ``fails_after`` is what the
     dispatcher raises once the entry point has been called."""
     found = dict(stages)
-    base = Decision(
-        shape=shape,
-        verdict=Verdict.UNKNOWN,
-        stages=stages,
-        notes=tuple(dict.fromkeys((*(n for _, s in stages for n in s.notes), *notes))),
-        kernels=found[StageName.HOST].kernels if StageName.HOST in found else (),
-        key=found[StageName.HOST].key if StageName.HOST in found else None,
-    )
+    base = _undecided(shape, stages, notes)
     doubt: tuple[str, StageOutcome] | None = None
     clashing = clash(found.get(StageName.PLANNER), found[StageName.DISPATCHER])
     for stage, outcome in stages:
@@ -70,6 +63,19 @@ def compose(
             base, verdict=Verdict.INCOHERENT, stage=StageName.DISPATCHER, message=clashing
         )
     return _running(base, found)
+
+
+def _undecided(shape: DecodeShape, stages: Stages, notes: tuple[str, ...]) -> Decision:
+    """The decision but for its verdict."""
+    host = dict(stages).get(StageName.HOST)
+    return Decision(
+        shape=shape,
+        verdict=Verdict.UNKNOWN,
+        stages=stages,
+        notes=tuple(dict.fromkeys((*(n for _, s in stages for n in s.notes), *notes))),
+        kernels=() if host is None else host.kernels,
+        key=None if host is None else host.key,
+    )
 
 
 def _stopped(base: Decision, why: str) -> Decision:
