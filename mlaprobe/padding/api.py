@@ -15,7 +15,7 @@ from mlaprobe.core.keeping import Keeper, Memo, Once
 from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import PlannerCall, Route
 from mlaprobe.errors import MlaprobeError, NotInstalledError, SourceError
-from mlaprobe.opening import probing
+from mlaprobe.opening import shortcut
 from mlaprobe.padding.origin import Origin, origin_of
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.padding.planning import make_plan, warn_once
@@ -198,7 +198,7 @@ def _default() -> Decider:
         RuleError: the rules are wrong.
     """
     try:
-        found, instead = probing.installed_or_bundled()
+        found, instead = shortcut.installed_or_bundled()
     except NotInstalledError:
         raise
     except SourceError as error:

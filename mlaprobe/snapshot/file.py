@@ -8,9 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mlaprobe.core.numbers import numbers_of
 from mlaprobe.core.shape import Dtype, Evidence, Kernel
 from mlaprobe.errors import SourceError
-from mlaprobe.snapshot.scope import Scope, numbers_of
+from mlaprobe.snapshot.scope import Scope
 
 FORMAT = "mlaprobe snapshot"
 SCHEMA = 2

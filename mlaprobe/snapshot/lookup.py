@@ -7,11 +7,11 @@ from itertools import product
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.numbers import numbers_of
 from mlaprobe.snapshot.batches import applies
 from mlaprobe.snapshot.cells import Plane, read_plane
 from mlaprobe.snapshot.file import Contents, damaged
 from mlaprobe.snapshot.records import Reader, Record
-from mlaprobe.snapshot.scope import numbers_of
 
 NONE = "-"
 """The name of no record."""

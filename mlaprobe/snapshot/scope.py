@@ -108,16 +108,3 @@ def _with_modes(modes: dict[str, int | bool]) -> str:
         f"a planner told {listed} (it holds what AITER takes where nothing is said; ask the AITER "
         "source itself: installed, a directory or REPO@REV)"
     )
-
-
-def numbers_of(text: str) -> tuple[int, ...]:
-    """What ``ranges`` wrote.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        found.extend(range(int(first), int(last or first) + 1))
-    return tuple(found)

@@ -101,21 +101,29 @@ class DirectorySource(Source):
         return self._walk("") | self._walk(PACKAGE)
 
     def _walk(self, start: str) -> set[str]:
-        def refuse(error: OSError) -> None:
-            if not isinstance(error, _ABSENT):
-                raise self._unreadable(start or self.location, error)
-
-        top = self._real(start)
         found: set[str] = set()
-        for folder, folders, files in os.walk(top, onerror=refuse):
-            inside = Path(folder).relative_to(top).as_posix()
-            parts = [part for part in (start, "" if inside == "." else inside) if part]
+        waiting = [(str(self._real(start)), f"{start}/" if start else "")]
+        while waiting:
+            folder, inside = waiting.pop()
             # At the root the package is left to a walk of its own: it may lie elsewhere.
-            skipped = _NOT_AITER if parts else {*_NOT_AITER, PACKAGE}
-            folders[:] = [name for name in folders if name not in skipped]
-            names = ("/".join([*parts, name]) for name in files)
-            found.update(name for name in names if self._exists(name))
+            skipped = _NOT_AITER if inside else {*_NOT_AITER, PACKAGE}
+            for entry in self._scanned(folder, start):
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in skipped:
+                        waiting.append((entry.path, f"{inside}{entry.name}/"))
+                # Asking the entry takes no look at the file, which there are thousands of.
+                elif entry.is_file(follow_symlinks=False) or self._exists(inside + entry.name):
+                    found.add(inside + entry.name)
         return found
+
+    def _scanned(self, folder: str, start: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder) as entries:
+                return list(entries)
+        except _ABSENT:
+            return []
+        except OSError as error:
+            raise self._unreadable(start or self.location, error) from None
 
 
 def find_root(path: Path) -> Path:
