@@ -130,8 +130,12 @@ def _optional(value: object, what: str) -> int | None:
     return None if value is None else whole(value, what)
 
 
-def _lengths(qlens: object) -> tuple[int, ...]:
-    """Query lengths, ascending, each once."""
+def lengths(qlens: object) -> tuple[int, ...]:
+    """Query lengths, ascending, each once.
+
+    Raises:
+        UsageError: one is no positive whole number, or there is none.
+    """
     if isinstance(qlens, (str, bytes)):
         raise UsageError(f"qlens must be positive whole numbers, got {shown(qlens)}")
     try:
@@ -158,7 +162,7 @@ def _persistence(value: object) -> bool | None:
 _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "num_heads": partial(whole, what="num_heads"),
     "arch": arch_name,
-    "qlens": _lengths,
+    "qlens": lengths,
     "lse": partial(flag, what="lse"),
     "mode": lambda value: _choice(value, Mode, "mode"),
     "page_size": partial(whole, what="page_size"),
