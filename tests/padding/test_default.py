@@ -173,7 +173,8 @@ def test_threads_that_ask_first_get_one_default_and_one_warning(
         return made[-1]
 
     monkeypatch.setattr(bundled, "newest", lambda: "v0.1.20")
-    monkeypatch.setattr(shortcut, "quickest", load)
+    for name in ("quickest", "probe"):
+        monkeypatch.setattr(shortcut, name, load)
     found = at_once(lambda _: resolve.default_capability())
     assert len(made) == 1
     assert all(each is made[0] for each in found)
