@@ -18,6 +18,8 @@ class Launch:
     """Whether the package does not define the entry point."""
     fails_after: str | None = None
     """What fails after the entry point was called."""
+    misfit: str | None = None
+    """What is passed to the entry point for other requests, tokens or heads than the query."""
     partial_heads: int | None = field(default=None, compare=False)
     """The head count of the partial results that the reducer gets, where it is called."""
 

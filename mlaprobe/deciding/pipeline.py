@@ -69,6 +69,7 @@ def judge(links: Links[L], shape: DecodeShape) -> Decision:
         tuple(stages),
         missing_entry=launch.missing,
         fails_after=launch.fails_after,
+        misfit=launch.misfit,
         notes=tuple(_notes(links, shape, launch)),
     )
 

@@ -12,6 +12,7 @@ from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot.file import FORMAT, SCHEMA
+from mlaprobe.snapshot.records import FIELDS
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.snapshot.tables import Table
 from mlaprobe.snapshot.taking import Step, Taker
@@ -74,7 +75,8 @@ def _taken(taker: Taker) -> tuple[dict[str, Table], tuple[int, ...]]:
 
 def _reduced_heads(scope: Scope, dispatcher: Table) -> tuple[int, ...]:
     """The head counts of the grid, and any other that the dispatcher hands to the reducer."""
-    reduces = {fields[-1] for fields, _ in dispatcher.records}
+    at = FIELDS.index("reduces")
+    reduces = {fields[at] for fields, _ in dispatcher.records}
     return tuple(sorted({*scope.heads, *(n for n in reduces if n is not None)}))
 
 

@@ -25,12 +25,14 @@ from mlaprobe.snapshot.phrases import number as number_of
 FIELDS = (
     *("status", "fold", "qlen_fold", "final_heads", "persistent", "entry", "failure", "message"),
     *("key", "kernels", "notes", "evidence", "calls", "missing", "fails_after", "reduces"),
+    "misfit",
 )
-"""What a record holds. The last four are the dispatcher's: the entry point's own name, whether the
-package lacks it, what fails after the launch, and the head count that the reducer gets."""
+"""What a record holds. The last five are the dispatcher's: the entry point's own name, whether the
+package lacks it, what fails after the launch, the head count that the reducer gets, and what of the
+launch does not fit together."""
 _USUAL: dict[str, Any] = {"fold": 1, "qlen_fold": 1, "notes": (), "evidence": (), "missing": False}
 _AT = {name: at for at, name in enumerate(FIELDS)}
-_TEXTS = (_AT["message"], _AT["fails_after"])
+_TEXTS = (_AT["message"], _AT["fails_after"], _AT["misfit"])
 _NUMBERS = (_AT["final_heads"], _AT["reduces"])
 _KEY = _AT["key"]
 Record = dict[str, Any]
@@ -61,6 +63,7 @@ def fields_of(
         launch is not None and launch.missing,
         None if launch is None else unmarked(launch.fails_after),
         reduces,
+        None if launch is None else unmarked(launch.misfit),
     )
 
 
@@ -202,11 +205,13 @@ class Reader:
     def launch(self, record: Record, values: Mapping[str, int]) -> Launch:
         """The dispatcher's outcome with what it means for the stages after it."""
         after, reduces = record.get("fails_after"), record.get("reduces")
+        misfit = record.get("misfit")
         return Launch(
             outcome=self.outcome(record, values),
             entry=record.get("calls"),
             missing=record.get("missing", False),
             fails_after=None if after is None else text_of(after, values),
+            misfit=None if misfit is None else text_of(misfit, values),
             partial_heads=None if reduces is None else number_of(reduces, values),
         )
 

@@ -106,7 +106,7 @@ class Tabled:
         return _Gist(
             fields=(
                 *(record.get(name) for name in _TELLING),
-                *(name in record for name in ("key", "fails_after")),
+                *(name in record for name in ("key", "fails_after", "misfit")),
                 loaded,
             ),
             final_heads=record.get("final_heads"),

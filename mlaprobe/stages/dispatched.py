@@ -22,6 +22,7 @@ from mlaprobe.stages.environment.outside import assumptions
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.fitting import Fit, Passed, fit_of
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
@@ -85,19 +86,20 @@ class Reader:
         outcome = altered(
             answer.outcome,
             notes=(*note, *assumptions(path)),
-            evidence=self._proof(path, inputs["heads"], answer.outcome.final_heads),
+            evidence=self._proof(path, inputs["heads"], answer),
         )
         pairs = zip(outcomes, answers, strict=True)
         calls = [path_call(o, a.given) for o, a in pairs if a is answer or same(a, answer)]
         return altered(answer, outcome=outcome, calls=Calls(calls))
 
-    def _proof(self, picked: Outcome, heads: Any, launched: Any) -> Proof:
-        choices = _choices(picked)
+    def _proof(self, picked: Outcome, heads: Any, answer: Dispatched) -> Proof:
+        choices, launched = _choices(picked), answer.outcome.final_heads
+        places = _places if answer.misfit is None else _places_of_misfit
 
         def path(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
             return [o for o in outcomes if _choices(o) == choices]
 
-        return Proof(STAGE, self._session.text, _places, heads, launched, path=path)
+        return Proof(STAGE, self._session.text, places, heads, launched, path=path)
 
     def _settle(
         self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
@@ -157,6 +159,9 @@ class Reader:
         if fold is None or not self._fits(rows, heads, inputs):
             return _unknown(_no_fold(entry.name, inputs, heads, qlen), entry.span)
         status = folded(fold, qlen_fold) or Status.NATIVE
+        fit = self._fit(named, q, fold)
+        if fit.obstacle is not None:
+            return _unknown(fit.obstacle.reason, fit.obstacle.span)
         reduce = next((e for e in outcome.events if self._merges(e)), None)
         failed = outcome.failure if outcome.kind == "failed" else None
         missing = entry.kind == "missing"
@@ -176,6 +181,7 @@ class Reader:
             entry=entry.name,
             missing=missing,
             merged=Deferred(reduce.args) if reduce is not None else None,
+            misfit=fit.misfit,
             partial_heads=_partial_heads(reduce),
             fails_after=None if missing or failed is None else refusal(failed),
         )
@@ -186,6 +192,18 @@ class Reader:
             return False
         tokens = calculate("*", self._shape.batch or REQUESTS, inputs["qlen"])
         return same(calculate("*", rows, heads), calculate("*", tokens, inputs["heads"]))
+
+    def _fit(self, named: dict[str, Any], q: Tensor, fold: Any) -> Fit:
+        """How the arguments fit together."""
+        passed = Passed(
+            named=named,
+            roles=self._session.names.roles("host"),
+            query=q,
+            fold=fold,
+            requests=self._shape.batch or REQUESTS,
+            metadata=_is_persistent(named, self._shape),
+        )
+        return fit_of(passed)
 
     def _merges(self, event: Event) -> bool:
         return event.kind == "entry" and event.name in self._names["reduce"]
@@ -293,3 +311,14 @@ def _places(
     clause = trace.branch(heads, entry) or trace.branch(launched or heads, entry)
     spans = [clause.span] if clause is not None else []
     return (*spans, *([entry.span] if entry is not None else ()))
+
+
+def _places_of_misfit(
+    trace: Trace, outcome: Outcome, heads: int, launched: int | None
+) -> tuple[ir.Span, ...]:
+    """The same, and where the query that is passed was made of the caller's."""
+    found = _places(trace, outcome, heads, launched)
+    entry = entry_of(outcome)
+    q = None if entry is None else _query(dict(entry.kwargs), entry.args)
+    made = q.span if isinstance(q, Tensor) else ir.NOWHERE
+    return (*found[:-1], made, *found[-1:])

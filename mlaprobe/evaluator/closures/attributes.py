@@ -8,7 +8,7 @@ from mlaprobe.evaluator.closures.methods import method
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of, equals
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, Model, Pointer, Record, StructType
@@ -77,7 +77,7 @@ def subscript(obj: Value, key: Value, span: Span, *, python: bool) -> Value:
         return _in_dict(obj, key, span, python=python)
     if isinstance(obj, (tuple, list, str, range)):
         if isinstance(key, slice):
-            return obj[key]
+            return _sliced(obj, key)
         if type(key) in (int, bool):
             if (-len(obj) if python else 0) <= key < len(obj):
                 return obj[key]
@@ -85,6 +85,12 @@ def subscript(obj: Value, key: Value, span: Span, *, python: bool) -> Value:
                 raise Failed("exception", "IndexError", f"index {key} out of range", span)
             return Unknown(f"index {key} out of range", span)
     return Unknown(f"subscript of a {type(obj).__name__}", span)
+
+
+def _sliced(obj: Value, key: slice) -> Value:
+    parts = [plain(part) for part in (key.start, key.stop, key.step)]
+    unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+    return obj[slice(*parts)] if unknown is None else unknown.derive("[]", *parts)
 
 
 def _at_unknown(obj: Value, key: Unknown) -> Value:

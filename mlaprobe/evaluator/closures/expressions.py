@@ -168,12 +168,7 @@ def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
         for p in (node.lower, node.upper, node.step)
     ]
 
-    def run(e: Frame) -> Value:
-        values = [p(e) for p in parts]
-        unknown = next((v for v in values if isinstance(v, Unknown)), None)
-        return unknown if unknown is not None else slice(*values)
-
-    return run
+    return lambda e: slice(*[p(e) for p in parts])
 
 
 def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:

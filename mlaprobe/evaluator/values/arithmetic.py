@@ -7,7 +7,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.symbolic.symbols import Sym, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.kinds import EnumMember
+from mlaprobe.evaluator.values.kinds import EnumMember, Model
 
 LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""
@@ -19,6 +19,13 @@ NUMBERS = (int, float)
 def arithmetic(op: str, left: Value, right: Value, span: Span, unsigned: int = 0) -> Value:
     """``left op right`` for an operator that is no comparison. ``unsigned``: how many bits the
     result has, if it is unsigned; one that does not fit is unknown."""
+    found = NotImplemented
+    if isinstance(left, Model):
+        found = left.operate(op, right, reflected=False, span=span)
+    elif isinstance(right, Model):
+        found = right.operate(op, left, reflected=True, span=span)
+    if found is not NotImplemented:
+        return found
     if type(left) is Sym or type(right) is Sym:
         return _symbolic(op, left, right, span, unsigned)
     return _plain(op, left, right, span, unsigned)

@@ -199,6 +199,11 @@ class Model:
         """The value at a subscript."""
         return Unknown("subscript is not modelled", span)
 
+    def operate(self, op: str, other: Value, *, reflected: bool, span: Span) -> Value:
+        """The value of ``self op other``, or of ``other op self`` where that is ``reflected``;
+        ``NotImplemented``: nothing is known of operators."""
+        return NotImplemented
+
     def iterate(self) -> Iterator[Value] | None:
         """The elements, or ``None`` where they are not known."""
         return None

@@ -13,6 +13,7 @@ from mlaprobe.evaluator.values.arithmetic import (
     plain_number,
 )
 from mlaprobe.evaluator.values.comparing import compare, contains, identical, negate
+from mlaprobe.evaluator.values.kinds import Model
 
 
 def binary(op: str, left: Value, right: Value, span: Span, *, unsigned: int = 0) -> Value:
@@ -38,6 +39,8 @@ def unary(op: str, value: Value, span: Span) -> Value:
         return value if op == "+" else unary(op, value.concretize(), span)
     if isinstance(value, Unknown):
         return value.derive(op)
+    if isinstance(value, Model) and op == "-":
+        return arithmetic("-", 0, value, span)
     value = plain_number(value)
     if isinstance(value, NUMBERS):
         if op == "-":
