@@ -21,6 +21,7 @@ Examples:
   mlaprobe explain --arch gfx950 --dtype bf16/bf16 --heads 24 --qlen 4 --lse
   mlaprobe explain --aiter ~/src/aiter@v0.1.20 --arch gfx942 --dtype fp8/fp8 --heads 128
   mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 32 --planner q_dtype=none
+  mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 16 --needs
   mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 48 --format json
 """
 
@@ -41,6 +42,7 @@ def explain(
     route: o.RouteOption = "asm",
     env: o.EnvOption = None,
     planner: o.PlannerOption = None,
+    needs: bool = typer.Option(False, "--needs", help="Find also what the launch needs."),
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
@@ -50,17 +52,19 @@ def explain(
     Says also which knobs would change the answer, and which shapes near by do better.
     """
     shape = shapes.parse_shape(ctx.params)
-    _run(shape, aiter=aiter, format=format, output=output, quiet=quiet)
+    _run(shape, aiter=aiter, needs=needs, format=format, output=output, quiet=quiet)
 
 
-def _run(shape: DecodeShape, *, aiter: str, format: str, output: str | None, quiet: bool) -> None:
+def _run(
+    shape: DecodeShape, *, aiter: str, needs: bool, format: str, output: str | None, quiet: bool
+) -> None:
     from mlaprobe.reports.explanation import explain as explanation
 
     common.parse_choice("--format", format, FORMATS)
     answers = common.reading(aiter, quiet=quiet)
     common.warn_unnamed([answers], [shape.arch], quiet=quiet)
     with Progress("explaining", quiet=quiet) as progress:
-        found = explanation(answers, shape, progress.step)
+        found = explanation(answers, shape, progress.step, needs=needs)
     if format == "json":
         from mlaprobe.output.explain_data import explain_json
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.inputs import is_arch
+from mlaprobe.core.needs import Need
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -22,6 +23,7 @@ from mlaprobe.core.shape import (
     Verdict,
 )
 from mlaprobe.deciding.compose import absent
+from mlaprobe.deciding.needs import Asking
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
 from mlaprobe.rulefiles import errata
@@ -171,6 +173,7 @@ class Capability:
     def forget(self) -> None:
         """Lets go of remembered answers, which a pass over a whole grid needs once."""
         self._decisions.clear()
+        self.asking.forget()
         for stage in self.stages:
             stage.forget()
 
@@ -216,6 +219,25 @@ class Capability:
         """The release that errata are looked up for: the source's own, or the one with the same
         files."""
         return errata.release_of(self.source)
+
+    @cached_property
+    def asking(self) -> Asking:
+        """Finds what launches need."""
+        return Asking(self)
+
+    @property
+    def has_needs(self) -> bool:
+        """Whether it can be asked what launches need."""
+        return True
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """What a launch needs, found by asking; nothing where it does not run. Threads may call it
+        at the same time.
+
+        Raises:
+            SourceError: a file cannot be read.
+        """
+        return self.asking.needs(shape)
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""

@@ -20,6 +20,9 @@ from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.escape import printable
+from mlaprobe.output.excerpts import excerpt_lines as excerpt_lines
+from mlaprobe.output.excerpts import place_of
+from mlaprobe.output.needs import needs_lines
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.rows import plain
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
@@ -52,6 +55,7 @@ def explain(found: Explanation, *, width: int, spec: str, can_resolve: bool = Fa
     lines += [_EMPTY, *_verdict(found.decision, width)]
     lines += _knobs(found, width)
     lines += _alternatives(found, width, spec, can_resolve)
+    lines += needs_lines(found, width)
     return lines
 
 
@@ -93,7 +97,7 @@ def _stage(
     for excerpt in excerpts[:_MOST_EXCERPTS]:
         lines += excerpt_lines(excerpt, width)
     for excerpt in excerpts[_MOST_EXCERPTS:]:
-        lines.append(line("   --> ", Span(_place(excerpt), "place")))
+        lines.append(line("   --> ", Span(place_of(excerpt), "place")))
     for note in outcome.notes:
         lines += paragraph(printable(note), width, first="     note: ")
     return lines
@@ -113,40 +117,6 @@ def _status(outcome: StageOutcome) -> str:
     if outcome.entry is not None:
         text += f", through {outcome.entry}"
     return text
-
-
-def _place(excerpt: Excerpt) -> str:
-    evidence = excerpt.evidence
-    return printable(f"{evidence.file}:{evidence.line}")
-
-
-def excerpt_lines(excerpt: Excerpt, width: int) -> list[Line]:
-    """A clause's place, its line and a caret; the clause itself where the line is not at hand."""
-    evidence = excerpt.evidence
-    number = str(evidence.line)
-    margin = " " * len(number)
-    lines = [line(f"  {margin}--> ", Span(_place(excerpt), "place"))]
-    text, column = (evidence.text, None) if excerpt.text is None else _dedent(excerpt)
-    room = width - len(margin) - 6
-    if column is not None and column > room * 2 // 3:  # what the caret is under stays in sight
-        cut = column - room // 3
-        text, column = "..." + text[cut:], column - cut + 3
-    if len(text) > room:
-        text = text[: room - 3] + "..."
-    lines.append(line(Span(f"   {number} | ", "dim"), text))
-    if column is not None:
-        lines.append(line(Span(f"   {margin} | ", "dim"), " " * column, Span("^", "caret")))
-    return lines
-
-
-def _dedent(excerpt: Excerpt) -> tuple[str, int | None]:
-    """The line without its indentation, harmless, and where the clause starts in it."""
-    raw = excerpt.text or ""
-    body = raw.lstrip(" \t")
-    start = max(0, excerpt.evidence.column - 1 - (len(raw) - len(body)))
-    before, after = body[:start].replace("\t", " "), body[start:].replace("\t", " ")
-    text = printable(before) + printable(after)
-    return text, len(printable(before)) if start <= len(body) else None
 
 
 def key_words(key: Sequence[tuple[str, Any]]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
+from mlaprobe.core.needs import Need
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -29,6 +30,10 @@ _FIELDS: Mapping[type, tuple[str, ...]] = {
     Evidence: ("stage", "file", "line", "text"),
 }
 """Classes of which a row does not have every field, or not in their order."""
+_NEED = (
+    *("id", "change", "text", "outcome", "failure", "stage", "message", "settings"),
+    *("reference", "evidence"),
+)
 _PAIRS = frozenset(("env", "key", "settings", "sizes"))
 """Fields that hold pairs of a name and a value: objects in a row."""
 _STAGE_ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -86,6 +91,11 @@ def decision_row(decision: Decision) -> Row:
         "stages": {name: outcome.status for name, outcome in decision.stages},
         **picked(decision, ("notes", "evidence")),
     }
+
+
+def need_row(need: Need) -> Row:
+    """What a launch needs, found by asking."""
+    return picked(need, _NEED)
 
 
 def stage_row(stage: str, shape: DecodeShape, outcome: StageOutcome) -> Row:

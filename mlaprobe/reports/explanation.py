@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
+from mlaprobe.core.needs import Need, Needing
 from mlaprobe.core.protocols import LiveAnswers, NearestRow, SourceInfo
 from mlaprobe.core.shape import (
     Decision,
@@ -53,6 +55,14 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownNeed:
+    """What a launch needs, with the source lines of its evidence."""
+
+    need: Need
+    excerpts: tuple[Excerpt, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """Everything that there is to say about one shape."""
 
@@ -70,12 +80,22 @@ class Explanation:
     knobs_unanswered: tuple[str, ...]
     """Those of which a snapshot says nothing: it holds what happens without any."""
     alternatives: tuple[Alternative, ...]
+    needs: tuple[ShownNeed, ...] | None = None
+    """What the launch needs, found by asking; ``None`` where that was not wanted, or is not
+    recorded."""
+    needs_missing: str | None = None
+    """Why it is wanted and not there."""
 
 
 def explain(
-    answers: LiveAnswers, shape: DecodeShape, step: Callable[[], None] = lambda: None
+    answers: LiveAnswers,
+    shape: DecodeShape,
+    step: Callable[[], None] = lambda: None,
+    *,
+    needs: bool = False,
 ) -> Explanation:
-    """Asks a shape, and everything around it. ``step`` is called now and then."""
+    """Asks a shape, and everything around it, with ``needs`` also what the launch needs. ``step``
+    is called now and then."""
     decision = answers.decide(shape)
     step()
     knobs, tried, unanswered = _knobs(answers, decision)
@@ -93,7 +113,24 @@ def explain(
         knobs_tried=tried,
         knobs_unanswered=unanswered,
         alternatives=tuple(_alternatives(answers, decision)),
+        **(_needs(answers, decision) if needs else {}),
     )
+
+
+def _needs(answers: LiveAnswers, decision: Decision) -> dict[str, Any]:
+    """What the launch needs, or why that is not there."""
+    if not decision.verdict.runs:
+        return {"needs_missing": "the shape does not run as it is, so nothing was tried"}
+    if decision.shape.route is not Route.ASM:
+        return {"needs_missing": "nothing is tried on the gluon route"}
+    if not isinstance(answers, Needing) or not answers.has_needs:
+        return {"needs_missing": "needs are not recorded in this snapshot; ask the source itself"}
+    return {
+        "needs": tuple(
+            ShownNeed(need=need, excerpts=tuple(_excerpt(answers, e) for e in need.evidence))
+            for need in answers.needs(decision.shape)
+        )
+    }
 
 
 def _excerpt(answers: LiveAnswers, evidence: Evidence) -> Excerpt:

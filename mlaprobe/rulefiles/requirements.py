@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
+from mlaprobe.core.needs import Setting as Setting
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
 from mlaprobe.rulefiles.pattern import PATTERN, Pattern
 from mlaprobe.rulefiles.schema import Either, Flag, MapOf, Record, Text, whole
 
-Setting = int | bool | str | tuple[int, ...]
-
 _WORDS = ("$heads", "$q_dtype", "$kv_dtype", "$qlen", "$page_size")
-_VALUE = Either(
+VALUE = Either(
     Flag(),
-    whole(0),
+    whole(-1),
     Text(pattern=r"[^$].*|" + "|".join(w.replace("$", r"\$") for w in _WORDS), form="a value"),
 )
 SCHEMA = Record(
@@ -29,8 +28,8 @@ SCHEMA = Record(
                 optional={
                     "when": PATTERN,
                     "padded": Flag(),
-                    "set": MapOf(_VALUE),
-                    "at_least": MapOf(_VALUE),
+                    "set": MapOf(VALUE),
+                    "at_least": MapOf(VALUE),
                 },
             )
         )
@@ -90,13 +89,7 @@ def needs(
         padded: whether its heads are padded.
         qlens: all query lengths that the kernels of the run are launched with; left out: the
             shape's."""
-    words: dict[str, Setting] = {
-        "$heads": shape.num_heads,
-        "$q_dtype": str(shape.q_dtype),
-        "$kv_dtype": str(shape.kv_dtype),
-        "$qlen": shape.qlen if qlens is None or len(qlens) == 1 else qlens,
-        "$page_size": shape.page_size,
-    }
+    words = _words(shape, qlens)
     return tuple(
         LaunchNeed(
             id=rule.id,
@@ -107,6 +100,24 @@ def needs(
         for rule in need_rules()
         if rule.padded in (None, padded) and rule.pattern.matches(shape)
     )
+
+
+def meant_settings(
+    written: Iterable[tuple[str, Any]], shape: DecodeShape
+) -> tuple[tuple[str, Setting], ...]:
+    """What a file sets, for a shape as launched."""
+    words = _words(shape, None)
+    return tuple((name, _meant(value, words)) for name, value in written)
+
+
+def _words(shape: DecodeShape, qlens: tuple[int, ...] | None) -> Mapping[str, Setting]:
+    return {
+        "$heads": shape.num_heads,
+        "$q_dtype": str(shape.q_dtype),
+        "$kv_dtype": str(shape.kv_dtype),
+        "$qlen": shape.qlen if qlens is None or len(qlens) == 1 else qlens,
+        "$page_size": shape.page_size,
+    }
 
 
 def _settings(rule: NeedRule, words: Mapping[str, Setting]) -> Iterator[tuple[str, Setting]]:

@@ -16,6 +16,8 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown
 from mlaprobe.evaluator.values.operators import binary
+from mlaprobe.rulefiles.variations import Arguments
+from mlaprobe.stages.altering import altered_values
 from mlaprobe.stages.batches import batch_of, plus_one
 from mlaprobe.stages.dispatched import REQUESTS, STAGE, Dispatched, Reader
 from mlaprobe.stages.environment.bindings import bound
@@ -46,6 +48,23 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
             question = replace(question, planner=mode)
         return super().solve(question)
 
+    def altered(self, question: DecodeShape, arguments: Arguments) -> Solved[Dispatched]:
+        """What the dispatcher does with a shape where some arguments are not as a valid caller
+        gives them."""
+        question = replace(question, planner=_NO_PLANNER)
+        key = (question, arguments)
+        return self._guarded(lambda: self._kept(key, lambda: self._altered(question, arguments)))
+
+    def _altered(self, question: DecodeShape, arguments: Arguments) -> Solved[Dispatched]:
+        if self._function.problem is not None:
+            return Solved(self._of(self._function.unreadable()))
+
+        def start(run: Run, inputs: Mapping[str, Any]) -> Any:
+            values = altered_values(self._values(question, inputs), arguments, question.arch)
+            return self._function.call(run, values)
+
+        return self._evaluated(question, start, arguments)
+
     def _of(self, outcome: StageOutcome) -> Dispatched:
         return Dispatched(outcome=outcome)
 
@@ -60,7 +79,9 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
 
     # --- asking ----------------------------------------------------------------------------------
 
-    def _evaluated(self, question: DecodeShape, start: Start) -> Solved[Dispatched]:
+    def _evaluated(
+        self, question: DecodeShape, start: Start, arguments: Arguments = ()
+    ) -> Solved[Dispatched]:
         shape, inputs = question, _inputs(question)
         key = (
             STAGE,
@@ -71,6 +92,7 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
             shape.batch,
             shape.planner.intra_batch_mode,
             tuple((name, getattr(shape, name)) for name in _FLAGS if name not in inputs),
+            arguments,
         )
         context = (shape.arch, shape.env)
         return self.session.solve(

@@ -333,6 +333,8 @@ def _places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
     spans = [branch.span] if branch is not None else []
     if launch is not None:
         return (*spans, launch.span)
+    if outcome.failure is not None and outcome.failure.how == "assert":
+        return (*spans, outcome.failure.span)  # a call, and no check of the source's own
     last = trace.last_check()
     return (*spans, last.span if last is not None else outcome.span)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from mlaprobe.core.axes import planner_values
 from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.unit import CppModule
-from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
 from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Record
@@ -38,6 +38,7 @@ from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
+T = TypeVar("T")
 STAGE = StageName.PLANNER
 BATCH = 7
 """Requests in the batch: a prime, so that a fold shows as an exact multiple."""
@@ -86,6 +87,15 @@ class Planner(CppStage[PlannerQuestion]):
         )
 
     def _evaluated(self, question: PlannerQuestion) -> Solved[StageOutcome]:
+        return self.solved(question, "", self._read)
+
+    def solved(
+        self,
+        question: PlannerQuestion,
+        what: str,
+        read: Callable[[tuple[Outcome, ...], Mapping[str, Any]], T],
+    ) -> Solved[T]:
+        """What ``read`` makes of the planner's paths; ``what`` tells it from other readers."""
         inputs = {
             "heads": question.num_heads,
             "qlen": question.qlen,
@@ -101,8 +111,8 @@ class Planner(CppStage[PlannerQuestion]):
 
         flags = (question.causal, question.cp_round_robin)
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
-        key = (STAGE, len(inputs), question.q_dtype, question.kv_dtype, flags, modes)
-        return self.session.solve(key, inputs, start, (question.arch, question.env), self._read)
+        key = (STAGE, what, len(inputs), question.q_dtype, question.kv_dtype, flags, modes)
+        return self.session.solve(key, inputs, start, (question.arch, question.env), read)
 
     @property
     def file(self) -> str:
@@ -194,19 +204,20 @@ class Planner(CppStage[PlannerQuestion]):
                 failure=how_failed(outcome),
                 message=failure.message if failure is not None else None,
             )
-        params = self._params(outcome)
-        if params is None:
+        found = self.parameters(outcome)
+        if found is None:
             return undecided(STAGE, "what the planner launches was not found")
-        return self._accepted(params, outcome, inputs)
+        return self._accepted(found[1], outcome, inputs)
 
-    def _params(self, outcome: Outcome) -> Record | None:
-        """The parameters handed to the device: an aggregate that has the number of batches."""
+    def parameters(self, outcome: Outcome) -> tuple[Event, Record] | None:
+        """The launch of the device code, and the parameters that are handed to it: an aggregate
+        that has the number of batches."""
         for event in outcome.events:
             for value in event.args:
                 if isinstance(value, Record) and any(
                     n in value.fields for n in self._names["batches"]
                 ):
-                    return value
+                    return event, value
         return None
 
     def _field(self, params: Record, names: str) -> Any:
