@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mlaprobe.core.enums import Unwritten
 from mlaprobe.core.shape import DecodeShape, StageOutcome
 
 
@@ -18,6 +19,8 @@ class Launch:
     """Whether the package does not define the entry point."""
     fails_after: str | None = None
     """What fails after the entry point was called."""
+    unwritten_lse: Unwritten = field(default=Unwritten.NEVER, compare=False)
+    """Whether nothing but the entry point gets the log-sum-exp that is returned."""
     partial_heads: int | None = field(default=None, compare=False)
     """The head count of the partial results that the reducer gets, where it is called."""
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlaprobe.core.enums import Unwritten
 from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Failure, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
@@ -82,22 +83,26 @@ class Reader:
             places = place_evidence(self._session, STAGE, span)
             return Dispatched(outcome=undecided(STAGE, reason, places))
         answer, path = answers[picked], outcomes[picked]
+        pairs = zip(outcomes, answers, strict=True)
+        alike = [(o, a) for o, a in pairs if a is answer or same(a, answer)]
+        silent = next((o for o, a in alike if a.unwritten_lse is Unwritten.ALWAYS), None)
+        values = inputs["heads"], answer.outcome.final_heads, silent is not None
         outcome = altered(
             answer.outcome,
             notes=(*note, *assumptions(path)),
-            evidence=self._proof(path, inputs["heads"], answer.outcome.final_heads),
+            evidence=self._proof(silent or path, *values),
         )
-        pairs = zip(outcomes, answers, strict=True)
-        calls = [path_call(o, a.given) for o, a in pairs if a is answer or same(a, answer)]
-        return altered(answer, outcome=outcome, calls=Calls(calls))
+        calls = [path_call(o, a.given) for o, a in alike]
+        unwritten = _unwritten([a.unwritten_lse for _, a in alike])
+        return altered(answer, outcome=outcome, calls=Calls(calls), unwritten_lse=unwritten)
 
-    def _proof(self, picked: Outcome, heads: Any, launched: Any) -> Proof:
+    def _proof(self, picked: Outcome, heads: Any, launched: Any, silent: bool) -> Proof:
         choices = _choices(picked)
 
         def path(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
             return [o for o in outcomes if _choices(o) == choices]
 
-        return Proof(STAGE, self._session.text, _places, heads, launched, path=path)
+        return Proof(STAGE, self._session.text, _places, heads, launched, silent, path=path)
 
     def _settle(
         self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
@@ -175,10 +180,22 @@ class Reader:
             given=Deferred(entry.args),
             entry=entry.name,
             missing=missing,
+            unwritten_lse=self._unwritten(outcome, entry, named),
             merged=Deferred(reduce.args) if reduce is not None else None,
             partial_heads=_partial_heads(reduce),
             fails_after=None if missing or failed is None else refusal(failed),
         )
+
+    def _unwritten(self, path: Outcome, entry: Event, named: dict[str, Any]) -> Unwritten:
+        """Whether the log-sum-exp that the entry point gets is returned, and goes nowhere else."""
+        lse = self._role(named, "lse")
+        if not isinstance(lse, Tensor) or path.kind != "returned":
+            return Unwritten.NEVER
+        after = path.events[path.events.index(entry) + 1 :]
+        given = (value for event in after for value in (*event.args, *dict(event.kwargs).values()))
+        if any(value is lse for value in given):
+            return Unwritten.NEVER
+        return Unwritten.ALWAYS
 
     def _fits(self, rows: Any, heads: Any, inputs: Mapping[str, Any]) -> bool:
         """Whether the rows of the query are the question's, in other portions of heads."""
@@ -213,6 +230,11 @@ def entry_of(outcome: Outcome) -> Event | None:
     if entry is None and failure is not None and failure.how == "AttributeError":
         entry = next((e for e in reversed(outcome.events) if e.kind == "missing"), None)
     return entry
+
+
+def _unwritten(paths: Sequence[Unwritten]) -> Unwritten:
+    """What holds of several paths."""
+    return paths[0] if len(set(paths)) == 1 else Unwritten.SOMETIMES
 
 
 def _query(named: dict[str, Any], args: Args) -> Any:
@@ -282,9 +304,10 @@ def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str,
 
 
 def _places(
-    trace: Trace, outcome: Outcome, heads: int, launched: int | None
+    trace: Trace, outcome: Outcome, heads: int, launched: int | None, silent: bool
 ) -> tuple[ir.Span, ...]:
-    """The clause that accepted or folded, and the call of the entry point."""
+    """The clause that accepted or folded, the call of the entry point and, where that alone gets
+    the log-sum-exp, the last branch that is taken behind it."""
     entry = entry_of(outcome)
     if outcome.kind == "failed" and entry is None:
         last = trace.last_check()
@@ -292,4 +315,9 @@ def _places(
         return (outcome.span if constant or last is None else last.span,)
     clause = trace.branch(heads, entry) or trace.branch(launched or heads, entry)
     spans = [clause.span] if clause is not None else []
-    return (*spans, *([entry.span] if entry is not None else ()))
+    last = trace.last_branch(entry) if silent and entry is not None else None
+    return (
+        *spans,
+        *([entry.span] if entry is not None else ()),
+        *([last.span] if last is not None else ()),
+    )
