@@ -37,6 +37,11 @@ def judged(decision: Decision, launch: Launch, without: StageOutcome) -> Decisio
     return altered(decision, notes=(*decision.notes, _hazard(decision.shape)))
 
 
+def loses_it(decision: Decision) -> bool:
+    """Whether a decision that runs has the note of a log-sum-exp that one KV split loses."""
+    return any(note.startswith(ONE) for note in decision.notes)
+
+
 _WHY = "no merge gets it, and the kernel is the one that is launched where no log-sum-exp is wanted"
 
 

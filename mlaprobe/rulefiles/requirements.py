@@ -15,7 +15,7 @@ from mlaprobe.rulefiles.schema import Either, Flag, MapOf, Record, Text, whole
 
 Setting = int | bool | str | tuple[int, ...]
 
-_WORDS = ("$heads", "$q_dtype", "$kv_dtype", "$qlen", "$page_size")
+_WORDS = ("$heads", "$q_dtype", "$kv_dtype", "$qlen", "$page_size", "$num_kv_splits")
 _VALUE = Either(
     Flag(),
     whole(0),
@@ -29,6 +29,7 @@ SCHEMA = Record(
                 optional={
                     "when": PATTERN,
                     "padded": Flag(),
+                    "one_split": Flag(),
                     "set": MapOf(_VALUE),
                     "at_least": MapOf(_VALUE),
                 },
@@ -59,6 +60,7 @@ class NeedRule:
     reference: tuple[str, ...]
     pattern: Pattern
     padded: bool | None
+    one_split: bool | None
     values: tuple[tuple[str, Any], ...]
     at_least: Mapping[str, Any]
 
@@ -73,6 +75,7 @@ def need_rules() -> tuple[NeedRule, ...]:
             reference=tuple(need["reference"]),
             pattern=Pattern(need.get("when", {})),
             padded=need.get("padded"),
+            one_split=need.get("one_split"),
             values=tuple(need.get("set", {}).items()),
             at_least=need.get("at_least", {}),
         )
@@ -81,13 +84,18 @@ def need_rules() -> tuple[NeedRule, ...]:
 
 
 def needs(
-    shape: DecodeShape, *, padded: bool = False, qlens: tuple[int, ...] | None = None
+    shape: DecodeShape,
+    *,
+    padded: bool = False,
+    one_split: bool = False,
+    qlens: tuple[int, ...] | None = None,
 ) -> tuple[LaunchNeed, ...]:
     """What it takes to launch a shape, in the order of the rules.
 
     Args:
         shape: the shape as launched, after padding.
         padded: whether its heads are padded.
+        one_split: whether the log-sum-exp is lost where AITER comes to one KV split.
         qlens: all query lengths that the kernels of the run are launched with; left out: the
             shape's."""
     words: dict[str, Setting] = {
@@ -96,6 +104,7 @@ def needs(
         "$kv_dtype": str(shape.kv_dtype),
         "$qlen": shape.qlen if qlens is None or len(qlens) == 1 else qlens,
         "$page_size": shape.page_size,
+        "$num_kv_splits": shape.num_kv_splits or 0,
     }
     return tuple(
         LaunchNeed(
@@ -105,7 +114,9 @@ def needs(
             reference=rule.reference,
         )
         for rule in need_rules()
-        if rule.padded in (None, padded) and rule.pattern.matches(shape)
+        if rule.padded in (None, padded)
+        and rule.one_split in (None, one_split)
+        and rule.pattern.matches(shape)
     )
 
 
