@@ -101,6 +101,8 @@ def resolve_padded_mla_num_heads(
     max_qo_lens: Iterable[int],
     needs_lse: bool = False,
     page_size: int = 1,
+    kv_cache_bytes: int | None = None,
+    sparse: bool = False,
     capability: Decider | None = None,
     strict: bool = False,
 ) -> int:
@@ -116,6 +118,8 @@ def resolve_padded_mla_num_heads(
         max_qo_lens: every ``max_seqlen_qo`` that the run can reach.
         needs_lse: whether the log-sum-exp is needed, as under DCP.
         page_size: KV tokens per page as the kernel sees them; vLLM flattens its blocks to 1.
+        kv_cache_bytes: bytes of one layer's KV cache, once it is allocated.
+        sparse: whether the metadata is made for top-k tokens.
         strict: whether to raise where no count is known to run.
 
     Raises:
@@ -138,6 +142,8 @@ def resolve_padded_mla_num_heads(
         lse=needs_lse,
         mode=mode,
         page_size=page_size,
+        kv_cache_bytes=kv_cache_bytes,
+        sparse=sparse,
         route=Route.ASM,
         env=knobs(source),
         strict=strict,

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.cli import machine
 from mlaprobe.cli.support import emit
 from mlaprobe.cli.support.progress import Progress
-from mlaprobe.errors import UsageError
+from mlaprobe.core.inputs import byte_count
 
 if TYPE_CHECKING:
     from mlaprobe.core.protocols import LiveAnswers
     from mlaprobe.decode.problem import Problem
     from mlaprobe.padding.plan import PadPlan
 
-_SIZE = re.compile(r"([0-9]{1,15})\s*(?:([KMGT])i?B?)?", re.I)
-_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 FAILED, UNKNOWN = 10, 11
 """Exit codes: the result is not right; it is not known whether it is."""
 
@@ -57,12 +54,7 @@ def cache_bytes(given: dict[str, Any]) -> int:
         UsageError: it is no size.
     """
     text = given["kv_cache_bytes"]
-    if text is None:
-        return 0
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise UsageError(f"--kv-cache-bytes: {text!r} is no size", hint="write 5GiB or 5000000000")
-    return int(found[1]) << _SHIFTS[(found[2] or "").upper()]
+    return 0 if text is None else byte_count(text, "--kv-cache-bytes")
 
 
 def passed_over(

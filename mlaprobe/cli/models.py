@@ -37,6 +37,7 @@ def models(
     dtype: Annotated[str, o.option("--dtype", "LIST", PAIRS)] = "bf16/bf16,fp8/fp8",
     batch: o.BatchOne = None,
     page_size: o.PageSizeOne = "1",
+    kv_cache_bytes: o.CacheOne = None,
     kv_len: o.KvLenOne = None,
     env: o.EnvOption = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
@@ -132,5 +133,6 @@ def _grid(given: dict[str, Any]) -> dict[str, Any]:
         "archs": common.parse_archs("--arch", archs) if archs else (local_arch(),),
         "dtypes": common.parse_dtypes("--dtype", given["dtype"]),
         **{name: shapes.parse_optional(given, name) for name in ("page_size", "batch", "kv_len")},
+        "kv_cache_bytes": shapes.parse_cache(given),
         "env": common.parse_env("--env", given["env"] or ()),
     }

@@ -88,6 +88,7 @@ def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessmen
         archs=grid.archs,
         dtypes=grid.dtypes,
         page_size=grid.page_sizes[0],
+        kv_cache_bytes=grid.kv_cache_sizes[0],
         batch=grid.batches[0],
         env=grid.env,
         step=step,

@@ -45,6 +45,9 @@ def resolve(
     cp_round_robin: o.RoundRobinFlag = False,
     batch: o.BatchOne = None,
     page_size: o.PageSizeOne = "1",
+    kv_cache_bytes: o.CacheOne = None,
+    num_kv_splits: o.SplitsOne = None,
+    sparse: o.SparseFlag = False,
     kv_len: o.KvLenOne = None,
     strategy: o.StrategyOption = "tile",
     pad_qlen: Annotated[bool, o.switch("--pad-qlen", RIDE)] = False,
@@ -105,10 +108,14 @@ def _question(given: dict[str, Any]) -> dict[str, Any]:
         "env": common.parse_env("--env", given["env"] or ()),
         "planner": common.parse_planner("--planner", given["planner"] or ()),
         "profile": _profile(given["profile"]),
-        **{name: shapes.parse_optional(given, name) for name in ("batch", "page_size", "kv_len")},
-        **{name: given[name] for name in ("lse", "causal", "cp_round_robin", "pad_qlen")},
+        **{name: shapes.parse_optional(given, name) for name in _NUMBERS},
+        "kv_cache_bytes": shapes.parse_cache(given),
+        **{name: given[name] for name in ("lse", "causal", "cp_round_robin", "sparse", "pad_qlen")},
         "persistent": "auto" if given["auto_persistent"] else given["persistent"],
     }
+
+
+_NUMBERS = ("batch", "page_size", "num_kv_splits", "kv_len")
 
 
 def _profile(path: str | None) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeVar
 
+from mlaprobe.core.axes import LAUNCH_AXES
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.enums import TAKEN, StageName, Status
 from mlaprobe.core.grid import Grid
@@ -141,7 +142,7 @@ def signatures(answers: Opened, functions: tuple[tuple[str, str], ...]) -> Signa
 def parts(grid: Grid) -> Iterator[tuple[Grid, ...]]:
     """A grid as grids in which only heads, query length and LSE vary; those of one arch and pair
     of dtypes together, in the order of the grid."""
-    varied = ("persistent", "causal", "cp_round_robin", "batches", "page_sizes")
+    varied = tuple(axis.grid for axis in LAUNCH_AXES if axis.name != "lse")
     settings: list[dict[str, Any]] = [
         {name: (value,) for name, value in zip(varied, values, strict=True)}
         for values in product(*(getattr(grid, name) for name in varied))

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from mlaprobe.core.boxes import Box, Cell, cover, size
+from mlaprobe.core.inputs import bytes_in_words
 from mlaprobe.core.numbers import ranges as written
 from mlaprobe.core.numbers import runs
 from mlaprobe.core.shape import SAME, DecodeShape, PlannerCall, Route
@@ -23,6 +24,7 @@ class Kind(Enum):
     ARCH = "arch"
     DTYPES = "dtypes"
     NUMBER = "number"
+    SIZE = "size"
     FLAG = "flag"
     PLANNER = "planner"
     ROUTE = "route"
@@ -51,6 +53,11 @@ class Axis:
     def option(self) -> str:
         """The command line's option."""
         return "--" + self.name.replace("_", "-")
+
+    @property
+    def open(self) -> bool:
+        """Whether a shape may leave it unset, so that any value of it is possible."""
+        return self.usual is None
 
     @property
     def fixed(self) -> bool:
@@ -114,6 +121,12 @@ def _numbers(what: str) -> Callable[[tuple[int | None, ...]], str]:
     return describe
 
 
+def _sizes(values: tuple[int | None, ...]) -> str:
+    """Sizes of the KV cache."""
+    parts = ["any size" if value is None else bytes_in_words(value) for value in values]
+    return f"a KV cache of {' or '.join(parts)}"
+
+
 def _calls(values: tuple[PlannerCall, ...]) -> str:
     if values == (PlannerCall(), OMITTED):
         return "planner told the dtypes or none"
@@ -134,6 +147,7 @@ def _environments(values: tuple[tuple[tuple[str, str], ...], ...]) -> str:
 _LSE = _flag("with LSE", "without LSE", "with or without LSE")
 _PERSISTENT = _flag("persistent", "non-persistent", "persistent or not")
 _CAUSAL = _flag("causal", "not causal", "causal or not")
+_SPARSE = _flag("sparse", "dense", "sparse or not")
 _CPRR = _flag("round-robin context parallel", "no round robin", "with or without round robin")
 AXES = (
     Axis("arch", Kind.ARCH, "arch", "archs"),
@@ -146,6 +160,9 @@ AXES = (
     Axis("cp_round_robin", Kind.FLAG, "cp_round_robin", "cp_round_robin", False, _CPRR),
     Axis("batch", Kind.NUMBER, "batch", "batches", None, _numbers("batch")),
     Axis("page_size", Kind.NUMBER, "page_size", "page_sizes", 1, _numbers("page size")),
+    Axis("kv_cache_bytes", Kind.SIZE, "kv_cache_bytes", "kv_cache_sizes", None, _sizes),
+    Axis("num_kv_splits", Kind.NUMBER, "num_kv_splits", "kv_splits", None, _numbers("KV splits")),
+    Axis("sparse", Kind.FLAG, "sparse", "sparse", False, _SPARSE),
     Axis("planner", Kind.PLANNER, "planner", "planner", PlannerCall(), _calls),
     Axis("route", Kind.ROUTE, "route", "route", Route.ASM, _routes),
     Axis("env", Kind.VARIABLES, "env", "env", (), _environments),

@@ -124,3 +124,12 @@ class Standing(TextEnum):
     """AITER launches nothing."""
     PASSED = "PASSED"
     """The result is right, and nothing else was touched."""
+
+
+class Unwritten(TextEnum):
+    """On which paths of the dispatcher only the entry point gets the returned log-sum-exp, so that
+    it is written by the kernel or not at all."""
+
+    NEVER = "never"
+    SOMETIMES = "sometimes"
+    ALWAYS = "always"

@@ -48,6 +48,9 @@ class Grid:
     cp_round_robin: tuple[bool, ...] = (False,)
     batches: tuple[int | None, ...] = (None,)
     page_sizes: tuple[int, ...] = (1,)
+    kv_cache_sizes: tuple[int | None, ...] = (None,)
+    kv_splits: tuple[int | None, ...] = (None,)
+    sparse: tuple[bool, ...] = (False,)
     route: Route = Route.ASM
     env: tuple[tuple[str, str], ...] = ()
     planner: PlannerCall = field(default_factory=PlannerCall)
@@ -65,5 +68,5 @@ class Grid:
         return prod(map(len, self.axes))
 
     def shapes(self) -> Iterator[DecodeShape]:
-        """Every combination once, the arch slowest and the page size fastest."""
+        """Every combination once, the arch slowest and ``sparse`` fastest."""
         return map(shape_of, product(*self.axes))

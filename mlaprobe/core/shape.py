@@ -18,7 +18,7 @@ from mlaprobe.core.enums import Route as Route
 from mlaprobe.core.enums import StageName as StageName
 from mlaprobe.core.enums import Status as Status
 from mlaprobe.core.enums import Verdict as Verdict
-from mlaprobe.core.inputs import LARGEST, arch_name, flag, shown, variables, whole
+from mlaprobe.core.inputs import LARGEST, arch_name, byte_count, flag, shown, variables, whole
 from mlaprobe.errors import UsageError
 
 T = TypeVar("T")
@@ -132,6 +132,12 @@ class DecodeShape:
     """Requests in the batch; unset: gates on it are reported as notes, not applied."""
     page_size: int = 1
     """KV tokens per page."""
+    kv_cache_bytes: int | None = None
+    """Bytes of one layer's KV cache; unset: what fails in a large one is a note."""
+    num_kv_splits: int | None = None
+    """Parts that a request's KV is split into, AITER's ``num_kv_splits``; unset: AITER chooses."""
+    sparse: bool = False
+    """Whether the work metadata is made for the top-k tokens of sparse attention."""
     route: Route = Route.ASM
     env: tuple[tuple[str, str], ...] = ()
     """Environment variables that are set, sorted by name."""
@@ -153,12 +159,16 @@ class DecodeShape:
             value = getattr(self, name)
             if type(value) is not int or not 0 < value <= LARGEST:
                 put(self, name, whole(value, name))
-        for name in ("lse", "persistent", "causal", "cp_round_robin"):
+        for name in ("lse", "persistent", "causal", "cp_round_robin", "sparse"):
             value = getattr(self, name)
             if type(value) is not bool:
                 put(self, name, flag(value, name))
         if self.batch is not None:
             put(self, "batch", whole(self.batch, "batch"))
+        if self.kv_cache_bytes is not None:
+            put(self, "kv_cache_bytes", byte_count(self.kv_cache_bytes, "kv_cache_bytes"))
+        if self.num_kv_splits is not None:
+            put(self, "num_kv_splits", whole(self.num_kv_splits, "num_kv_splits"))
         if type(self.route) is not Route:
             put(self, "route", _route(self.route))
         if self.env != ():

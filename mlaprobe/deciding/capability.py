@@ -22,12 +22,13 @@ from mlaprobe.core.shape import (
     Status,
     Verdict,
 )
+from mlaprobe.deciding import known
 from mlaprobe.deciding.compose import absent
 from mlaprobe.deciding.needs import Asking
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
-from mlaprobe.rulefiles import errata
 from mlaprobe.sources import Source, open_source, require_aiter
+from mlaprobe.sources.release_place import ReleasePlace, place_of
 from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
 from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.dispatcher import Dispatcher
@@ -195,16 +196,16 @@ class Capability:
         Raises:
             SourceError: a file cannot be read.
         """
-        known = self._decisions.get(shape)
-        if known is None:
+        kept = self._decisions.get(shape)
+        if kept is None:
             with self.session.exclusive:
-                known = self._decisions.get(shape) or self._decided(shape)
-        return known
+                kept = self._decisions.get(shape) or self._decided(shape)
+        return kept
 
     def _decided(self, shape: DecodeShape) -> Decision:
         """A new answer. One that cost a fault of mlaprobe's own is not kept."""
         try:
-            found = errata.apply(self.judge(shape), release=self.erratum_release)
+            found = self._with_reports(self.judge(shape))
         except MlaprobeError:
             raise
         except Exception as error:
@@ -214,11 +215,20 @@ class Capability:
             self._decisions[shape] = found
         return found
 
+    def _with_reports(self, decision: Decision) -> Decision:
+        place = self.place
+        blob_of = self.source.blob
+        return known.apply(decision, release=place.release, how=place.how, blob_of=blob_of)
+
+    @cached_property
+    def place(self) -> ReleasePlace:
+        """The release that errata are looked up for, also where the source is none."""
+        return place_of(self.source)
+
     @cached_property
     def erratum_release(self) -> str | None:
-        """The release that errata are looked up for: the source's own, or the one with the same
-        files."""
-        return errata.release_of(self.source)
+        """The source's own release, or the one with the same files."""
+        return None if self.place.how else self.place.release
 
     @cached_property
     def asking(self) -> Asking:

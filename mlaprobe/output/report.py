@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mlaprobe.core.axes import AXIS_NAMES
+from mlaprobe.core.axes import AXIS_NAMES, LAUNCH_AXES
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
@@ -123,7 +123,7 @@ def _asked(survey: Survey) -> str:
     return ", ".join(settings.values())
 
 
-_SWITCHES = ("lse", "persistent", "causal", "cp_round_robin", "batch", "page_size")
+_SWITCHES = tuple(axis.field for axis in LAUNCH_AXES)
 
 
 def values_of(grid: Grid, field: str) -> tuple[Any, ...]:

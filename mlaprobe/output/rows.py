@@ -23,9 +23,10 @@ Row = dict[str, Any]
 _ENCODER = json.JSONEncoder(separators=(",", ":"), default=str)
 _HEAD = ("arch", "q_dtype", "kv_dtype", "num_heads", "qlen")
 _FLAGS = ("persistent", "causal", "cp_round_robin")
+_MEMORY = ("batch", "page_size", "kv_cache_bytes", "num_kv_splits", "sparse")
 _FOLDS = ("status", "fold", "qlen_fold", "final_heads")
 _FIELDS: Mapping[type, tuple[str, ...]] = {
-    DecodeShape: (*_HEAD, "lse", *_FLAGS, "batch", "page_size", "route", "env", "planner"),
+    DecodeShape: (*_HEAD, "lse", *_FLAGS, *_MEMORY, "route", "env", "planner"),
     Kernel: ("symbol", "co", "co_present", "blob", "lds"),
     Evidence: ("stage", "file", "line", "text"),
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.shape import Decision, Dtype, Route, Verdict
+from mlaprobe.deciding.logsumexp import loses_it
 from mlaprobe.errors import UsageError
 from mlaprobe.padding import tensors as padding
 from mlaprobe.padding.request import Mode
@@ -174,8 +175,9 @@ class PadPlan:
                 f"the plan has no query length {qlen!r}",
                 hint=f"it is for {', '.join(map(str, self.qlens))}",
             )
-        shape = self.decisions[self.qlens.index(qlen)].shape
-        needed = settings(needs(shape, padded=self.pads))
+        decision = self.decisions[self.qlens.index(qlen)]
+        shape = decision.shape
+        needed = settings(needs(shape, padded=self.pads, one_split=loses_it(decision)))
         return arguments(
             function,
             shape,

@@ -11,6 +11,7 @@ from typing import Any
 from mlaprobe.core.keeping import Topics
 from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import PlannerCall, Route
+from mlaprobe.deciding.logsumexp import loses_it
 from mlaprobe.padding.candidates import Evaluation, Launch
 from mlaprobe.padding.choice import Choice, Chooser
 from mlaprobe.padding.origin import Origin
@@ -83,7 +84,10 @@ class Planner:
         kernel_qlens = tuple(d.shape.qlen for d in taken.decisions)
         padded = taken.num_heads != request.num_heads
         required = needs(
-            taken.decisions[0].shape, padded=padded, qlens=tuple(sorted(set(kernel_qlens)))
+            taken.decisions[0].shape,
+            padded=padded,
+            one_split=any(map(loses_it, taken.decisions)),
+            qlens=tuple(sorted(set(kernel_qlens))),
         )
         # Nothing is known of what the gluon route costs.
         costs = (None, None) if gluon else (taken.cost, stay.cost)

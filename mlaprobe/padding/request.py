@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from mlaprobe.core.axes import plain
 from mlaprobe.core.enums import TextEnum
-from mlaprobe.core.inputs import arch_name, flag, shown, variables, whole
+from mlaprobe.core.inputs import arch_name, byte_count, flag, shown, variables, whole
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.tensors import Strategy
@@ -44,6 +44,9 @@ class Request:
     lse: bool = False
     mode: Mode = Mode.AUTO
     page_size: int = 1
+    kv_cache_bytes: int | None = None
+    num_kv_splits: int | None = None
+    sparse: bool = False
     route: Route | None = None
     """``None``: choose one."""
     causal: bool = True
@@ -95,6 +98,9 @@ class Request:
             cp_round_robin=self.cp_round_robin,
             batch=self.batch if batch is None else batch,
             page_size=self.page_size,
+            kv_cache_bytes=self.kv_cache_bytes,
+            num_kv_splits=self.num_kv_splits,
+            sparse=self.sparse,
             route=route,
             env=self.env,
             planner=self.planner if route is Route.ASM else _AS_LAUNCHED,
@@ -166,6 +172,9 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "lse": partial(flag, what="lse"),
     "mode": lambda value: _choice(value, Mode, "mode"),
     "page_size": partial(whole, what="page_size"),
+    "kv_cache_bytes": lambda value: None if value is None else byte_count(value, "kv_cache_bytes"),
+    "num_kv_splits": partial(_optional, what="num_kv_splits"),
+    "sparse": partial(flag, what="sparse"),
     "route": _route,
     "causal": partial(flag, what="causal"),
     "cp_round_robin": partial(flag, what="cp_round_robin"),

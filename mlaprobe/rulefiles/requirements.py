@@ -14,7 +14,7 @@ from mlaprobe.rulefiles.parts import REFERENCES, SLUG, unique_by_id
 from mlaprobe.rulefiles.pattern import PATTERN, Pattern
 from mlaprobe.rulefiles.schema import Either, Flag, MapOf, Record, Text, whole
 
-_WORDS = ("$heads", "$q_dtype", "$kv_dtype", "$qlen", "$page_size")
+_WORDS = ("$heads", "$q_dtype", "$kv_dtype", "$qlen", "$page_size", "$num_kv_splits")
 VALUE = Either(
     Flag(),
     whole(-1),
@@ -28,6 +28,7 @@ SCHEMA = Record(
                 optional={
                     "when": PATTERN,
                     "padded": Flag(),
+                    "one_split": Flag(),
                     "set": MapOf(VALUE),
                     "at_least": MapOf(VALUE),
                 },
@@ -58,6 +59,7 @@ class NeedRule:
     reference: tuple[str, ...]
     pattern: Pattern
     padded: bool | None
+    one_split: bool | None
     values: tuple[tuple[str, Any], ...]
     at_least: Mapping[str, Any]
 
@@ -72,6 +74,7 @@ def need_rules() -> tuple[NeedRule, ...]:
             reference=tuple(need["reference"]),
             pattern=Pattern(need.get("when", {})),
             padded=need.get("padded"),
+            one_split=need.get("one_split"),
             values=tuple(need.get("set", {}).items()),
             at_least=need.get("at_least", {}),
         )
@@ -80,13 +83,18 @@ def need_rules() -> tuple[NeedRule, ...]:
 
 
 def needs(
-    shape: DecodeShape, *, padded: bool = False, qlens: tuple[int, ...] | None = None
+    shape: DecodeShape,
+    *,
+    padded: bool = False,
+    one_split: bool = False,
+    qlens: tuple[int, ...] | None = None,
 ) -> tuple[LaunchNeed, ...]:
     """What it takes to launch a shape, in the order of the rules.
 
     Args:
         shape: the shape as launched, after padding.
         padded: whether its heads are padded.
+        one_split: whether the log-sum-exp is lost where AITER comes to one KV split.
         qlens: all query lengths that the kernels of the run are launched with; left out: the
             shape's."""
     words = _words(shape, qlens)
@@ -98,7 +106,9 @@ def needs(
             reference=rule.reference,
         )
         for rule in need_rules()
-        if rule.padded in (None, padded) and rule.pattern.matches(shape)
+        if rule.padded in (None, padded)
+        and rule.one_split in (None, one_split)
+        and rule.pattern.matches(shape)
     )
 
 
@@ -117,6 +127,7 @@ def _words(shape: DecodeShape, qlens: tuple[int, ...] | None) -> Mapping[str, Se
         "$kv_dtype": str(shape.kv_dtype),
         "$qlen": shape.qlen if qlens is None or len(qlens) == 1 else qlens,
         "$page_size": shape.page_size,
+        "$num_kv_splits": shape.num_kv_splits or 0,
     }
 
 

@@ -24,6 +24,7 @@ from mlaprobe.core.shape import (
     Status,
     Verdict,
 )
+from mlaprobe.deciding import known
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
@@ -83,6 +84,10 @@ class Snapshot:
         self.scope = contents.scope
         self.archs = contents.scope.archs
         self.erratum_release: str | None = release or data["same_files_as"]
+        self._release, self._how = self.erratum_release, ""
+        if self.erratum_release is None and data.get("place"):
+            self._release, self._how = data["place"]
+        self._blobs: Mapping[str, str] = data["blobs"]
         self._knobs = frozenset(data["knobs"])
         self._stages = Stages(contents)
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
@@ -142,11 +147,13 @@ class Snapshot:
         Raises:
             SnapshotError: the snapshot is damaged.
         """
-        known = self._decisions.get(shape)
-        if known is None:
-            known = errata.apply(self.judge(shape), release=self.erratum_release)
-            self._decisions[shape] = known
-        return known
+        kept = self._decisions.get(shape)
+        if kept is None:
+            kept = known.apply(
+                self.judge(shape), release=self._release, how=self._how, blob_of=self._blobs.get
+            )
+            self._decisions[shape] = kept
+        return kept
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""
@@ -179,7 +186,8 @@ class Snapshot:
 
     def held_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The same; ``None`` also where the snapshot does not hold the part."""
-        usual = part.batches == (None,) and part.planner in (_NO_CALL, OMITTED)
+        unset = part.batches == part.kv_cache_sizes == part.kv_splits == (None,)
+        usual = unset and part.sparse == (False,) and part.planner in (_NO_CALL, OMITTED)
         if not (usual and self._has_cells(part)) or self._outside(part) is not None:
             return None
         try:
@@ -199,7 +207,7 @@ class Snapshot:
     def _tabled(self) -> Tabled:
         from mlaprobe.snapshot.tabled import Tabled
 
-        avoided = errata.avoided(self.erratum_release)
+        avoided = errata.avoided(self._release)
         return Tabled(self._stages, self.scope, self._contents.kernels, self.decide, avoided)
 
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:

@@ -19,7 +19,10 @@ from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
 if TYPE_CHECKING:
     from mlaprobe.stages.instantiate import Leaf, Solved
 
-USUAL: dict[str, Any] = {"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1}
+USUAL: dict[str, Any] = {
+    **{"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1},
+    **{"num_kv_splits": None, "sparse": False},
+}
 Known = Mapping[str, Any]
 """The values of a plane's setting, by axis."""
 Answer = tuple[Fields | None, ...]

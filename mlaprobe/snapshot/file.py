@@ -108,6 +108,7 @@ def _contents(data: dict[str, Any], name: str) -> Contents:
         heads=numbers_of(data["heads"]),
         qlens=numbers_of(data["qlens"]),
         page_sizes=numbers_of(data["page_sizes"]),
+        fields=tuple(data.get("fields", ())),
     )
     return Contents(
         name=name,

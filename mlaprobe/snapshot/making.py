@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -13,7 +14,7 @@ from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot.file import FORMAT, SCHEMA
 from mlaprobe.snapshot.records import FIELDS
-from mlaprobe.snapshot.scope import Scope
+from mlaprobe.snapshot.scope import VARIED, Scope
 from mlaprobe.snapshot.tables import Table
 from mlaprobe.snapshot.taking import Step, Taker
 from mlaprobe.snapshot.writing import NameTable, compact, table_json, text_of
@@ -51,6 +52,7 @@ def make(
         name: table_json(tables[name], heads if name == "reducer" else scope.heads, names[name])
         for name in TABLES
     }
+    fields = VARIED if taker.splits_alike else VARIED[1:]
     written["reducer"] = {"heads": ranges(heads), **written["reducer"]}
     body = {
         "files": book.files,
@@ -60,7 +62,13 @@ def make(
         "records": book.records,
         "tables": written,
     }
-    return sealed("".join(text_of(_head(capability, scope, releases, book, head_dims), body)))
+    return sealed(
+        "".join(
+            text_of(
+                _head(capability, replace(scope, fields=fields), releases, book, head_dims), body
+            )
+        )
+    )
 
 
 def _taken(taker: Taker) -> tuple[dict[str, Table], tuple[int, ...]]:
@@ -89,6 +97,7 @@ def _head(
 ) -> dict[str, Any]:
     """Where the snapshot is from, and what it holds."""
     source = capability.source
+    place = capability.place
     files = set(book.files)
     files.update(load_rules(BLOBS, BLOB_SCHEMA)["files"])
     blobs = {file: source.blob(file) for file in sorted(files)}
@@ -101,6 +110,7 @@ def _head(
         "commit": source.commit,
         "distribution": source.distribution,
         "same_files_as": capability.erratum_release,
+        "place": [place.release, place.how] if place.how else None,
         **({} if releases is None else {"releases": dict(releases)}),
         "blobs": {file: blob for file, blob in blobs.items() if blob is not None},
         "archs": scope.archs,
@@ -108,6 +118,7 @@ def _head(
         "heads": ranges(scope.heads),
         "qlens": ranges(scope.qlens),
         "page_sizes": ranges(scope.page_sizes),
+        "fields": scope.fields,
         "knobs": capability.knobs,
         "head_dims": head_dims,
         "takes": [role for role in ("causal", "global_indptr") if capability.takes(role)],

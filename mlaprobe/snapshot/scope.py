@@ -14,6 +14,8 @@ from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
 STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
 STANDARD_QLENS = tuple(range(1, 9))
 STANDARD_PAGES = (1, 64)
+VARIED = ("num_kv_splits", "sparse")
+"""Fields of a shape that snapshots of older versions do not hold."""
 PlannerDtypes = tuple[Dtype | None, Dtype | None]
 """The dtypes that the planner gets."""
 OMITTED: PlannerDtypes = (None, None)
@@ -30,6 +32,8 @@ class Scope:
     heads: tuple[int, ...] = STANDARD_HEADS
     qlens: tuple[int, ...] = STANDARD_QLENS
     page_sizes: tuple[int, ...] = STANDARD_PAGES
+    fields: tuple[str, ...] = VARIED
+    """Of ``VARIED``, those that are held with every value."""
 
     @cached_property
     def head_at(self) -> dict[int, int]:
@@ -66,6 +70,9 @@ class Scope:
             return None
         if shape.page_size not in self.page_sizes:
             return f"page size {shape.page_size} (it holds {ranges(self.page_sizes)})"
+        for name in VARIED:
+            if name not in self.fields and getattr(shape, name) not in (None, False):
+                return f"{name} {getattr(shape, name)} (it says nothing of that: take it anew)"
         modes = planner_modes(shape)
         if not shape.persistent:  # of the modes, the dispatcher is passed one
             modes = {name: modes[name] for name in modes if name == "intra_batch_mode"}

@@ -12,6 +12,7 @@ from typing import ClassVar
 from mlaprobe.errors import MlaprobeError, SourceError
 from mlaprobe.sources.interface import MAX_BYTES, Source, too_large
 
+DISTRIBUTION = "amd-aiter"
 PACKAGE = "aiter"
 META = "aiter_meta"
 """The folder beside the package in which wheels keep what a repository has at its root."""
@@ -58,7 +59,17 @@ class DirectorySource(Source):
             except MlaprobeError:
                 pass  # A broken repository beside the files is no reason not to read them.
         file = self.read(f"{PACKAGE}/_version.py")
-        return version_in(file.text) if file else None
+        version = version_in(file.text) if file else None
+        return version or version_beside(self.root)
+
+    @property
+    def ancestor(self) -> str | None:
+        """The release tag before what is checked out."""
+        if not (self.root / ".git").exists():
+            return None
+        from mlaprobe.sources.git import release_before
+
+        return release_before(self.root / ".git", "HEAD")
 
     def _real(self, path: str) -> Path:
         first, _, rest = path.partition("/")
@@ -154,6 +165,15 @@ def meta_of(root: Path) -> Path:
     if not (root / NATIVE).is_dir():
         mode = "install"
     return inside if mode == "install" and inside.is_dir() else root
+
+
+def version_beside(root: Path) -> str | None:
+    """The version of the one distribution of AITER whose ``dist-info`` lies beside the package."""
+    pattern = f"{DISTRIBUTION.replace('-', '_')}-*.dist-info"
+    names = [path.name for path in root.glob(pattern)]
+    if len(names) != 1:
+        return None
+    return names[0].removesuffix(".dist-info").partition("-")[2] or None
 
 
 def version_in(text: str) -> str | None:

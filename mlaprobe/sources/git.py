@@ -68,6 +68,11 @@ class GitSource(Source):
     def _find_release(self) -> str | None:
         return release_at(self.git_dir, self._commit, self.revision)
 
+    @property
+    def ancestor(self) -> str | None:
+        """The release tag that comes before the commit, with the fewest commits in between."""
+        return release_before(self.git_dir, self._commit)
+
     def _load(self, path: str) -> tuple[bytes, str | None] | None:
         answer = self._read_object(path)
         if answer is None:
@@ -234,6 +239,14 @@ def release_at(git_dir: Path, commit: str, revision: str = "") -> str | None:
     )
     tags = [tag for tag in out.decode("utf-8", "replace").split() if is_release(tag)]
     return revision if revision in tags else max(tags, key=release_key, default=None)
+
+
+def release_before(git_dir: Path, commit: str) -> str | None:
+    """The release tag with the fewest commits between it and a commit; ``None`` where none is an
+    ancestor, or the repository does not tell."""
+    done = _call(git_dir, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", commit)
+    tag = done.stdout.decode("utf-8", "replace").strip()
+    return tag if done.returncode == 0 and is_release(tag) else None
 
 
 def release_at_head(git_dir: Path) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlaprobe.core.enums import Unwritten
 from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Failure, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
@@ -83,23 +84,23 @@ class Reader:
             places = place_evidence(self._session, STAGE, span)
             return Dispatched(outcome=undecided(STAGE, reason, places))
         answer, path = answers[picked], outcomes[picked]
-        outcome = altered(
-            answer.outcome,
-            notes=(*note, *assumptions(path)),
-            evidence=self._proof(path, inputs["heads"], answer),
-        )
         pairs = zip(outcomes, answers, strict=True)
-        calls = [path_call(o, a.given) for o, a in pairs if a is answer or same(a, answer)]
-        return altered(answer, outcome=outcome, calls=Calls(calls))
+        alike = [(o, a) for o, a in pairs if a is answer or same(a, answer)]
+        silent = next((o for o, a in alike if a.unwritten_lse is Unwritten.ALWAYS), None)
+        proof = self._proof(silent or path, inputs["heads"], answer, silent is not None)
+        outcome = altered(answer.outcome, notes=(*note, *assumptions(path)), evidence=proof)
+        calls = [path_call(o, a.given) for o, a in alike]
+        unwritten = _unwritten([a.unwritten_lse for _, a in alike])
+        return altered(answer, outcome=outcome, calls=Calls(calls), unwritten_lse=unwritten)
 
-    def _proof(self, picked: Outcome, heads: Any, answer: Dispatched) -> Proof:
+    def _proof(self, picked: Outcome, heads: Any, answer: Dispatched, silent: bool) -> Proof:
         choices, launched = _choices(picked), answer.outcome.final_heads
         places = _places if answer.misfit is None else _places_of_misfit
 
         def path(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
             return [o for o in outcomes if _choices(o) == choices]
 
-        return Proof(STAGE, self._session.text, places, heads, launched, path=path)
+        return Proof(STAGE, self._session.text, places, heads, launched, silent, path=path)
 
     def _settle(
         self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
@@ -180,11 +181,23 @@ class Reader:
             given=Deferred(entry.args),
             entry=entry.name,
             missing=missing,
+            unwritten_lse=self._unwritten(outcome, entry, named),
             merged=Deferred(reduce.args) if reduce is not None else None,
             misfit=fit.misfit,
             partial_heads=_partial_heads(reduce),
             fails_after=None if missing or failed is None else refusal(failed),
         )
+
+    def _unwritten(self, path: Outcome, entry: Event, named: dict[str, Any]) -> Unwritten:
+        """Whether the log-sum-exp that the entry point gets is returned, and goes nowhere else."""
+        lse = self._role(named, "lse")
+        if not isinstance(lse, Tensor) or path.kind != "returned":
+            return Unwritten.NEVER
+        after = path.events[path.events.index(entry) + 1 :]
+        given = (value for event in after for value in (*event.args, *dict(event.kwargs).values()))
+        if any(value is lse for value in given):
+            return Unwritten.NEVER
+        return Unwritten.ALWAYS
 
     def _fits(self, rows: Any, heads: Any, inputs: Mapping[str, Any]) -> bool:
         """Whether the rows of the query are the question's, in other portions of heads."""
@@ -231,6 +244,11 @@ def entry_of(outcome: Outcome) -> Event | None:
     if entry is None and failure is not None and failure.how == "AttributeError":
         entry = next((e for e in reversed(outcome.events) if e.kind == "missing"), None)
     return entry
+
+
+def _unwritten(paths: Sequence[Unwritten]) -> Unwritten:
+    """What holds of several paths."""
+    return paths[0] if len(set(paths)) == 1 else Unwritten.SOMETIMES
 
 
 def _query(named: dict[str, Any], args: Args) -> Any:
@@ -300,9 +318,10 @@ def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str,
 
 
 def _places(
-    trace: Trace, outcome: Outcome, heads: int, launched: int | None
+    trace: Trace, outcome: Outcome, heads: int, launched: int | None, silent: bool
 ) -> tuple[ir.Span, ...]:
-    """The clause that accepted or folded, and the call of the entry point."""
+    """The clause that accepted or folded, the call of the entry point and, where that alone gets
+    the log-sum-exp, the last branch that is taken behind it."""
     entry = entry_of(outcome)
     if outcome.kind == "failed" and entry is None:
         last = trace.last_check()
@@ -310,14 +329,19 @@ def _places(
         return (outcome.span if constant or last is None else last.span,)
     clause = trace.branch(heads, entry) or trace.branch(launched or heads, entry)
     spans = [clause.span] if clause is not None else []
-    return (*spans, *([entry.span] if entry is not None else ()))
+    last = trace.last_branch(entry) if silent and entry is not None else None
+    return (
+        *spans,
+        *([entry.span] if entry is not None else ()),
+        *([last.span] if last is not None else ()),
+    )
 
 
 def _places_of_misfit(
-    trace: Trace, outcome: Outcome, heads: int, launched: int | None
+    trace: Trace, outcome: Outcome, heads: int, launched: int | None, silent: bool
 ) -> tuple[ir.Span, ...]:
     """The same, and where the query that is passed was made of the caller's."""
-    found = _places(trace, outcome, heads, launched)
+    found = _places(trace, outcome, heads, launched, silent)
     entry = entry_of(outcome)
     q = None if entry is None else _query(dict(entry.kwargs), entry.args)
     made = q.span if isinstance(q, Tensor) else ir.NOWHERE

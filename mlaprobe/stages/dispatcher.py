@@ -90,6 +90,7 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
             shape.persistent,
             shape.cp_round_robin,
             shape.batch,
+            shape.num_kv_splits is None,
             shape.planner.intra_batch_mode,
             tuple((name, getattr(shape, name)) for name in _FLAGS if name not in inputs),
             arguments,
@@ -126,6 +127,7 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
             **_work_metadata(shape.persistent),
             "q_scale": scale,
             "kv_scale": scale,
+            "splits": inputs.get("splits"),
             "intra_batch": shape.planner.intra_batch_mode,
             "return_lse": inputs.get("lse", shape.lse),
             "global_indptr": indptr if round_robin else None,
@@ -186,7 +188,9 @@ _FLAGS = ("lse", "causal")
 def _inputs(shape: DecodeShape) -> dict[str, int]:
     """The numbers and flags of a question that its runs can be shared over."""
     flags = {name: getattr(shape, name) for name in _FLAGS}
+    splits = {} if shape.num_kv_splits is None else {"splits": shape.num_kv_splits}
     return {
+        **splits,
         "heads": shape.num_heads,
         "qlen": shape.qlen,
         "page_size": shape.page_size,

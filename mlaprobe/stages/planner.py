@@ -43,6 +43,9 @@ STAGE = StageName.PLANNER
 BATCH = 7
 """Requests in the batch: a prime, so that a fold shows as an exact multiple."""
 
+TOP_K = 2048
+"""Tokens that sparse attention looks at; any that is not negative means that it is sparse."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerQuestion:
@@ -60,6 +63,7 @@ class PlannerQuestion:
     fast_mode: bool = True
     intra_batch_mode: bool = False
     max_split_per_batch: int = -1
+    sparse: bool = False
     env: tuple[tuple[str, str], ...] = ()
     device: Device | None = None
 
@@ -82,6 +86,7 @@ class Planner(CppStage[PlannerQuestion]):
             arch=shape.arch,
             causal=shape.causal,
             page_size=shape.page_size,
+            sparse=shape.sparse,
             env=shape.env,
             **planner_values(shape),
         )
@@ -109,7 +114,7 @@ class Planner(CppStage[PlannerQuestion]):
             args = self._arguments(self._values(question, symbols))
             return run.machine.call(run, self._function, args, {}, ir.NOWHERE)
 
-        flags = (question.causal, question.cp_round_robin)
+        flags = (question.causal, question.cp_round_robin, question.sparse)
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
         key = (STAGE, what, len(inputs), question.q_dtype, question.kv_dtype, flags, modes)
         return self.session.solve(key, inputs, start, (question.arch, question.env), read)
@@ -166,7 +171,7 @@ class Planner(CppStage[PlannerQuestion]):
             "qlen": inputs["qlen"],
             "uniform_qlen": inputs.get("uniform", inputs["qlen"]),
             "fast": question.fast_mode,
-            "topk": -1,
+            "topk": TOP_K if question.sparse else -1,
             "split_limit": question.max_split_per_batch,
             "intra_batch": question.intra_batch_mode,
             "round_robin": question.cp_round_robin,

@@ -48,6 +48,7 @@ class SizingQuestion:
     fast_mode: bool = True
     intra_batch_mode: bool = False
     max_split_per_batch: int = -1
+    sparse: bool = False
     env: tuple[tuple[str, str], ...] = ()
     device: Device | None = None
 
@@ -66,6 +67,7 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
             q_dtype=given["q_dtype"] or shape.q_dtype,
             kv_dtype=given["kv_dtype"] or shape.kv_dtype,
             batch=shape.batch,
+            sparse=shape.sparse,
             env=shape.env,
             **{name: given[name] for name in _FROM_PLANNER},
         )
@@ -77,7 +79,7 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
             "num_heads": inputs["heads"],
             "q_dtype": dtype_for(question.q_dtype.value, question.arch),
             "kv_dtype": dtype_for(question.kv_dtype.value, question.arch),
-            "sparse": False,
+            "sparse": question.sparse,
             "fast": question.fast_mode,
             "intra_batch": question.intra_batch_mode,
             "split_limit": question.max_split_per_batch,
@@ -86,7 +88,8 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
     def _evaluated(self, question: SizingQuestion, start: Start) -> Solved[StageOutcome]:
         inputs = {"heads": question.num_heads, "qlen": question.qlen}
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
-        key = (STAGE, question.q_dtype, question.kv_dtype, question.batch, modes)
+        dtypes = (question.q_dtype, question.kv_dtype)
+        key = (STAGE, *dtypes, question.batch, question.sparse, modes)
         context, facts = in_context(question.arch, question.env, question.device)
         return self.session.solve(key, inputs, start, context, self._read, facts=facts)
 

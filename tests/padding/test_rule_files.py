@@ -110,11 +110,15 @@ def test_each_field_of_a_pattern_counts() -> None:
         qlen=2,
         lse=True,
         page_size=16,
+        kv_cache_bytes=5 << 30,
+        num_kv_splits=1,
+        sparse=True,
         env=(("A", "1"), ("B", "2")),
         planner=PlannerCall(max_split_per_batch=32),
     )
     fits = {
         **{"arch": ["gfx950"], "dtype": ["fp8/bf16"], "heads": ["40-50"], "qlen": [2]},
+        **{"kv_cache_bytes": ["4GiB-6GiB"], "num_kv_splits": [1], "sparse": True},
         **{"page_size": ["2+"], "lse": True, "persistent": True, "causal": True},
         **{"cp_round_robin": False, "route": "asm", "env": {"A": 1}},
         "planner": {"fast_mode": True, "max_split_per_batch": 32},
@@ -123,6 +127,7 @@ def test_each_field_of_a_pattern_counts() -> None:
     assert Pattern(fits).matches(shape)
     other = {
         **{"arch": ["gfx942"], "dtype": ["bf16/fp8"], "heads": [47], "qlen": ["3+"]},
+        **{"kv_cache_bytes": [5, "6GiB+"], "num_kv_splits": ["2+"], "sparse": False},
         **{"page_size": [1], "lse": False, "persistent": False, "causal": False},
         **{"cp_round_robin": True, "route": "gluon", "env": {"A": 2}},
         "planner": {"fast_mode": True, "max_split_per_batch": -1},

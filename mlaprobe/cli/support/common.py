@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.core.grid import DtypePair
-from mlaprobe.core.inputs import arch_name, closest
+from mlaprobe.core.inputs import arch_name, byte_count, closest
 from mlaprobe.core.shape import Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
 
@@ -140,6 +140,12 @@ def parse_numbers(option: str, text: str) -> tuple[int, ...]:
             raise UsageError(f"{option}: more than {MOST_VALUES} values", hint=hint)
         found += range(first, last + 1)
     return _once(found)
+
+
+def parse_sizes(option: str, text: str) -> tuple[int, ...]:
+    """A comma list of numbers of bytes: ``4GiB,20000000000``."""
+    hint = f"write sizes, for example {option} 4GiB,20GiB"
+    return _once([byte_count(part, option) for part in _parts(option, text, hint)])
 
 
 def parse_number(option: str, text: str) -> int:

@@ -71,7 +71,9 @@ def _arange(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 
 def _bounds(args: Args, kwargs: Kwargs) -> tuple[Any, Any, Any] | None:
     """Start, end and step of a range, where they can be computed with."""
-    named = {name: kwargs[name] for name in ("start", "end", "step") if name in kwargs}
+    named: dict[str, Any] = {
+        name: kwargs[name] for name in ("start", "end", "step") if name in kwargs
+    }
     alone = len(args) == 1 and not named
     given = dict(zip(("end",) if alone else ("start", "end", "step"), args, strict=False))
     if given.keys() & named.keys():
