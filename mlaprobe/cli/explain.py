@@ -21,6 +21,7 @@ Examples:
   mlaprobe explain --arch gfx950 --dtype bf16/bf16 --heads 24 --qlen 4 --lse
   mlaprobe explain --aiter ~/src/aiter@v0.1.20 --arch gfx942 --dtype fp8/fp8 --heads 128
   mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 32 --planner q_dtype=none
+  mlaprobe explain --op prefill --arch gfx950 --dtype fp8/fp8 --heads 80
   mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 48 --format json
 """
 
@@ -41,6 +42,8 @@ def explain(
     route: o.RouteOption = "asm",
     env: o.EnvOption = None,
     planner: o.PlannerOption = None,
+    op: o.OperationOption = None,
+    kv_heads: o.KvHeadsOne = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,

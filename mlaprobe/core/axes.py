@@ -11,7 +11,7 @@ from typing import Any
 from mlaprobe.core.boxes import Box, Cell, cover, size
 from mlaprobe.core.numbers import ranges as written
 from mlaprobe.core.numbers import runs
-from mlaprobe.core.shape import SAME, DecodeShape, PlannerCall, Route
+from mlaprobe.core.shape import SAME, DecodeShape, Operation, PlannerCall, Route
 
 OMITTED = PlannerCall(q_dtype=None, kv_dtype=None)
 """A planner call of an engine that leaves the dtypes out."""
@@ -27,6 +27,7 @@ class Kind(Enum):
     PLANNER = "planner"
     ROUTE = "route"
     VARIABLES = "variables"
+    OPERATION = "operation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Axis:
     @property
     def fixed(self) -> bool:
         """Whether a grid holds one value of it, not several."""
-        return self.kind in (Kind.PLANNER, Kind.ROUTE, Kind.VARIABLES)
+        return self.kind in (Kind.PLANNER, Kind.ROUTE, Kind.VARIABLES, Kind.OPERATION)
 
 
 # --- values in words ---------------------------------------------------------------------------
@@ -114,6 +115,13 @@ def _numbers(what: str) -> Callable[[tuple[int | None, ...]], str]:
     return describe
 
 
+def _kv_heads(values: tuple[int | None, ...]) -> str:
+    parts = ["the usual KV heads"] if None in values else []
+    if some := sorted(value for value in values if value is not None):
+        parts.append(f"{ranges(some)} KV head{'' if some == [1] else 's'}")
+    return " or ".join(parts)
+
+
 def _calls(values: tuple[PlannerCall, ...]) -> str:
     if values == (PlannerCall(), OMITTED):
         return "planner told the dtypes or none"
@@ -122,6 +130,10 @@ def _calls(values: tuple[PlannerCall, ...]) -> str:
 
 def _routes(values: tuple[Route, ...]) -> str:
     return "route " + " or ".join(map(str, values))
+
+
+def _operations(values: tuple[Operation, ...]) -> str:
+    return " or ".join(map(str, values))
 
 
 def _environments(values: tuple[tuple[tuple[str, str], ...], ...]) -> str:
@@ -149,6 +161,8 @@ AXES = (
     Axis("planner", Kind.PLANNER, "planner", "planner", PlannerCall(), _calls),
     Axis("route", Kind.ROUTE, "route", "route", Route.ASM, _routes),
     Axis("env", Kind.VARIABLES, "env", "env", (), _environments),
+    Axis("op", Kind.OPERATION, "op", "op", Operation.DECODE, _operations),
+    Axis("kv_heads", Kind.NUMBER, "num_kv_heads", "kv_heads", None, _kv_heads),
 )
 """In the order in which people write them."""
 AXIS_NAMES = tuple(axis.name for axis in AXES)

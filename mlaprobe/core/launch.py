@@ -20,6 +20,8 @@ class Launch:
     """What fails after the entry point was called."""
     partial_heads: int | None = field(default=None, compare=False)
     """The head count of the partial results that the reducer gets, where it is called."""
+    partial_dim: int | None = field(default=None, compare=False)
+    """Their values per head; ``None``: those of a decode."""
 
     def reduced_heads(self, shape: DecodeShape) -> int:
         """The head count of the reducer's question."""

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.inputs import is_arch
+from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
+    Operation,
     Route,
     StageName,
     StageOutcome,
@@ -22,9 +24,11 @@ from mlaprobe.core.shape import (
     Verdict,
 )
 from mlaprobe.deciding.compose import absent
+from mlaprobe.deciding.operations import EntryPoint
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
 from mlaprobe.rulefiles import errata
+from mlaprobe.rulefiles.operations import Entry, entry_of
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
 from mlaprobe.stages.dispatched import Dispatched
@@ -50,7 +54,7 @@ _ORDER = (
 """The order in which the stages of a source are listed."""
 
 
-class Capability:
+class Capability(ReduceHeads):
     """What one AITER source does with MLA decode. Threads may share one."""
 
     def __init__(self, source: Source) -> None:
@@ -59,6 +63,7 @@ class Capability:
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
         self._missing: dict[str, str] = {}
         """Why the source has no such stage, by its name."""
+        self._entries: dict[str, EntryPoint] = {}
         with self.session.exclusive:
             try:
                 self._open_stages()
@@ -173,6 +178,8 @@ class Capability:
         self._decisions.clear()
         for stage in self.stages:
             stage.forget()
+        for entry in self._entries.values():
+            entry.forget()
 
     def close(self) -> None:
         """Let go of the source."""
@@ -218,8 +225,22 @@ class Capability:
         return errata.release_of(self.source)
 
     def judge(self, shape: DecodeShape) -> Decision:
-        """The decision without errata."""
+        """The decision without errata.
+
+        Raises:
+            UsageError: the operation has no argument for something that the shape says.
+        """
+        if shape.op is not Operation.DECODE:
+            return self.entry_point(entry_of(shape)).judge(shape)
         return judge(self, shape)
+
+    def entry_point(self, entry: Entry) -> EntryPoint:
+        """An entry point of an operation besides decode."""
+        with self.session.exclusive:
+            found = self._entries.get(entry.name)
+            if found is None:
+                found = self._entries[entry.name] = EntryPoint(self.session, entry, self)
+            return found
 
     @property
     def has_tables(self) -> bool:
@@ -265,7 +286,8 @@ class Capability:
         """The reducer, with what the dispatcher passes it."""
         if self.reducer is None:
             return self._absent(StageName.REDUCER)
-        return self.reducer.decide(self.reducer.pair(launch.reduced_heads(shape)))
+        pair = self.reducer.pair(launch.reduced_heads(shape), launch.partial_dim)
+        return self.reducer.decide(pair)
 
     # --- one stage alone -------------------------------------------------------------------------
 
@@ -304,6 +326,11 @@ class Capability:
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
         """``None``: a source has no table of its answers."""
+
+    def _reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+        if self.reducer is None:
+            return self._absent(StageName.REDUCER)
+        return self.reducer.decide((heads, head_dim))
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for every head count and every head_dim that its router names."""

@@ -24,7 +24,17 @@ _HEAD = ("arch", "q_dtype", "kv_dtype", "num_heads", "qlen")
 _FLAGS = ("persistent", "causal", "cp_round_robin")
 _FOLDS = ("status", "fold", "qlen_fold", "final_heads")
 _FIELDS: Mapping[type, tuple[str, ...]] = {
-    DecodeShape: (*_HEAD, "lse", *_FLAGS, "batch", "page_size", "route", "env", "planner"),
+    DecodeShape: (
+        *_HEAD,
+        "lse",
+        *_FLAGS,
+        "batch",
+        "page_size",
+        "route",
+        "env",
+        "planner",
+        *("op", "num_kv_heads"),
+    ),
     Kernel: ("symbol", "co", "co_present", "blob", "lds"),
     Evidence: ("stage", "file", "line", "text"),
 }

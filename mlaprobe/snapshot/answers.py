@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import behaviour_of
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -54,7 +55,7 @@ class SnapshotInfo:
     """Every release with this content, for a bundled one."""
 
 
-class Snapshot:
+class Snapshot(ReduceHeads):
     """Answers without any AITER source."""
 
     def __init__(self, contents: Contents, *, label: str, release: str | None = None) -> None:
@@ -230,6 +231,9 @@ class Snapshot:
     def head_dims(self) -> tuple[int, ...]:
         """The head dimensions of the reducer, the decode's first."""
         return self._stages.head_dims
+
+    def _reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+        return self._stages.reducer(heads, head_dim)
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for head counts and every head_dim that its router names."""

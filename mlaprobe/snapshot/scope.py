@@ -9,7 +9,7 @@ from itertools import product
 from mlaprobe.core.axes import planner_values
 from mlaprobe.core.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair
 from mlaprobe.core.numbers import ranges
-from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
+from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Operation, Route
 
 STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
 STANDARD_QLENS = tuple(range(1, 9))
@@ -50,6 +50,8 @@ class Scope:
 
         A variable that no deciding code reads changes nothing; one of ``knobs`` may.
         """
+        if shape.op is not Operation.DECODE:
+            return f"the operation {shape.op}"
         if shape.arch not in self.archs:
             return f"{shape.arch} (it holds {', '.join(self.archs) or 'no arch'})"
         pair = (shape.q_dtype, shape.kv_dtype)

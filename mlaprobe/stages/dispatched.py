@@ -176,7 +176,8 @@ class Reader:
             entry=entry.name,
             missing=missing,
             merged=Deferred(reduce.args) if reduce is not None else None,
-            partial_heads=_partial_heads(reduce),
+            partial_heads=_partial_dim(reduce, -2),
+            partial_dim=_partial_dim(reduce, -1),
             fails_after=None if missing or failed is None else refusal(failed),
         )
 
@@ -230,10 +231,11 @@ def _is_persistent(named: dict[str, Any], shape: DecodeShape) -> bool:
     return shape.persistent
 
 
-def _partial_heads(reduce: Event | None) -> Any:
+def _partial_dim(reduce: Event | None, at: int) -> Any:
+    """A dimension of the partial results that the reducer gets, where it is known."""
     partial = next(iter(reduce.args), None) if reduce is not None else None
-    if isinstance(partial, Tensor) and len(partial.shape) > 1 and is_whole(partial.shape[-2]):
-        return partial.shape[-2]
+    if isinstance(partial, Tensor) and len(partial.shape) > 1 and is_whole(partial.shape[at]):
+        return partial.shape[at]
     return None
 
 
