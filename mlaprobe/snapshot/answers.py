@@ -18,6 +18,7 @@ from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
+    Operation,
     PlannerCall,
     Route,
     StageName,
@@ -28,7 +29,9 @@ from mlaprobe.core.shape import (
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
+from mlaprobe.rulefiles.operations import Entry, entry_of
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
+from mlaprobe.snapshot.operations import SECTION, RecordedEntry
 from mlaprobe.snapshot.stages import OUTSIDE_TEXT, STAGES, Stages, UnknownBatchError, outside
 
 if TYPE_CHECKING:
@@ -86,6 +89,7 @@ class Snapshot(ReduceHeads):
         self.erratum_release: str | None = release or data["same_files_as"]
         self._knobs = frozenset(data["knobs"])
         self._stages = Stages(contents)
+        self._entries: dict[str, RecordedEntry] = {}
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
 
     @property
@@ -152,8 +156,12 @@ class Snapshot(ReduceHeads):
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""
         why = self.scope.outside(shape, self._knobs)
+        if why is None and shape.op is not Operation.DECODE:
+            why = self._operation_outside(shape)
         if why is None:
             try:
+                if shape.op is not Operation.DECODE:
+                    return self._entry(entry_of(shape)).judge(shape)
                 return judge(self._stages, shape)
             except UnknownBatchError:
                 why = f"batch {shape.batch} (how the answer depends on the batch is not known)"
@@ -166,6 +174,19 @@ class Snapshot(ReduceHeads):
             message=OUTSIDE_TEXT + why,
         )
 
+    def _operation_outside(self, shape: DecodeShape) -> str | None:
+        """What is not held of another operation, in words."""
+        entry = entry_of(shape)
+        if entry.name not in self._contents.data.get(SECTION, {}):
+            return f"the operation {shape.op} (it was taken without; take it anew)"
+        return self._entry(entry).outside(shape)
+
+    def _entry(self, entry: Entry) -> RecordedEntry:
+        found = self._entries.get(entry.name)
+        if found is None:
+            found = self._entries[entry.name] = RecordedEntry(self._contents, self._stages, entry)
+        return found
+
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``sides.parts``), a row for each head count; ``None``
         where each shape has to be decided for itself.
@@ -173,6 +194,8 @@ class Snapshot(ReduceHeads):
         Raises:
             SnapshotError: the snapshot is damaged.
         """
+        if part.op is not Operation.DECODE:
+            return None
         if self._has_cells(part) and self._outside(part) is not None:
             unknown = numbering.number(behaviour_of(self.decide(next(part.shapes()))))
             return [(unknown,) * (len(part.qlens) * len(part.lse))] * len(part.heads)
@@ -181,6 +204,7 @@ class Snapshot(ReduceHeads):
     def held_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The same; ``None`` also where the snapshot does not hold the part."""
         usual = part.batches == (None,) and part.planner in (_NO_CALL, OMITTED)
+        usual = usual and part.op is Operation.DECODE
         if not (usual and self._has_cells(part)) or self._outside(part) is not None:
             return None
         try:

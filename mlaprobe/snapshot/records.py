@@ -25,9 +25,11 @@ from mlaprobe.snapshot.phrases import number as number_of
 FIELDS = (
     *("status", "fold", "qlen_fold", "final_heads", "persistent", "entry", "failure", "message"),
     *("key", "kernels", "notes", "evidence", "calls", "missing", "fails_after", "reduces"),
+    "reduced_dim",
 )
-"""What a record holds. The last four are the dispatcher's: the entry point's own name, whether the
-package lacks it, what fails after the launch, and the head count that the reducer gets."""
+"""What a record holds. The last five are the dispatcher's: the entry point's own name, whether the
+package lacks it, what fails after the launch, the head count that the reducer gets, and the values
+per head where they are another operation's."""
 _USUAL: dict[str, Any] = {"fold": 1, "qlen_fold": 1, "notes": (), "evidence": (), "missing": False}
 _AT = {name: at for at, name in enumerate(FIELDS)}
 _TEXTS = (_AT["message"], _AT["fails_after"])
@@ -42,6 +44,7 @@ def fields_of(
     kernels: tuple[int, ...],
     launch: Launch | None = None,
     reduces: int | None = None,
+    reduced_dim: int | None = None,
 ) -> Fields:
     """An outcome as values, its evidence and kernels by their places in the notebook."""
     return (
@@ -61,6 +64,7 @@ def fields_of(
         launch is not None and launch.missing,
         None if launch is None else unmarked(launch.fails_after),
         reduces,
+        reduced_dim,
     )
 
 
@@ -208,6 +212,7 @@ class Reader:
             missing=record.get("missing", False),
             fails_after=None if after is None else text_of(after, values),
             partial_heads=None if reduces is None else number_of(reduces, values),
+            partial_dim=record.get("reduced_dim"),
         )
 
 

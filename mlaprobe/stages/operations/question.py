@@ -27,14 +27,20 @@ _OPERATORS: Mapping[type, str] = {
 
 def inputs_of(shape: DecodeShape, entry: Entry) -> dict[str, int]:
     """The numbers and flags of a question, which its runs can be shared over."""
-    found = {name: getattr(shape, _FIELDS.get(name, name)) for name in entry.axes}
-    return {name: value for name, value in found.items() if name != "batch" and value is not None}
+    found = _given(shape, entry)
+    return {name: value for name, value in found.items() if isinstance(value, int)}
+
+
+def _given(shape: DecodeShape, entry: Entry) -> dict[str, Any]:
+    """The fields of its question; what is left open is unknown."""
+    named = {name: getattr(shape, _FIELDS.get(name, name)) for name in entry.axes}
+    return {name: value for name, value in named.items() if name != "batch" and value is not None}
 
 
 def family(shape: DecodeShape, entry: Entry, stage: str) -> Hashable:
     """What questions of a stage that can share a run have in common."""
-    kv_heads = shape.num_kv_heads is None
-    return (shape.op, entry.name, stage, shape.q_dtype, shape.kv_dtype, shape.batch, kv_heads)
+    names = tuple(inputs_of(shape, entry))
+    return (shape.op, entry.name, stage, shape.q_dtype, shape.kv_dtype, shape.batch, names)
 
 
 def arguments_of(
@@ -59,12 +65,13 @@ class _Values:
         self._dtypes = {"q": shape.q_dtype.value, "kv": shape.kv_dtype.value}
         batch = batch_of(shape.batch)
         flags = {name: getattr(shape, name) for name in FLAGS}
-        self._names: dict[str, Any] = {"page_size": 1, **flags, **inputs}
+        given = _given(shape, entry)
+        self._names: dict[str, Any] = {"page_size": 1, **flags, **given, **inputs}
         self._names["batch"] = batch
         self._names["indptr"] = plus_one(batch)
         requests = shape.batch or REQUESTS
-        self._names["tokens"] = binary("*", requests, inputs["qlen"], ir.NOWHERE)
-        if "kv_heads" not in inputs:
+        self._names["tokens"] = binary("*", requests, self._names["qlen"], ir.NOWHERE)
+        if "kv_heads" not in self._names:
             self._names["kv_heads"] = self._value("kv_heads", _tree(entry.kv_heads))
 
     def of(self, name: str, node: ast.expr) -> Any:
