@@ -51,7 +51,7 @@ def shapes(qlens: tuple[int, ...]) -> Iterator[DecodeShape]:
             batch=batch,
             op=Operation.PREFILL,
             persistent=persistent,
-            **flags,  # type: ignore[arg-type]
+            **flags,
         )
 
 
