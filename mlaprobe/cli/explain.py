@@ -22,6 +22,7 @@ Examples:
   mlaprobe explain --aiter ~/src/aiter@v0.1.20 --arch gfx942 --dtype fp8/fp8 --heads 128
   mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 32 --planner q_dtype=none
   mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 16 --needs
+  mlaprobe explain --op prefill --arch gfx950 --dtype fp8/fp8 --heads 80
   mlaprobe explain --arch gfx950 --dtype fp8/fp8 --heads 48 --format json
 """
 
@@ -46,6 +47,8 @@ def explain(
     env: o.EnvOption = None,
     planner: o.PlannerOption = None,
     needs: bool = typer.Option(False, "--needs", help="Find also what the launch needs."),
+    op: o.OperationOption = None,
+    kv_heads: o.KvHeadsOne = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,

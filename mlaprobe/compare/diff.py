@@ -24,6 +24,7 @@ from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
     Evidence,
+    Operation,
     PlannerCall,
     Route,
     StageName,
@@ -256,7 +257,8 @@ def _witnessed(witnesses: Iterable[DecodeShape]) -> Iterator[Request]:
 
 def _padded(shape: DecodeShape) -> bool:
     """Whether the resolver is about a shape."""
-    return shape.route is Route.ASM and shape.planner == PlannerCall()
+    usual = shape.route is Route.ASM and shape.planner == PlannerCall()
+    return usual and shape.op is Operation.DECODE
 
 
 def deciding_stage(old: Decision, new: Decision) -> str | None:

@@ -12,7 +12,7 @@ from mlaprobe.core.boxes import Box, Cell, cover, size
 from mlaprobe.core.inputs import bytes_in_words
 from mlaprobe.core.numbers import ranges as written
 from mlaprobe.core.numbers import runs
-from mlaprobe.core.shape import SAME, DecodeShape, PlannerCall, Route
+from mlaprobe.core.shape import SAME, DecodeShape, Operation, PlannerCall, Route
 
 OMITTED = PlannerCall(q_dtype=None, kv_dtype=None)
 """A planner call of an engine that leaves the dtypes out."""
@@ -29,6 +29,7 @@ class Kind(Enum):
     PLANNER = "planner"
     ROUTE = "route"
     VARIABLES = "variables"
+    OPERATION = "operation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Axis:
     @property
     def fixed(self) -> bool:
         """Whether a grid holds one value of it, not several."""
-        return self.kind in (Kind.PLANNER, Kind.ROUTE, Kind.VARIABLES)
+        return self.kind in (Kind.PLANNER, Kind.ROUTE, Kind.VARIABLES, Kind.OPERATION)
 
 
 # --- values in words ---------------------------------------------------------------------------
@@ -127,6 +128,13 @@ def _sizes(values: tuple[int | None, ...]) -> str:
     return f"a KV cache of {' or '.join(parts)}"
 
 
+def _kv_heads(values: tuple[int | None, ...]) -> str:
+    parts = ["the usual KV heads"] if None in values else []
+    if some := sorted(value for value in values if value is not None):
+        parts.append(f"{ranges(some)} KV head{'' if some == [1] else 's'}")
+    return " or ".join(parts)
+
+
 def _calls(values: tuple[PlannerCall, ...]) -> str:
     if values == (PlannerCall(), OMITTED):
         return "planner told the dtypes or none"
@@ -135,6 +143,10 @@ def _calls(values: tuple[PlannerCall, ...]) -> str:
 
 def _routes(values: tuple[Route, ...]) -> str:
     return "route " + " or ".join(map(str, values))
+
+
+def _operations(values: tuple[Operation, ...]) -> str:
+    return " or ".join(map(str, values))
 
 
 def _environments(values: tuple[tuple[tuple[str, str], ...], ...]) -> str:
@@ -166,6 +178,8 @@ AXES = (
     Axis("planner", Kind.PLANNER, "planner", "planner", PlannerCall(), _calls),
     Axis("route", Kind.ROUTE, "route", "route", Route.ASM, _routes),
     Axis("env", Kind.VARIABLES, "env", "env", (), _environments),
+    Axis("op", Kind.OPERATION, "op", "op", Operation.DECODE, _operations),
+    Axis("kv_heads", Kind.NUMBER, "num_kv_heads", "kv_heads", None, _kv_heads),
 )
 """In the order in which people write them."""
 AXIS_NAMES = tuple(axis.name for axis in AXES)

@@ -49,6 +49,13 @@ class Route(TextEnum):
     GLUON = "gluon"
 
 
+class Operation(TextEnum):
+    """What a caller wants of AITER; ``rules/operations.yaml`` describes each."""
+
+    DECODE = "decode"
+    PREFILL = "prefill"
+
+
 class StageName(TextEnum):
     """The stages of AITER's MLA decode that decide."""
 

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from mlaprobe.core.axes import AXES, shape_of
-from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, Route
+from mlaprobe.core.shape import DecodeShape, Dtype, Operation, PlannerCall, Route
 
 DtypePair = tuple[Dtype, Dtype]
 
@@ -54,6 +54,8 @@ class Grid:
     route: Route = Route.ASM
     env: tuple[tuple[str, str], ...] = ()
     planner: PlannerCall = field(default_factory=PlannerCall)
+    op: Operation = Operation.DECODE
+    kv_heads: tuple[int | None, ...] = (None,)
 
     @property
     def axes(self) -> tuple[tuple[Any, ...], ...]:

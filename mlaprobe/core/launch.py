@@ -25,6 +25,8 @@ class Launch:
     """Whether nothing but the entry point gets the log-sum-exp that is returned."""
     partial_heads: int | None = field(default=None, compare=False)
     """The head count of the partial results that the reducer gets, where it is called."""
+    partial_dim: int | None = field(default=None, compare=False)
+    """Their values per head; ``None``: those of a decode."""
 
     def reduced_heads(self, shape: DecodeShape) -> int:
         """The head count of the reducer's question."""

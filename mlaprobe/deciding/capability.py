@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.inputs import is_arch
 from mlaprobe.core.needs import Need
+from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
+    Operation,
     Route,
     StageName,
     StageOutcome,
@@ -25,8 +27,10 @@ from mlaprobe.core.shape import (
 from mlaprobe.deciding import known
 from mlaprobe.deciding.compose import absent
 from mlaprobe.deciding.needs import Asking
+from mlaprobe.deciding.operations import EntryPoint
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
+from mlaprobe.rulefiles.operations import Entry, entry_of
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.sources.release_place import ReleasePlace, place_of
 from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
@@ -53,7 +57,7 @@ _ORDER = (
 """The order in which the stages of a source are listed."""
 
 
-class Capability:
+class Capability(ReduceHeads):
     """What one AITER source does with MLA decode. Threads may share one."""
 
     def __init__(self, source: Source) -> None:
@@ -62,6 +66,7 @@ class Capability:
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
         self._missing: dict[str, str] = {}
         """Why the source has no such stage, by its name."""
+        self._entries: dict[str, EntryPoint] = {}
         with self.session.exclusive:
             try:
                 self._open_stages()
@@ -177,6 +182,8 @@ class Capability:
         self.asking.forget()
         for stage in self.stages:
             stage.forget()
+        for entry in self._entries.values():
+            entry.forget()
 
     def close(self) -> None:
         """Let go of the source."""
@@ -250,8 +257,22 @@ class Capability:
         return self.asking.needs(shape)
 
     def judge(self, shape: DecodeShape) -> Decision:
-        """The decision without errata."""
+        """The decision without errata.
+
+        Raises:
+            UsageError: the operation has no argument for something that the shape says.
+        """
+        if shape.op is not Operation.DECODE:
+            return self.entry_point(entry_of(shape)).judge(shape)
         return judge(self, shape)
+
+    def entry_point(self, entry: Entry) -> EntryPoint:
+        """An entry point of an operation besides decode."""
+        with self.session.exclusive:
+            found = self._entries.get(entry.name)
+            if found is None:
+                found = self._entries[entry.name] = EntryPoint(self.session, entry, self)
+            return found
 
     @property
     def has_tables(self) -> bool:
@@ -297,7 +318,8 @@ class Capability:
         """The reducer, with what the dispatcher passes it."""
         if self.reducer is None:
             return self._absent(StageName.REDUCER)
-        return self.reducer.decide(self.reducer.pair(launch.reduced_heads(shape)))
+        pair = self.reducer.pair(launch.reduced_heads(shape), launch.partial_dim)
+        return self.reducer.decide(pair)
 
     # --- one stage alone -------------------------------------------------------------------------
 
@@ -336,6 +358,11 @@ class Capability:
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
         """``None``: a source has no table of its answers."""
+
+    def _reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+        if self.reducer is None:
+            return self._absent(StageName.REDUCER)
+        return self.reducer.decide((heads, head_dim))
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for every head count and every head_dim that its router names."""

@@ -106,9 +106,7 @@ def _downstream(
     """Host, kernel table and reducer, with what the dispatcher passes them."""
     outcome = launch.outcome
     if outcome.entry not in (None, "asm"):
-        why = f"entry {outcome.entry}: its own checks are not evaluated"
-        yield StageName.HOST, absent(StageName.HOST, why)
-        yield TABLE, absent(TABLE, why)
+        yield from not_evaluated(outcome.entry)
     else:
         # Where nothing is launched, the stages beyond answer for the shape itself.
         launched = outcome.entry == "asm"
@@ -117,6 +115,13 @@ def _downstream(
         yield TABLE, table_outcome(host, shape.arch, has_tables=links.has_tables)
     if shape.persistent and (outcome.persistent or outcome.persistent is None):
         yield StageName.REDUCER, links.reduced(shape, launch)
+
+
+def not_evaluated(entry: str | None) -> Iterator[tuple[str, StageOutcome]]:
+    """Host and kernel table of an entry point that has none."""
+    why = f"entry {entry}: its own checks are not evaluated"
+    yield StageName.HOST, absent(StageName.HOST, why)
+    yield TABLE, absent(TABLE, why)
 
 
 def table_outcome(host: StageOutcome, arch: str, *, has_tables: bool) -> StageOutcome:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from mlaprobe.core.axes import describe_overrides
 from mlaprobe.core.inputs import bytes_in_words
-from mlaprobe.core.shape import DecodeShape, PlannerCall, Route
+from mlaprobe.core.shape import DecodeShape, Operation, PlannerCall, Route
 from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import plain
 
@@ -57,6 +57,10 @@ def shape_words(shape: DecodeShape) -> list[str]:
         words += ["--env", quote(f"{name}={value}")]
     for name, override in plain(shape.planner).items():
         words += ["--planner", f"{name}={_planner_word(override)}"]
+    if shape.op is not Operation.DECODE:
+        words += ["--op", shape.op.value]
+    if shape.num_kv_heads is not None:
+        words += ["--kv-heads", str(shape.num_kv_heads)]
     return words
 
 
@@ -105,6 +109,13 @@ def described(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
         found["env"] = ", ".join(printable(f"{name}={value}") for name, value in shape.env)
     if words := describe_overrides(shape.planner):
         found["planner"] = f"planner told {words}"
+    if shape.op is not Operation.DECODE:
+        from mlaprobe.rulefiles.operations import operations
+
+        entry = operations()[shape.op].entry(shape.persistent)
+        found = {name: text for name, text in found.items() if entry.asks(name)}
+        if shape.num_kv_heads is not None:
+            found["kv_heads"] = f"{shape.num_kv_heads} KV heads"
     return found
 
 

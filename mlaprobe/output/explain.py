@@ -11,6 +11,7 @@ from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
     Kernel,
+    Operation,
     StageName,
     StageOutcome,
     Status,
@@ -47,7 +48,8 @@ def explain(found: Explanation, *, width: int, spec: str, can_resolve: bool = Fa
         excerpts = dict(found.excerpts).get(stage, ())
         lines += [_EMPTY, *_stage(number, outcome, excerpts, width)]
         if stage == StageName.REDUCER and found.reducer_heads is not None:
-            text = f"it is instantiated for {ranges(found.reducer_heads)} heads at head_dim 512"
+            text = f"it is instantiated for {ranges(found.reducer_heads)} heads at head_dim "
+            text += str(found.head_dim)
             lines += paragraph(text, width, first="     ")
     lines += _kernels(found.decision, width)
     lines += _nearest(found, width)
@@ -72,7 +74,8 @@ def outcome_words(decision: Decision) -> str:
 
 def _headline(decision: Decision, width: int) -> list[Line]:
     shape = decision.shape
-    what = f"{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
+    op = "" if shape.op is Operation.DECODE else f"{shape.op}, "
+    what = f"{op}{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
     style = WORDS[decision.verdict].style
     return [
         *broken(

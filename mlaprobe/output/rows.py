@@ -26,7 +26,10 @@ _FLAGS = ("persistent", "causal", "cp_round_robin")
 _MEMORY = ("batch", "page_size", "kv_cache_bytes", "num_kv_splits", "sparse")
 _FOLDS = ("status", "fold", "qlen_fold", "final_heads")
 _FIELDS: Mapping[type, tuple[str, ...]] = {
-    DecodeShape: (*_HEAD, "lse", *_FLAGS, *_MEMORY, "route", "env", "planner"),
+    DecodeShape: (
+        *(*_HEAD, "lse", *_FLAGS, *_MEMORY),
+        *("route", "env", "planner", "op", "num_kv_heads"),
+    ),
     Kernel: ("symbol", "co", "co_present", "blob", "lds"),
     Evidence: ("stage", "file", "line", "text"),
 }

@@ -107,8 +107,9 @@ class Request:
         )
 
 
-_SHARED = {each.name for each in fields(DecodeShape) if each.init} - {"qlen", "route"}
-"""The fields of a shape that a request has as well."""
+_OWN = {"qlen", "route", "op", "num_kv_heads"}
+_SHARED = {each.name for each in fields(DecodeShape) if each.init} - _OWN
+"""The fields of a shape that a request, which is about decode, has as well."""
 E = TypeVar("E", bound=TextEnum)
 
 

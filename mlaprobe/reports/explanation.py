@@ -12,6 +12,7 @@ from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
     Evidence,
+    Operation,
     PlannerCall,
     Route,
     StageName,
@@ -19,6 +20,7 @@ from mlaprobe.core.shape import (
     Verdict,
 )
 from mlaprobe.reports.survey import DECODE_HEAD_DIM, MOST_HEADS, TRIED_PAGE_SIZE
+from mlaprobe.rulefiles.operations import entry_of
 from mlaprobe.snapshot import OUTSIDE
 
 NEAREST = 3
@@ -74,6 +76,8 @@ class Explanation:
     """Where no kernel matches: the table rows that come closest."""
     reducer_heads: tuple[int, ...] | None
     """The head counts that the merge is instantiated for, where it was asked and refuses."""
+    head_dim: int
+    """The values per head that it merges."""
     knobs: tuple[Knob, ...]
     """Only those that change the answer."""
     knobs_tried: tuple[str, ...]
@@ -109,6 +113,7 @@ def explain(
         ),
         nearest=_nearest(answers, decision),
         reducer_heads=_reducer_heads(answers, decision),
+        head_dim=_head_dim(shape),
         knobs=knobs,
         knobs_tried=tried,
         knobs_unanswered=unanswered,
@@ -147,6 +152,11 @@ def _nearest(answers: LiveAnswers, decision: Decision) -> tuple[NearestRow, ...]
     return tuple(answers.nearest_rows(decision.shape.arch, decision.key, NEAREST))
 
 
+def _head_dim(shape: DecodeShape) -> int:
+    found = None if shape.op is Operation.DECODE else entry_of(shape).head_dim
+    return found or DECODE_HEAD_DIM
+
+
 def _reducer_heads(answers: LiveAnswers, decision: Decision) -> tuple[int, ...] | None:
     outcome = decision.outcome(StageName.REDUCER)
     if outcome is None or outcome.status != Status.MISSING:
@@ -154,7 +164,7 @@ def _reducer_heads(answers: LiveAnswers, decision: Decision) -> tuple[int, ...] 
     return tuple(
         heads
         for heads, head_dim, found in answers.reducer_rows(range(1, MOST_HEADS + 1))
-        if head_dim == DECODE_HEAD_DIM and found.status == Status.INSTANTIATED
+        if head_dim == _head_dim(decision.shape) and found.status == Status.INSTANTIATED
     )
 
 
@@ -207,6 +217,8 @@ def _alternatives(answers: LiveAnswers, decision: Decision) -> Iterator[Alternat
         return
     cost = _cost(decision)
     for what, others in _neighbours(decision.shape):
+        if not _asked(decision.shape, what):
+            continue
         best = cost
         for other in others:
             found = answers.decide(other)
@@ -216,6 +228,14 @@ def _alternatives(answers: LiveAnswers, decision: Decision) -> Iterator[Alternat
                 best = _cost(found)
             if found.verdict is Verdict.NATIVE:
                 break
+
+
+def _asked(shape: DecodeShape, what: str) -> bool:
+    """Whether an operation's question has something that would be changed; another mode of it is
+    another function, with a question of its own."""
+    if shape.op is Operation.DECODE:
+        return True
+    return what != "persistent" and entry_of(shape).asks(what)
 
 
 def _neighbours(shape: DecodeShape) -> Iterator[tuple[str, Iterator[DecodeShape]]]:

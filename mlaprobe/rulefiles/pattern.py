@@ -1,7 +1,8 @@
 """Patterns over decode shapes, as rule files write them.
 
 A pattern is a mapping of fields to the values that they may have; a field that is left out may
-have any. Numbers are written alone, as a range (``5-8``) or as an open range (``2+``)::
+have any, and the operation is decode unless it is named. Numbers are written alone, as a range
+(``5-8``) or as an open range (``2+``)::
 
     arch: [gfx942]
     dtype: [fp8/fp8]
@@ -19,7 +20,7 @@ from typing import Any
 
 from mlaprobe.core.axes import AXES, Axis, Kind
 from mlaprobe.core.inputs import byte_count
-from mlaprobe.core.shape import DecodeShape, Route
+from mlaprobe.core.shape import DecodeShape, Operation, Route
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles.loader import Place
 from mlaprobe.rulefiles.parts import planner_overrides
@@ -74,6 +75,7 @@ _SCHEMAS: Mapping[Kind, Schema] = {
     Kind.PLANNER: planner_overrides(-1),
     Kind.ROUTE: Text(choices=tuple(map(str, Route))),
     Kind.VARIABLES: MapOf(Text()),
+    Kind.OPERATION: Text(choices=tuple(map(str, Operation))),
 }
 _AXES = {axis.name: axis for axis in AXES if axis.name != "batch"}
 """Where a source looks at the batch size, its answer shows it; no rule has to."""
@@ -124,6 +126,7 @@ def _size_bounds(written: int | str) -> tuple[int, int | None]:
 
 
 _CELL = ("heads", "qlen")
+_OP = "op"
 
 
 class Pattern:
@@ -132,7 +135,8 @@ class Pattern:
     __slots__ = ("_heads", "_open", "_qlens", "_tests")
 
     def __init__(self, written: Mapping[str, Any]) -> None:
-        self._tests = {name: _test(_AXES[name], value) for name, value in written.items()}
+        meant = {_OP: Operation.DECODE, **written}
+        self._tests = {name: _test(_AXES[name], value) for name, value in meant.items()}
         self._open = tuple(_AXES[name].field for name in written if _AXES[name].open)
         numbers = (Numbers.of(written[name]) if name in written else None for name in _CELL)
         self._heads, self._qlens = numbers
@@ -170,8 +174,8 @@ def _test(axis: Axis, value: Any) -> Test:
         return lambda shape: wanted <= set(shape.env)
     if axis.kind in (Kind.NUMBER, Kind.SIZE):
         numbers = Numbers.of(value) if axis.kind is Kind.NUMBER else Numbers.of_sizes(value)
-        return lambda shape: value_of(shape) in numbers
-    if axis.kind in (Kind.FLAG, Kind.ROUTE):
+        return lambda shape: value_of(shape) is not None and value_of(shape) in numbers
+    if axis.kind in (Kind.FLAG, Kind.ROUTE, Kind.OPERATION):
         return lambda shape: bool(value_of(shape) == value)
     allowed = frozenset(value)
     return lambda shape: value_of(shape) in allowed

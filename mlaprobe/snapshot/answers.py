@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import behaviour_of
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
+    Operation,
     PlannerCall,
     Route,
     StageName,
@@ -28,7 +30,9 @@ from mlaprobe.deciding import known
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
+from mlaprobe.rulefiles.operations import Entry, entry_of
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
+from mlaprobe.snapshot.operations import SECTION, RecordedEntry
 from mlaprobe.snapshot.stages import OUTSIDE_TEXT, STAGES, Stages, UnknownBatchError, outside
 
 if TYPE_CHECKING:
@@ -55,7 +59,7 @@ class SnapshotInfo:
     """Every release with this content, for a bundled one."""
 
 
-class Snapshot:
+class Snapshot(ReduceHeads):
     """Answers without any AITER source."""
 
     def __init__(self, contents: Contents, *, label: str, release: str | None = None) -> None:
@@ -90,6 +94,7 @@ class Snapshot:
         self._blobs: Mapping[str, str] = data["blobs"]
         self._knobs = frozenset(data["knobs"])
         self._stages = Stages(contents)
+        self._entries: dict[str, RecordedEntry] = {}
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
 
     @property
@@ -158,8 +163,12 @@ class Snapshot:
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""
         why = self.scope.outside(shape, self._knobs)
+        if why is None and shape.op is not Operation.DECODE:
+            why = self._operation_outside(shape)
         if why is None:
             try:
+                if shape.op is not Operation.DECODE:
+                    return self._entry(entry_of(shape)).judge(shape)
                 return judge(self._stages, shape)
             except UnknownBatchError:
                 why = f"batch {shape.batch} (how the answer depends on the batch is not known)"
@@ -172,6 +181,19 @@ class Snapshot:
             message=OUTSIDE_TEXT + why,
         )
 
+    def _operation_outside(self, shape: DecodeShape) -> str | None:
+        """What is not held of another operation, in words."""
+        entry = entry_of(shape)
+        if entry.name not in self._contents.data.get(SECTION, {}):
+            return f"the operation {shape.op} (it was taken without; take it anew)"
+        return self._entry(entry).outside(shape)
+
+    def _entry(self, entry: Entry) -> RecordedEntry:
+        found = self._entries.get(entry.name)
+        if found is None:
+            found = self._entries[entry.name] = RecordedEntry(self._contents, self._stages, entry)
+        return found
+
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``sides.parts``), a row for each head count; ``None``
         where each shape has to be decided for itself.
@@ -179,6 +201,8 @@ class Snapshot:
         Raises:
             SnapshotError: the snapshot is damaged.
         """
+        if part.op is not Operation.DECODE:
+            return None
         if self._has_cells(part) and self._outside(part) is not None:
             unknown = numbering.number(behaviour_of(self.decide(next(part.shapes()))))
             return [(unknown,) * (len(part.qlens) * len(part.lse))] * len(part.heads)
@@ -188,6 +212,7 @@ class Snapshot:
         """The same; ``None`` also where the snapshot does not hold the part."""
         unset = part.batches == part.kv_cache_sizes == part.kv_splits == (None,)
         usual = unset and part.sparse == (False,) and part.planner in (_NO_CALL, OMITTED)
+        usual = usual and part.op is Operation.DECODE
         if not (usual and self._has_cells(part)) or self._outside(part) is not None:
             return None
         try:
@@ -238,6 +263,9 @@ class Snapshot:
     def head_dims(self) -> tuple[int, ...]:
         """The head dimensions of the reducer, the decode's first."""
         return self._stages.head_dims
+
+    def _reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+        return self._stages.reducer(heads, head_dim)
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for head counts and every head_dim that its router names."""

@@ -20,14 +20,18 @@ NONE = "-"
 class StageTable:
     """One stage's answers."""
 
-    def __init__(self, contents: Contents, name: str, stage: str) -> None:
+    def __init__(
+        self, contents: Contents, name: str, stage: str, columns: int | None = None
+    ) -> None:
+        """``columns``: of a plane; ``None``: a column for each query length of the grid."""
         data = contents.data
         table = data["tables"][name]
         self.axes: tuple[str, ...] = tuple(table["axes"])
         heads = table.get("heads")
         self._heads = contents.scope.heads if heads is None else numbers_of(heads)
         self.head_at = {count: at for at, count in enumerate(self._heads)}
-        self._qlens = 1 if name == "reducer" else len(contents.scope.qlens)
+        columns = 1 if name == "reducer" else columns
+        self._qlens = columns or len(contents.scope.qlens)
         self._records: dict[str, Record] = data["records"]
         self.reader = Reader(stage, data["columns"], contents.evidence, contents.kernels)
         self._planes: list[dict[str, Any]] = table["planes"]

@@ -13,10 +13,12 @@ from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot.file import FORMAT, SCHEMA
+from mlaprobe.snapshot.operations import SECTION
 from mlaprobe.snapshot.records import FIELDS
 from mlaprobe.snapshot.scope import VARIED, Scope
 from mlaprobe.snapshot.tables import Table
 from mlaprobe.snapshot.taking import Step, Taker
+from mlaprobe.snapshot.taking_operations import OperationTaker
 from mlaprobe.snapshot.writing import NameTable, compact, table_json, text_of
 
 TABLES = ("planner", "sizing", "dispatcher", "called", "host", "reducer", "gluon")
@@ -43,14 +45,16 @@ def make(
     scope = scope or Scope(archs=capability.archs)
     taker = Taker(capability, scope, step)
     tables, heads = _taken(taker)
+    held, others = OperationTaker(taker.asker, scope, step).taken()
     head_dims = [dim for (dim,) in tables["reducer"].settings()]
+    tables.update(others)
     for table in tables.values():
         table.drop_idle_axes()
     book = NameTable(taker.asker.notebook)
     names = book.keep(tables)
     written = {
         name: table_json(tables[name], heads if name == "reducer" else scope.heads, names[name])
-        for name in TABLES
+        for name in (*TABLES, *others)
     }
     fields = VARIED if taker.splits_alike else VARIED[1:]
     written["reducer"] = {"heads": ranges(heads), **written["reducer"]}
@@ -62,13 +66,9 @@ def make(
         "records": book.records,
         "tables": written,
     }
-    return sealed(
-        "".join(
-            text_of(
-                _head(capability, replace(scope, fields=fields), releases, book, head_dims), body
-            )
-        )
-    )
+    varied = replace(scope, fields=fields)
+    head = {**_head(capability, varied, releases, book, head_dims), SECTION: held}
+    return sealed("".join(text_of(head, body)))
 
 
 def _taken(taker: Taker) -> tuple[dict[str, Table], tuple[int, ...]]:

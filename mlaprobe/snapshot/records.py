@@ -26,11 +26,12 @@ from mlaprobe.snapshot.phrases import number as number_of
 FIELDS = (
     *("status", "fold", "qlen_fold", "final_heads", "persistent", "entry", "failure", "message"),
     *("key", "kernels", "notes", "evidence", "calls", "missing", "fails_after", "unwritten_lse"),
-    *("reduces", "misfit"),
+    *("reduces", "misfit", "reduced_dim"),
 )
-"""What a record holds. The last six are the dispatcher's: the entry point's own name, whether the
+"""What a record holds. The last seven are the dispatcher's: the entry point's own name, whether the
 package lacks it, what fails after the launch, on which paths nothing else gets the log-sum-exp, the
-head count that the reducer gets, and what of the launch does not fit together."""
+head count that the reducer gets, what of the launch does not fit together, and the values per head
+where they are another operation's."""
 _USUAL: dict[str, Any] = {
     "fold": 1,
     "qlen_fold": 1,
@@ -52,6 +53,7 @@ def fields_of(
     kernels: tuple[int, ...],
     launch: Launch | None = None,
     reduces: int | None = None,
+    reduced_dim: int | None = None,
 ) -> Fields:
     """An outcome as values, its evidence and kernels by their places in the notebook."""
     return (
@@ -73,6 +75,7 @@ def fields_of(
         None if launch is None else launch.unwritten_lse,
         reduces,
         None if launch is None else unmarked(launch.misfit),
+        reduced_dim,
     )
 
 
@@ -223,6 +226,7 @@ class Reader:
             misfit=None if misfit is None else text_of(misfit, values),
             unwritten_lse=Unwritten(record.get("unwritten_lse", Unwritten.NEVER)),
             partial_heads=None if reduces is None else number_of(reduces, values),
+            partial_dim=record.get("reduced_dim"),
         )
 
 

@@ -9,7 +9,7 @@ from itertools import product
 from mlaprobe.core.axes import planner_values
 from mlaprobe.core.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair
 from mlaprobe.core.numbers import ranges
-from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
+from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Operation, Route
 
 STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
 STANDARD_QLENS = tuple(range(1, 9))
@@ -54,18 +54,11 @@ class Scope:
 
         A variable that no deciding code reads changes nothing; one of ``knobs`` may.
         """
-        if shape.arch not in self.archs:
-            return f"{shape.arch} (it holds {', '.join(self.archs) or 'no arch'})"
-        pair = (shape.q_dtype, shape.kv_dtype)
-        if pair not in self.dtypes:
-            return f"{shape.dtype} (it holds {', '.join(f'{q}/{kv}' for q, kv in self.dtypes)})"
-        if shape.num_heads not in self.head_at:
-            return f"{shape.num_heads} heads (it holds {ranges(self.heads)})"
+        found = self._cell_outside(shape, knobs)
+        if found is not None or shape.op is not Operation.DECODE:
+            return found
         if shape.qlen not in self.qlen_at:
             return f"qlen {shape.qlen} (it holds {ranges(self.qlens)})"
-        knob = next((name for name, _ in shape.env if name in knobs), None)
-        if knob is not None:
-            return f"{knob} set (it holds every knob unset)"
         if shape.route is Route.GLUON:
             return None
         if shape.page_size not in self.page_sizes:
@@ -79,6 +72,18 @@ class Scope:
         if modes:
             return _with_modes(modes)
         return self._planner_outside(shape) if shape.persistent else None
+
+    def _cell_outside(self, shape: DecodeShape, knobs: frozenset[str]) -> str | None:
+        """What every operation has in common."""
+        if shape.arch not in self.archs:
+            return f"{shape.arch} (it holds {', '.join(self.archs) or 'no arch'})"
+        pair = (shape.q_dtype, shape.kv_dtype)
+        if pair not in self.dtypes:
+            return f"{shape.dtype} (it holds {', '.join(f'{q}/{kv}' for q, kv in self.dtypes)})"
+        if shape.num_heads not in self.head_at:
+            return f"{shape.num_heads} heads (it holds {ranges(self.heads)})"
+        knob = next((name for name, _ in shape.env if name in knobs), None)
+        return None if knob is None else f"{knob} set (it holds every knob unset)"
 
     def _planner_outside(self, shape: DecodeShape) -> str | None:
         dtypes, heads, qlen = planner_cell(shape)

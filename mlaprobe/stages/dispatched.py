@@ -16,6 +16,7 @@ from mlaprobe.evaluator.engine.runs import Event, Outcome
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import joined, same
 from mlaprobe.evaluator.values import Args, Unknown
+from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.base import how_failed, place_evidence, undecided, why_unknown
 from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.calls import Calls, path_call
@@ -148,16 +149,18 @@ class Reader:
     def _entered(self, outcome: Outcome, entry: Event, inputs: Mapping[str, Any]) -> Dispatched:
         named = dict(entry.kwargs)
         q, qlen = _query(named, entry.args), self._role(named, "qlen")
-        for given in (q, qlen):
+        opened = "qlen" not in inputs
+        for given in (q, None if opened else qlen):
             if isinstance(given, Unknown):
                 return _unknown(given.reason, given.span)
-        if not isinstance(q, Tensor) or len(q.shape) != 3 or not is_whole(qlen):
+        if not isinstance(q, Tensor) or len(q.shape) != 3 or not (opened or is_whole(qlen)):
             return _unknown(f"the arguments of {entry.name} are not known", entry.span)
         rows, heads, _ = q.shape
         if not is_whole(heads) or calculate("<", heads, 1):
             return _unknown(f"the head count given to {entry.name} is not known", entry.span)
-        fold, qlen_fold = _folds(inputs, heads, qlen)
-        if fold is None or not self._fits(rows, heads, inputs):
+        fold, qlen_fold = _unfolded(inputs, heads) if opened else _folds(inputs, heads, qlen)
+        fits = self._is_given(rows, qlen) if opened else self._fits(rows, heads, inputs)
+        if fold is None or not fits:
             return _unknown(_no_fold(entry.name, inputs, heads, qlen), entry.span)
         status = folded(fold, qlen_fold) or Status.NATIVE
         fit = self._fit(named, q, fold)
@@ -184,7 +187,8 @@ class Reader:
             unwritten_lse=self._unwritten(outcome, entry, named),
             merged=Deferred(reduce.args) if reduce is not None else None,
             misfit=fit.misfit,
-            partial_heads=_partial_heads(reduce),
+            partial_heads=_partial_dim(reduce, -2),
+            partial_dim=_partial_dim(reduce, -1),
             fails_after=None if missing or failed is None else refusal(failed),
         )
 
@@ -217,6 +221,12 @@ class Reader:
             metadata=_is_persistent(named, self._shape),
         )
         return fit_of(passed)
+
+    def _is_given(self, rows: Any, qlen: Any) -> bool:
+        """Whether rows and query length are the question's, where its length is left open."""
+        given = self._shape.qlen
+        tokens = binary("*", self._shape.batch or REQUESTS, given, ir.NOWHERE)
+        return _alike(rows, tokens) and _alike(qlen, given)
 
     def _merges(self, event: Event) -> bool:
         return event.kind == "entry" and event.name in self._names["reduce"]
@@ -266,15 +276,27 @@ def _is_persistent(named: dict[str, Any], shape: DecodeShape) -> bool:
     return shape.persistent
 
 
-def _partial_heads(reduce: Event | None) -> Any:
+def _partial_dim(reduce: Event | None, at: int) -> Any:
+    """A dimension of the partial results that the reducer gets, where it is known."""
     partial = next(iter(reduce.args), None) if reduce is not None else None
-    if isinstance(partial, Tensor) and len(partial.shape) > 1 and is_whole(partial.shape[-2]):
-        return partial.shape[-2]
+    if isinstance(partial, Tensor) and len(partial.shape) > 1 and is_whole(partial.shape[at]):
+        return partial.shape[at]
     return None
 
 
 def _choices(outcome: Outcome) -> tuple[int, ...]:
     return tuple(choice for _, choice in outcome.decisions)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two unknown numbers are one."""
+    unknown = isinstance(one, Unknown) and isinstance(other, Unknown)
+    return unknown and one.key is not None and bool(one.key == other.key)
+
+
+def _unfolded(inputs: Mapping[str, Any], heads: Any) -> tuple[Any, Any]:
+    """The same where the query length is left open: only what keeps its heads is not folded."""
+    return (1, 1) if same(heads, inputs["heads"]) else (None, 1)
 
 
 def _folds(inputs: Mapping[str, Any], heads: Any, qlen: Any) -> tuple[Any, Any]:

@@ -21,6 +21,7 @@ from mlaprobe.stages.altering import altered_values
 from mlaprobe.stages.batches import batch_of, plus_one
 from mlaprobe.stages.dispatched import REQUESTS, STAGE, Dispatched, Reader
 from mlaprobe.stages.environment.bindings import bound
+from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.pyfunction import PythonStage, Start
@@ -75,7 +76,7 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
     @property
     def on_entry(self) -> Callable[..., Any]:
         """What happens where the function calls one that is compiled elsewhere: an event."""
-        return _Entry(self).called
+        return EntryEvents(self.session).called
 
     # --- asking ----------------------------------------------------------------------------------
 
@@ -152,11 +153,11 @@ def _work_metadata(given: bool) -> dict[str, Tensor | None]:
     return {role: tensor if given else None for role, tensor in tensors.items()}
 
 
-class _Entry:
+class EntryEvents:
     """Turns calls of entry points into events."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self._dispatcher = dispatcher
+    def __init__(self, session: SourceSession) -> None:
+        self._bindings = session.bindings
 
     def called(
         self,
@@ -167,10 +168,10 @@ class _Entry:
         span: ir.Span,
     ) -> Any:
         """A call of a function that is compiled elsewhere."""
-        computed = self._dispatcher.session.bindings.called(run, entry, args, kwargs, span)
+        computed = self._bindings.called(run, entry, args, kwargs, span)
         if computed is not NotImplemented:
             return computed
-        values, named = bound(self._dispatcher.session.bindings.signature(entry), args, kwargs)
+        values, named = bound(self._bindings.signature(entry), args, kwargs)
         run.emit("entry", entry.name, values, named, span)
         return Unknown(
             f"the result of {entry.name}",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.core.grid import DtypePair
 from mlaprobe.core.inputs import arch_name, byte_count, closest
-from mlaprobe.core.shape import Dtype, PlannerCall, Route
+from mlaprobe.core.shape import Dtype, Operation, PlannerCall, Route, operation
 from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -251,6 +251,14 @@ def parse_route(option: str, text: str) -> Route:
     except ValueError:
         names = ", ".join(map(str, Route))
         raise UsageError(f"{option}: unknown route {text!r}", hint=f"use one of {names}") from None
+
+
+def parse_operation(option: str, text: str) -> Operation:
+    """An operation."""
+    try:
+        return operation(text)
+    except UsageError as error:
+        raise UsageError(f"{option}: {error.message}", hint=error.hint) from None
 
 
 def parse_choice(option: str, text: str, choices: Sequence[str]) -> str:

@@ -82,6 +82,10 @@ _VARIABLE = "A variable that is set; repeatable."
 EnvOption = Annotated[Texts, option("--env", "NAME=VALUE", _VARIABLE)]
 _OVERRIDE = "What the planner is told otherwise, as q_dtype=none or fast_mode=0; repeatable."
 PlannerOption = Annotated[Texts, option("--planner", "FIELD=VALUE", _OVERRIDE)]
+_OPERATION = "The operation, decode by default: mlaprobe ops lists them."
+OperationOption = Annotated[Text, option("--op", "NAME", _OPERATION)]
+_KV_HEADS = "KV heads per rank, of operations that take them."
+KvHeadsList = Annotated[Text, option("--kv-heads", "LIST", _KV_HEADS)]
 
 # One shape.
 ArchHere = Annotated[Text, option("--arch", "ARCH", "Default: this machine's GPU.")]
@@ -99,6 +103,7 @@ CacheOne = Annotated[Text, option("--kv-cache-bytes", "N", _LAYER)]
 SplitsOne = Annotated[Text, option("--num-kv-splits --kv-splits", "N", _SPLITS)]
 SparseFlag = Annotated[bool, switch("--sparse/--no-sparse", _SPARSE)]
 RouteOption = Annotated[str, option("--route", "ROUTE", "asm or gluon.")]
+KvHeadsOne = Annotated[Text, option("--kv-heads", "N", _KV_HEADS)]
 
 # Files.
 _STDOUT = "Write there, not to stdout."
@@ -151,6 +156,8 @@ def _filters(
     route: RouteFilter = None,
     env: EnvOption = None,
     planner: PlannerOption = None,
+    op: OperationOption = None,
+    kv_heads: KvHeadsList = None,
 ) -> None:
     """The options that say which shapes a command is about."""
 

@@ -24,6 +24,7 @@ _PARSERS: Mapping[Kind, Callable[[str, Any], Any]] = {
     Kind.PLANNER: common.parse_planner,
     Kind.ROUTE: common.parse_route,
     Kind.VARIABLES: common.parse_env,
+    Kind.OPERATION: common.parse_operation,
 }
 
 
