@@ -114,9 +114,10 @@ class KnownSource:
     def live(self) -> Capability:
         """The source itself, read for the first question that the snapshot does not hold."""
         from mlaprobe.deciding.capability import Capability
+        from mlaprobe.sources.release_place import ReleasePlace
 
         live = Capability(self.source)
-        live.erratum_release = self.erratum_release  # which it would take longer to find out
+        live.place = ReleasePlace(release=self.erratum_release)
         return live
 
     def decide(self, shape: DecodeShape) -> Decision:

@@ -11,12 +11,17 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of, equals
+from mlaprobe.evaluator.values.containers import copied
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, Model, Pointer, Record, StructType
 from mlaprobe.evaluator.values.optionals import METHODS
 from mlaprobe.evaluator.values.optionals import method as optional_method
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
+
+
+PAIR = ("first", "second")
+"""The members of a pair."""
 
 
 def attribute(
@@ -43,6 +48,8 @@ def attribute(
         return found if found is not None else Unknown(f"{obj.name} has no {name}", span)
     if isinstance(obj, EnumMember):
         return _member_attribute(obj, name, span)
+    if isinstance(obj, tuple) and len(obj) == 2 and name in PAIR and not python:
+        return copied(obj[PAIR.index(name)])
     if obj is None:
         return Unknown(f"attribute {name} of nothing", span)
     return method(obj, name, span, python=python)

@@ -7,18 +7,11 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Function, Param, Span
 from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
+from mlaprobe.evaluator.values.containers import spoiled
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.kinds import Closure, Pointer, Record, Ref
+from mlaprobe.evaluator.values.kinds import Braced, Closure, Pointer, Record, Ref
+from mlaprobe.evaluator.values.places import Iterator
 from mlaprobe.evaluator.walk import written_names
-
-
-class Braced:
-    """A C++ braced list whose type the place that receives it decides."""
-
-    __slots__ = ("items",)
-
-    def __init__(self, items: Args) -> None:
-        self.items = items
 
 
 def bind(
@@ -110,10 +103,12 @@ def result_of_unknown(
 
 def havoc(value: Value, reason: str, span: Span) -> None:
     """Havocs what someone else may have written through a value."""
-    if isinstance(value, Pointer):
+    if isinstance(value, Iterator):
+        value.spoil(Unknown(reason, span))
+    elif isinstance(value, Pointer):
         before = value.load()
         if not (isinstance(before, Unknown) and before.foreign):
-            value.store(Unknown(reason, span))
+            value.store(spoiled(before, Unknown(reason, span)))
     elif isinstance(value, Record):
         for name in value.fields:
             value.fields[name] = Unknown(reason, span)
@@ -126,4 +121,4 @@ def havoc(value: Value, reason: str, span: Span) -> None:
         function = value.function
         written = written_names(function.body, references=function.lang == "cpp")
         for slot in written & value.frame.keys():
-            value.frame[slot] = Unknown(reason, span)
+            value.frame[slot] = spoiled(value.frame[slot], Unknown(reason, span))

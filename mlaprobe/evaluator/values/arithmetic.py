@@ -7,7 +7,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.symbolic.symbols import Sym, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.kinds import EnumMember, Model
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
 
 LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""
@@ -78,10 +78,24 @@ def _plain(op: str, left: Value, right: Value, span: Span, unsigned: int) -> Val
         return left * right if len(left) * right <= LONGEST else _too_long(span)
     if op == "%" and isinstance(left, str):
         return Unknown("text formatted with %", span)
+    if isinstance(left, Pointer) or isinstance(right, Pointer):
+        return _of_pointers(op, left, right, span)
     sets = (set, frozenset)
     if op in ("|", "&", "-") and isinstance(left, sets) and isinstance(right, sets):
         return ARITHMETIC[op](left, right)
     return Unknown(f"{op} of {kind_of(left)} and {kind_of(right)}", span)
+
+
+def _of_pointers(op: str, left: Value, right: Value, span: Span) -> Value:
+    """Arithmetic with pointers and iterators."""
+    found: Value = None
+    if isinstance(left, Pointer) and isinstance(right, Pointer) and op == "-":
+        found = right.distance(left)
+    elif isinstance(left, Pointer) and type(right) is int and op in ("+", "-"):
+        found = left.moved(right if op == "+" else -right)
+    elif isinstance(right, Pointer) and type(left) is int and op == "+":
+        found = right.moved(left)
+    return Unknown("where an iterator is", span) if found is None else found
 
 
 def _too_long(span: Span) -> Unknown:

@@ -14,7 +14,7 @@ from mlaprobe.evaluator.values.arithmetic import (
     kind_of,
     plain_number,
 )
-from mlaprobe.evaluator.values.kinds import EnumMember, Model
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
 from mlaprobe.evaluator.values.truth import settled, truth
 
 PLAIN = frozenset((int, bool, str, float, EnumMember))
@@ -123,6 +123,8 @@ def equals(left: Value, right: Value, span: Span) -> Value:
         return _equal_members(left, right, span)
     if left is None or right is None:
         return _equals_none(right if left is None else left, span)
+    if isinstance(left, Pointer) and isinstance(right, Pointer):
+        return _from_model(left.same(right), span)
     if isinstance(left, Model):
         return _from_model(left.equals(right), span)
     if isinstance(right, Model):
