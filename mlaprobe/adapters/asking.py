@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from mlaprobe.adapters.settings import Run, arch_here, capability_for, knobs
-from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Route, StageOutcome, Status
+from mlaprobe.core.reducers import ReduceHeads
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Route
 from mlaprobe.padding.api import plan
 from mlaprobe.padding.planning import warn_once
-from mlaprobe.rulefiles.policy import policy
 
 Dtypes = tuple[Dtype, Dtype]
-
-
-@runtime_checkable
-class _Reduces(Protocol):
-    def reducer_rows(self, heads: Sequence[int]) -> Any: ...
 
 
 def decide(dtypes: Dtypes, *, heads: int, **fields: Any) -> Decision:
@@ -77,13 +72,4 @@ def reducer_heads(head_dim: int) -> tuple[int, ...]:
         SourceError: there is no AITER, or it cannot be read.
     """
     source = capability_for()
-    if not isinstance(source, _Reduces):
-        return ()
-    rows: list[tuple[int, int, StageOutcome]] = list(
-        source.reducer_rows(range(1, policy().largest + 1))
-    )
-    return tuple(
-        heads
-        for heads, dim, outcome in rows
-        if dim == head_dim and outcome.status is Status.INSTANTIATED
-    )
+    return source.reduce_heads(head_dim) if isinstance(source, ReduceHeads) else ()

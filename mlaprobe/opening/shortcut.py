@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
 from mlaprobe.errors import NotInstalledError
 from mlaprobe.opening import bundled
@@ -22,6 +23,7 @@ from mlaprobe.snapshot import OUTSIDE, Outside, Snapshot
 if TYPE_CHECKING:
     from mlaprobe.core.behaviour import Numbering, Row
     from mlaprobe.core.grid import Grid
+    from mlaprobe.core.needs import Need
     from mlaprobe.deciding.capability import Capability
     from mlaprobe.sources import Source
     from mlaprobe.stages.environment.session import SourceSession
@@ -91,7 +93,7 @@ def installed_or_bundled() -> tuple[Capability | Snapshot | KnownSource, str | N
         return probe(newest_instead(error)), error.message
 
 
-class KnownSource:
+class KnownSource(ReduceHeads):
     """Answers from a snapshot, and from the source what the snapshot does not hold."""
 
     def __init__(self, source: Source, snapshot: Snapshot) -> None:
@@ -141,6 +143,15 @@ class KnownSource:
             return self.live.ask(stage, shape, head_dim=head_dim)
         return found
 
+    @property
+    def has_needs(self) -> bool:
+        """Whether it can be asked what launches need."""
+        return True
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """What a launch needs, found by asking the source."""
+        return self.live.needs(shape)
+
     @cached_property
     def session(self) -> SourceSession:
         """The functions of the source."""
@@ -151,6 +162,10 @@ class KnownSource:
     def reducer_rows(self, heads: Sequence[int]) -> Iterable[tuple[int, int, StageOutcome]]:
         """The reducer's answer for head counts and every head_dim that its router names."""
         return self._snapshot.reducer_rows(heads)
+
+    def reduce_heads(self, head_dim: int = 512) -> tuple[int, ...]:
+        """The head counts up to 256 that the reducer merges partial results of."""
+        return self._snapshot.reduce_heads(head_dim)
 
     def source_text(self, file: str) -> str | None:
         """The text of a file of the source."""
