@@ -170,6 +170,13 @@ def test_a_dispatcher_that_repeats_every_index_is_never_incoherent(
         assert (decision.verdict, decision.fold) == (Verdict.FOLDED, heads // 16)
 
 
+FOLD_LENGTHS = """\
+{given}{name} = torch.nn.functional.pad(
+    torch.cumsum(({name}[1:] - {name}[:-1]).repeat_interleave(fold_factor), dim=0), (1, 0), value=0
+).to({name}.dtype)"""
+FOLD_STARTS = "{given}{name} = torch.cat([{name}[:-1].repeat_interleave(fold_factor), {name}[-1:]])"
+
+
 def _boundary(name: str) -> list[str]:
     given = "" if name != "g_kv_indptr" else f"if {name} is not None: "
     return [
@@ -178,6 +185,9 @@ def _boundary(name: str) -> list[str]:
         f"{given}{name} = torch.empty((bs * (ori_nhead // 16) + 1,), dtype=torch.int32)",
         f"{given}{name} = torch.zeros({name}.numel() * fold_factor - fold_factor + 1)",
         f"{given}{name} = torch.full((1 + fold_factor * (len({name}) - 1),), 0)",
+        f"{given}{name} = {name}.new_zeros((bs * fold_factor + 1,))",
+        FOLD_LENGTHS.format(given=given, name=name),
+        FOLD_STARTS.format(given=given, name=name),
     ]
 
 
