@@ -68,9 +68,9 @@ class Need:
 class Needing(Protocol):
     """An object that can be asked what launches need."""
 
-    @property
-    def has_needs(self) -> bool:
-        """Whether it knows; a snapshot may have been made without."""
+    def records_needs(self, shape: DecodeShape) -> bool:
+        """Whether it knows what a launch needs; a snapshot holds that of the usual ones, or of
+        none."""
 
     def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
         """What a launch needs, in the order of the changes; nothing where it does not run."""

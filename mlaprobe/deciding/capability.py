@@ -242,9 +242,8 @@ class Capability(ReduceHeads):
         """Finds what launches need."""
         return Asking(self)
 
-    @property
-    def has_needs(self) -> bool:
-        """Whether it can be asked what launches need."""
+    def records_needs(self, shape: DecodeShape) -> bool:
+        """Whether it can be asked what a launch needs."""
         return True
 
     def needs(self, shape: DecodeShape) -> tuple[Need, ...]:

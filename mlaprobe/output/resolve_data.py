@@ -8,7 +8,7 @@ from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.emulated import emulation_rows
 from mlaprobe.output.report_data import source_row
-from mlaprobe.output.rows import Row, decision_row, picked, plain, to_json
+from mlaprobe.output.rows import Row, decision_row, need_row, picked, plain, to_json
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.reports.deployments import Assessment
 
@@ -28,6 +28,9 @@ _WHY = (
 )
 
 
+_NEED = ("id", "text", "settings", "reference")
+
+
 def plan_row(plan: PadPlan) -> Row:
     """The fields of a plan."""
     return {
@@ -35,7 +38,9 @@ def plan_row(plan: PadPlan) -> Row:
         "nearest": None if plan.source is None else plan.source.nearest,
         **picked(plan, _WHY),
         "cost_measured_on": plan.cost_name,
-        **picked(plan, ("rejected", "launch", "settings", "notes")),
+        **picked(plan, ("rejected", "settings", "notes")),
+        "launch": [picked(need, _NEED) for need in plan.launch],
+        "needs": None if plan.asked is None else [need_row(need) for need in plan.asked],
         "decisions": [decision_row(decision) for decision in plan.decisions],
         "emulated": [emulation_rows(decision) for decision in plan.decisions],
     }

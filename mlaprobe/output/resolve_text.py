@@ -7,11 +7,14 @@ from itertools import groupby
 from operator import attrgetter
 
 from mlaprobe.core.axes import describe_call
+from mlaprobe.core.needs import Need
 from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
 from mlaprobe.output.emulated import emulation_lines
+from mlaprobe.output.escape import printable
+from mlaprobe.output.needs import consequence
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.padding.doubt import Doubt
@@ -141,19 +144,21 @@ def _padding(plan: PadPlan, width: int) -> Iterator[Line]:
 
 
 def _needs(plan: PadPlan, width: int) -> Iterator[Line]:
-    if plan.launch:
+    needs = plan.needs
+    if needs:
         yield from ((), line(Span("  The launch needs", "title")))
     effective = plan.settings
-    for need in plan.launch:
+    for need in needs:
         values = [
             f"{name}={_value(value)}"
             for name, value in need.settings
-            if effective[name] == value or need is plan.launch[-1]
+            if effective.get(name, value) == value or need is plan.launch[-1]
         ]
         if need.settings and not values:  # replaced by a later need
             continue
         text = f"{', '.join(values)}: {need.text}" if values else need.text
-        yield from paragraph(text, width, first="    ")
+        otherwise = f"; with {need.change}: {consequence(need)}" if isinstance(need, Need) else ""
+        yield from paragraph(printable(text + otherwise), width, first="    ")
 
 
 def _value(value: Setting) -> str:

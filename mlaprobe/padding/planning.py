@@ -14,6 +14,7 @@ from mlaprobe.core.shape import PlannerCall, Route
 from mlaprobe.deciding.logsumexp import loses_it
 from mlaprobe.padding.candidates import Evaluation, Launch
 from mlaprobe.padding.choice import Choice, Chooser
+from mlaprobe.padding.needed import found_needs
 from mlaprobe.padding.origin import Origin
 from mlaprobe.padding.plan import PadPlan, Way
 from mlaprobe.padding.request import Mode, Request
@@ -109,6 +110,7 @@ class Planner:
             decisions=taken.decisions,
             rejected=choice.rejected,
             launch=required,
+            asked=found_needs(self._capability, (d.shape for d in taken.decisions)),
             cost_us=None if launch.borrowed else costs[0],
             stay_us=None if launch.borrowed else costs[1],
             cost_ratio=None if costs[0] is None or not costs[1] else costs[0] / costs[1],

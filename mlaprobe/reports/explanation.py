@@ -128,8 +128,8 @@ def _needs(answers: LiveAnswers, decision: Decision) -> dict[str, Any]:
         return {"needs_missing": "the shape does not run as it is, so nothing was tried"}
     if decision.shape.route is not Route.ASM:
         return {"needs_missing": "nothing is tried on the gluon route"}
-    if not isinstance(answers, Needing) or not answers.has_needs:
-        return {"needs_missing": "needs are not recorded in this snapshot; ask the source itself"}
+    if not isinstance(answers, Needing) or not answers.records_needs(decision.shape):
+        return {"needs_missing": "not recorded in this snapshot; ask the source itself"}
     return {
         "needs": tuple(
             ShownNeed(need=need, excerpts=tuple(_excerpt(answers, e) for e in need.evidence))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
@@ -29,6 +29,7 @@ SCHEMA = Record(
                     "when": PATTERN,
                     "padded": Flag(),
                     "one_split": Flag(),
+                    "shown_by": SLUG,
                     "set": MapOf(VALUE),
                     "at_least": MapOf(VALUE),
                 },
@@ -48,6 +49,8 @@ class LaunchNeed:
     settings: tuple[tuple[str, Setting], ...]
     """AITER's parameter names and what to pass; a tuple holds one value per query length."""
     reference: tuple[str, ...]
+    shown_by: str | None = field(default=None, repr=False)
+    """The variation that shows the same where it makes a difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,7 @@ class NeedRule:
     one_split: bool | None
     values: tuple[tuple[str, Any], ...]
     at_least: Mapping[str, Any]
+    shown_by: str | None
 
 
 @cached(Cache.RULES)
@@ -77,6 +81,7 @@ def need_rules() -> tuple[NeedRule, ...]:
             one_split=need.get("one_split"),
             values=tuple(need.get("set", {}).items()),
             at_least=need.get("at_least", {}),
+            shown_by=need.get("shown_by"),
         )
         for need in load_rules("launch", SCHEMA)["needs"]
     )
@@ -104,6 +109,7 @@ def needs(
             text=rule.text,
             settings=tuple(_settings(rule, words)),
             reference=rule.reference,
+            shown_by=rule.shown_by,
         )
         for rule in need_rules()
         if rule.padded in (None, padded)

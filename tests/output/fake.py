@@ -135,7 +135,8 @@ class Fake:
     def forget(self) -> None:
         """It remembers nothing."""
 
-    has_needs = True
+    def records_needs(self, shape: DecodeShape) -> bool:
+        return True
 
     def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
         """One of each kind, where it runs."""
