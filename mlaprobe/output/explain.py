@@ -20,6 +20,7 @@ from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.escape import printable
+from mlaprobe.output.nativeways import native_way_lines
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.rows import plain
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
@@ -52,6 +53,7 @@ def explain(found: Explanation, *, width: int, spec: str, can_resolve: bool = Fa
     lines += [_EMPTY, *_verdict(found.decision, width)]
     lines += _knobs(found, width)
     lines += _alternatives(found, width, spec, can_resolve)
+    lines += native_way_lines(found.native_ways, width)
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlaprobe.core.shape import Decision, StageOutcome
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.emulated import emulation_rows
+from mlaprobe.output.nativeways import native_way_rows
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, picked, plain, to_json
 from mlaprobe.reports.explanation import Excerpt, Explanation
@@ -36,6 +37,7 @@ def explain_json(found: Explanation) -> str:
         "alternatives": [
             {"differs": each.what, **_result(each.decision)} for each in found.alternatives
         ],
+        "native_ways": native_way_rows(found.native_ways),
     }
     return to_json(row) + "\n"
 

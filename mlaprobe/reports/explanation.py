@@ -16,6 +16,7 @@ from mlaprobe.core.shape import (
     Status,
     Verdict,
 )
+from mlaprobe.reports.nativeways import NativeWay, native_ways
 from mlaprobe.reports.survey import DECODE_HEAD_DIM, MOST_HEADS, TRIED_PAGE_SIZE
 from mlaprobe.snapshot import OUTSIDE
 
@@ -70,6 +71,8 @@ class Explanation:
     knobs_unanswered: tuple[str, ...]
     """Those of which a snapshot says nothing: it holds what happens without any."""
     alternatives: tuple[Alternative, ...]
+    native_ways: tuple[NativeWay, ...] = ()
+    """Of a native shape: what else is native, and what is known of the speed."""
 
 
 def explain(
@@ -93,6 +96,7 @@ def explain(
         knobs_tried=tried,
         knobs_unanswered=unanswered,
         alternatives=tuple(_alternatives(answers, decision)),
+        native_ways=native_ways(answers, decision),
     )
 
 
