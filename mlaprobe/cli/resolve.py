@@ -74,6 +74,7 @@ def resolve(
 def _run(given: dict[str, Any]) -> None:
     from mlaprobe.padding.api import plan
     from mlaprobe.padding.doubt import doubt
+    from mlaprobe.reports.nativeways import native_ways
 
     common.parse_choice("--format", given["format"], FORMATS)
     if common.parse_operation("--op", given["op"] or "decode") is not Operation.DECODE:
@@ -87,14 +88,15 @@ def _run(given: dict[str, Any]) -> None:
     with Progress("resolving", quiet=quiet):
         found = plan(capability=answers, **question)
         unclear = doubt(answers, found, question) if found.undecided and not found.runs else None
+        ways = native_ways(answers, found.decisions[0]) if found.runs else ()
     if given["format"] == "json":
         from mlaprobe.output.resolve_data import plan_json
 
-        emit.write(plan_json(answers.source, found), given["output"])
+        emit.write(plan_json(answers.source, found, ways), given["output"])
     else:
         from mlaprobe.output.resolve_text import resolve as lines_of
 
-        shown = partial(lines_of, doubt=unclear, spec=given["aiter"])
+        shown = partial(lines_of, doubt=unclear, ways=ways, spec=given["aiter"])
         emit.write_text(shown, answers.source, found, output=given["output"])
     if not found.runs:
         raise typer.Exit(UNDECIDED if found.undecided else NOTHING_RUNS)

@@ -23,6 +23,7 @@ from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.escape import printable
 from mlaprobe.output.excerpts import excerpt_lines as excerpt_lines
 from mlaprobe.output.excerpts import place_of
+from mlaprobe.output.nativeways import native_way_lines
 from mlaprobe.output.needs import needs_lines
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.rows import plain
@@ -58,6 +59,7 @@ def explain(found: Explanation, *, width: int, spec: str, can_resolve: bool = Fa
     lines += _knobs(found, width)
     lines += _alternatives(found, width, spec, can_resolve)
     lines += needs_lines(found, width)
+    lines += native_way_lines(found.native_ways, width)
     return lines
 
 

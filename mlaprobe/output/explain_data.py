@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlaprobe.core.shape import Decision, StageOutcome
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.emulated import emulation_rows
+from mlaprobe.output.nativeways import native_way_rows
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, need_row, picked, plain, to_json
 from mlaprobe.reports.explanation import Excerpt, Explanation, ShownNeed
@@ -38,6 +39,7 @@ def explain_json(found: Explanation) -> str:
         ],
         "needs": None if found.needs is None else [_need_row(each) for each in found.needs],
         "needs_missing": found.needs_missing,
+        "native_ways": native_way_rows(found.native_ways),
     }
     return to_json(row) + "\n"
 

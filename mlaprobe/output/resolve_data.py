@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.emulated import emulation_rows
+from mlaprobe.output.nativeways import native_way_rows
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, need_row, picked, plain, to_json
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.reports.deployments import Assessment
+from mlaprobe.reports.nativeways import NativeWay
 
 
-def plan_json(source: SourceInfo, plan: PadPlan) -> str:
-    """A plan as one JSON object."""
-    return to_json({"schema": SCHEMA, "source": source_row(source), **plan_row(plan)}) + "\n"
+def plan_json(source: SourceInfo, plan: PadPlan, ways: Iterable[NativeWay] = ()) -> str:
+    """A plan as one JSON object, with what else is native of its shortest query."""
+    head = {"schema": SCHEMA, "source": source_row(source)}
+    return to_json({**head, **plan_row(plan), "native_ways": native_way_rows(ways)}) + "\n"
 
 
 _LAUNCH = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -14,12 +14,14 @@ from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
 from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.escape import printable
+from mlaprobe.output.nativeways import native_way_lines
 from mlaprobe.output.needs import consequence
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.padding.doubt import Doubt
 from mlaprobe.padding.plan import PadPlan, Way
 from mlaprobe.reports.emulated import emulations
+from mlaprobe.reports.nativeways import NativeWay
 from mlaprobe.rulefiles.requirements import Setting
 
 _MOST_REASONS = 12
@@ -27,12 +29,19 @@ _MOST_REASONS = 12
 
 
 def resolve(
-    source: SourceInfo, plan: PadPlan, *, width: int, doubt: Doubt | None = None, spec: str = ""
+    source: SourceInfo,
+    plan: PadPlan,
+    *,
+    width: int,
+    doubt: Doubt | None = None,
+    ways: Sequence[NativeWay] = (),
+    spec: str = "",
 ) -> list[Line]:
     """A plan: the answer, why, what it gains, what it needs, and what was not taken. One that does
     not run is no launch: then what would run, and what is in the way of knowing.
 
     Args:
+        ways: what else is native of its shortest query.
         spec: the source as commands name it.
     """
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
@@ -52,7 +61,7 @@ def resolve(
         lines.append(())
     for note in plan.notes:
         lines += paragraph(note, width, first="  note: ")
-    return lines
+    return [*lines, *native_way_lines(ways, width)]
 
 
 def _headline(plan: PadPlan, width: int) -> list[Line]:

@@ -19,6 +19,7 @@ from mlaprobe.core.shape import (
     Status,
     Verdict,
 )
+from mlaprobe.reports.nativeways import NativeWay, native_ways
 from mlaprobe.reports.survey import DECODE_HEAD_DIM, MOST_HEADS, TRIED_PAGE_SIZE
 from mlaprobe.rulefiles.operations import entry_of
 from mlaprobe.snapshot import OUTSIDE
@@ -89,6 +90,8 @@ class Explanation:
     recorded."""
     needs_missing: str | None = None
     """Why it is wanted and not there."""
+    native_ways: tuple[NativeWay, ...] = ()
+    """Of a native shape: what else is native, and what is known of the speed."""
 
 
 def explain(
@@ -119,6 +122,7 @@ def explain(
         knobs_unanswered=unanswered,
         alternatives=tuple(_alternatives(answers, decision)),
         **(_needs(answers, decision) if needs else {}),
+        native_ways=native_ways(answers, decision),
     )
 
 

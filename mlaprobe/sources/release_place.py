@@ -39,7 +39,7 @@ def place_of(source: Source) -> ReleasePlace:
     if tag is not None:
         return ReleasePlace(release=tag, how=f"this commit is after {tag} and of no release")
     close = nearest(source)
-    if close is None:
+    if close is None or close.differing == close.files:
         return ReleasePlace(release=None)
     how = (
         f"this source is no release: {close.release} is the nearest, "
