@@ -55,7 +55,7 @@ def _run(given: dict[str, Any]) -> None:
     from mlaprobe.reports.deployments import assess
 
     common.parse_choice("--format", given["format"], FORMATS)
-    wanted = _deployments(given)
+    wanted = wanted_deployments(given)
     grid = _grid(given)
     answers = common.reading(given["aiter"], quiet=given["quiet"], quick=True)
     common.warn_unnamed([answers], grid["archs"], quiet=given["quiet"])
@@ -85,7 +85,7 @@ def _text(form: str, source: Any, found: Any) -> Any:
     return json_array(rows, {"schema": SCHEMA, "source": source_row(source)})
 
 
-def _deployments(given: dict[str, Any]) -> tuple[Any, ...]:
+def wanted_deployments(given: dict[str, Any]) -> tuple[Any, ...]:
     from mlaprobe.rulefiles.models import deployments, find
     from mlaprobe.rulefiles.models import models as all_models
 
