@@ -109,8 +109,9 @@ def byte_count(value: object, what: str) -> int:
 
 
 def bytes_in_words(count: int) -> str:
-    """A number of bytes as people say it: in GiB where that is exact or close."""
-    return f"{count / 2**30:.4g} GiB" if count >= 2**30 else f"{count} bytes"
+    """A number of bytes as people say it: in GiB where that is the same number."""
+    gib = f"{count / 2**30:.4g}"
+    return f"{gib} GiB" if float(gib) * 2**30 == count else f"{count} bytes"
 
 
 def check_kv_lens(kv_lens: Sequence[int], qlen: int) -> None:
