@@ -85,6 +85,9 @@ class Status(TextEnum):
     """Of planner and dispatcher: a longer query of fewer heads."""
     PASSTHROUGH = "passthrough"
     """Of the planner: accepted though neither native nor folded."""
+    PADDED = "padded"
+    """Of the dispatcher: AITER itself launches more heads, and hands back those that were asked
+    for."""
     ACCEPTED = "accepted"
     """Of sizing and gluon."""
     KERNEL = "kernel"
@@ -110,7 +113,7 @@ class Status(TextEnum):
         return self in TAKEN
 
 
-TAKEN = frozenset((Status.NATIVE, Status.FOLD, Status.QLEN_FOLD, Status.PASSTHROUGH))
+TAKEN = frozenset((Status.NATIVE, Status.FOLD, Status.QLEN_FOLD, Status.PASSTHROUGH, Status.PADDED))
 """Statuses of planner and dispatcher that accept."""
 
 

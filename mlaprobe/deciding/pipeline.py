@@ -155,6 +155,11 @@ def _notes(links: Links[L], shape: DecodeShape, launch: L) -> Iterator[str]:
     outcome = launch.outcome
     if outcome.entry not in (None, "asm") and not launch.missing:
         yield f"reaches {launch.entry} ({outcome.entry}), whose own checks were not evaluated"
+    if outcome.status == Status.PADDED:
+        yield (
+            f"AITER pads {shape.num_heads} heads to {outcome.final_heads} itself, and reads the KV "
+            "cache once; that it cuts the result back was not evaluated"
+        )
     if shape.persistent and outcome.persistent is False:
         yield "runs the non-persistent path although work metadata is passed"
     if not shape.causal and not links.takes("causal"):

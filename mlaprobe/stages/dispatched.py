@@ -25,8 +25,9 @@ from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.fitting import Fit, Passed, fit_of
+from mlaprobe.stages.handling import handled, unhandled
 from mlaprobe.stages.instantiate import Deferred
-from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
+from mlaprobe.stages.numbers import calculate, is_whole
 
 STAGE = StageName.DISPATCHER
 REQUESTS = 2
@@ -148,21 +149,24 @@ class Reader:
 
     def _entered(self, outcome: Outcome, entry: Event, inputs: Mapping[str, Any]) -> Dispatched:
         named = dict(entry.kwargs)
-        q, qlen = _query(named, entry.args), self._role(named, "qlen")
         opened = "qlen" not in inputs
+        q = _query(named, entry.args)
+        qlen = self._role(named, "qlen") if opened else self._qlen(entry, inputs)
         for given in (q, None if opened else qlen):
             if isinstance(given, Unknown):
                 return _unknown(given.reason, given.span)
-        if not isinstance(q, Tensor) or len(q.shape) != 3 or not (opened or is_whole(qlen)):
+        if isinstance(q, Tensor) and len(q.shape) != 3:
+            text = f"the query that {entry.name} gets has {len(q.shape)} dimensions, not 3"
+            return _unknown(text, q.span)
+        if not isinstance(q, Tensor) or not (opened or is_whole(qlen)):
             return _unknown(f"the arguments of {entry.name} are not known", entry.span)
-        rows, heads, _ = q.shape
+        heads = q.shape[1]
         if not is_whole(heads) or calculate("<", heads, 1):
             return _unknown(f"the head count given to {entry.name} is not known", entry.span)
-        fold, qlen_fold = _unfolded(inputs, heads) if opened else _folds(inputs, heads, qlen)
-        fits = self._is_given(rows, qlen) if opened else self._fits(rows, heads, inputs)
-        if fold is None or not fits:
-            return _unknown(_no_fold(entry.name, inputs, heads, qlen), entry.span)
-        status = folded(fold, qlen_fold) or Status.NATIVE
+        found = self._handled(named, q, qlen, inputs)
+        if found is None:
+            return _unknown(unhandled(entry.name, inputs, heads, qlen), entry.span)
+        status, fold, qlen_fold = found
         fit = self._fit(named, q, fold)
         if fit.obstacle is not None:
             return _unknown(fit.obstacle.reason, fit.obstacle.span)
@@ -203,12 +207,26 @@ class Reader:
             return Unwritten.NEVER
         return Unwritten.ALWAYS
 
-    def _fits(self, rows: Any, heads: Any, inputs: Mapping[str, Any]) -> bool:
-        """Whether the rows of the query are the question's, in other portions of heads."""
-        if not is_whole(rows):
-            return False
-        tokens = calculate("*", self._shape.batch or REQUESTS, inputs["qlen"])
-        return same(calculate("*", rows, heads), calculate("*", tokens, inputs["heads"]))
+    def _qlen(self, entry: Event, inputs: Mapping[str, Any]) -> Any:
+        """The query length that is passed: the question's, where an entry point with other kernels
+        than the table's takes none."""
+        named = dict(entry.kwargs)
+        roles = self._session.names.roles("host")
+        takes = any(roles.get(name) == "qlen" for name in named)
+        alone = not takes and self._short_name(entry.name) != "asm"
+        return inputs["qlen"] if alone else self._role(named, "qlen")
+
+    def _handled(
+        self, named: dict[str, Any], q: Tensor, qlen: Any, inputs: Mapping[str, Any]
+    ) -> tuple[Status, Any, Any] | None:
+        """What becomes of the query's heads and tokens: how that is called, and both folds. Where
+        its length is left open, only what keeps both is known."""
+        rows, heads = q.shape[0], q.shape[1]
+        if "qlen" in inputs:
+            tokens = calculate("*", self._shape.batch or REQUESTS, inputs["qlen"])
+            return handled(q, qlen, self._role(named, "output"), tokens, inputs)
+        kept = same(heads, inputs["heads"]) and self._is_given(rows, qlen)
+        return (Status.NATIVE, 1, 1) if kept else None
 
     def _fit(self, named: dict[str, Any], q: Tensor, fold: Any) -> Fit:
         """How the arguments fit together."""
@@ -294,21 +312,6 @@ def _alike(one: Any, other: Any) -> bool:
     return unknown and one.key is not None and bool(one.key == other.key)
 
 
-def _unfolded(inputs: Mapping[str, Any], heads: Any) -> tuple[Any, Any]:
-    """The same where the query length is left open: only what keeps its heads is not folded."""
-    return (1, 1) if same(heads, inputs["heads"]) else (None, 1)
-
-
-def _folds(inputs: Mapping[str, Any], heads: Any, qlen: Any) -> tuple[Any, Any]:
-    """(batch fold, query-length fold), or ``None`` where heads and length make none."""
-    if same(heads, inputs["heads"]) and same(qlen, inputs["qlen"]):
-        return 1, 1
-    qlen_fold = multiple(qlen, inputs["qlen"])
-    if qlen_fold is None:
-        return None, 1
-    return multiple(inputs["heads"], calculate("*", heads, qlen_fold)), qlen_fold
-
-
 def refusal(failure: Failed) -> Any:
     """The message about a failure: a text, which may have symbols in it."""
     if failure.how in ("AssertionError", "exception"):
@@ -318,14 +321,6 @@ def refusal(failure: Failed) -> Any:
 
 def _unknown(reason: Any, span: ir.Span = ir.NOWHERE) -> Dispatched:
     return Dispatched(outcome=undecided(STAGE, reason), obstacle=span)
-
-
-def _no_fold(entry: str, inputs: Mapping[str, Any], heads: Any, qlen: Any) -> Any:
-    """The message about a call that is neither native nor a fold: a query widened on the way,
-    say."""
-    gets = [entry, " gets ", heads, " heads at query length ", qlen]
-    where = [" where ", inputs["heads"], " heads at query length ", inputs["qlen"], " were asked"]
-    return joined([*gets, *where, ": that is no fold"])
 
 
 def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str, ir.Span]:

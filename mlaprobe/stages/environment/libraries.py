@@ -74,8 +74,8 @@ def _bounds(args: Args, kwargs: Kwargs) -> tuple[Any, Any, Any] | None:
     named: dict[str, Any] = {
         name: kwargs[name] for name in ("start", "end", "step") if name in kwargs
     }
-    alone = len(args) == 1 and not named
-    given = dict(zip(("end",) if alone else ("start", "end", "step"), args, strict=False))
+    names = ("end",) if len(args) == 1 and not named else ("start", "end", "step")
+    given: dict[str, Any] = dict(zip(names, args, strict=False))
     if given.keys() & named.keys():
         return None
     given |= named
