@@ -129,6 +129,6 @@ def test_what_does_not_run_is_left_alone() -> None:
 def test_a_damaged_file(content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / cachelimits.FILE).write_text(content)
     monkeypatch.setattr(cachelimits, "rules_dir", lambda: tmp_path)
-    cachelimits.limits.cache_clear()  # type: ignore[attr-defined]
+    cachelimits.limits.cache_clear()
     with pytest.raises(RuleError, match="no limits of caches"):
         cachelimits.limits()

@@ -16,6 +16,8 @@ SHAPE = DecodeShape(arch="gfx950", q_dtype=Dtype.BF16, kv_dtype=Dtype.BF16, num_
 class Source:
     """Answers with one verdict for each route and mode."""
 
+    archs = ("gfx950",)
+
     def __init__(self, persistent: str, plain: str, gluon: str) -> None:
         self._verdicts = {"persistent": persistent, "plain": plain, "gluon": gluon}
 
