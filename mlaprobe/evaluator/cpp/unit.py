@@ -35,6 +35,29 @@ Foreign = Callable[[str], Value]
 MAX_CHUNK = 200_000
 
 
+class InStruct(Module):
+    """The names that the constants of a struct see: those before them, and the unit's."""
+
+    def __init__(self, module: CppModule, struct: StructType) -> None:
+        self._module = module
+        self._struct = struct
+        self._names = frozenset(name for name, _ in struct.statics)
+
+    def lookup(self, run: Run, name: str, span: Span) -> Value:
+        """The value of a name."""
+        if name in self._names:
+            return self._module.static(run, self._struct, name, span)
+        return self._module.lookup(run, name, span)
+
+    def struct(self, name: str) -> StructType | None:
+        """A struct that the source defines, by its name."""
+        return self._module.struct(name)
+
+    def static(self, run: Run, struct: StructType, name: str, span: Span) -> Value:
+        """The value of a static constant of a struct."""
+        return self._module.static(run, struct, name, span)
+
+
 class CppModule(Module):
     """The names of a translation unit."""
 
@@ -56,6 +79,8 @@ class CppModule(Module):
         self._finding: dict[str, list[Definition]] = {}
         """Definitions of the names that are being looked up, as far as that has come."""
         self._lines: dict[str, list[int]] = {}
+        self._inside: dict[int, InStruct] = {}
+        """The scopes of structs' constants, by the struct."""
 
     # --- looking up ------------------------------------------------------------------------------
 
@@ -120,10 +145,14 @@ class CppModule(Module):
         used = {n.id for n in walk((init,)) if isinstance(n, ir.Name)}
         if used & set(struct.template):
             return Unknown(f"{struct.name}::{name} depends on its template arguments", span)
-        sibling = used & {n for n, _ in struct.statics}
-        if sibling:
-            return Unknown(f"{struct.name}::{name} depends on other constants", span)
-        return run.machine.evaluate(run, init, self)
+        earlier = [n for n, _ in struct.statics]
+        earlier = earlier[: earlier.index(name)]
+        if used & {n for n, _ in struct.statics} - set(earlier):
+            return Unknown(f"{struct.name}::{name} depends on later constants", span)
+        if not used & set(earlier):
+            return run.machine.evaluate(run, init, self)
+        scope = self._inside.setdefault(id(struct), InStruct(self, struct))
+        return run.machine.evaluate(run, init, scope)
 
     def _value(self, run: Run, found: list[Definition], span: Span) -> Value:
         functions = [d for d in found if d.kind == "function"]
