@@ -54,6 +54,8 @@ class Operation(TextEnum):
 
     DECODE = "decode"
     PREFILL = "prefill"
+    SPARSE = "sparse"
+    V4 = "v4"
 
 
 class StageName(TextEnum):

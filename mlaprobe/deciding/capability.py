@@ -7,6 +7,7 @@ planner folded is what the dispatcher must have folded.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,12 +18,14 @@ from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
+    Dtype,
     Operation,
     Route,
     StageName,
     StageOutcome,
     Status,
     Verdict,
+    altered,
 )
 from mlaprobe.deciding import known
 from mlaprobe.deciding.compose import absent
@@ -55,6 +58,11 @@ _ORDER = (
     *(StageName.TABLE, StageName.REDUCER, StageName.GLUON),
 )
 """The order in which the stages of a source are listed."""
+
+
+def _told(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a planner is told, from a rule file."""
+    return {n: Dtype.of(value) if n == "rope_dtype" else value for n, value in values.items()}
 
 
 class Capability(ReduceHeads):
@@ -305,13 +313,27 @@ class Capability(ReduceHeads):
         host = self.host
         if host is None:
             return Solved(self._absent(StageName.HOST))
-        called = partial(host.called, shape.arch, shape.env, entry=launch.entry)
+        compiled = launch.outcome.entry != "asm"
+        called = partial(host.called, shape.arch, shape.env, entry=launch.entry, compiled=compiled)
 
         def ask(given: Deferred, decided: Mapping[Hashable, int]) -> Solved[StageOutcome]:
             return called(given, decided=decided)
 
         with self.session.exclusive:
             return launch.calls.settled(launch.given, ask)
+
+    def solve_decode_plan(
+        self, name: str, shape: DecodeShape, told: Mapping[str, Any]
+    ) -> Solved[StageOutcome]:
+        """Sizing or planner of a decode for the shape of another operation, which tells the planner
+        some more."""
+        decode = altered(shape, op=Operation.DECODE)
+        stage = self.sizing if name == StageName.SIZING else self.planner
+        if stage is None:
+            return Solved(self._absent(name))
+        if isinstance(stage, Planner):
+            return stage.solve(replace(stage.question(decode), **_told(told)))
+        return stage.solve(stage.question(decode))
 
     def reduced(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""

@@ -17,8 +17,8 @@ from mlaprobe.core.shape import (
     Status,
     Verdict,
 )
-from mlaprobe.deciding.compose import compose
-from mlaprobe.deciding.pipeline import not_evaluated, table_outcome
+from mlaprobe.deciding.compose import absent, compose
+from mlaprobe.deciding.pipeline import table_outcome
 
 L = TypeVar("L", bound=Launch)
 
@@ -54,7 +54,6 @@ def judge_operation(links: OperationLinks[L], shape: DecodeShape) -> Decision:
         (*stages, *_downstream(links, shape, launch)),
         missing_entry=launch.missing,
         fails_after=launch.fails_after,
-        notes=tuple(_notes(launch)),
     )
 
 
@@ -65,12 +64,13 @@ def _downstream(
     entry = launch.outcome.entry
     if entry is None:
         return
-    if entry == "asm":
+    if not launch.missing:
         host = links.called(shape, launch)
         yield StageName.HOST, host
-        yield StageName.TABLE, table_outcome(host, shape.arch, has_tables=links.has_tables)
-    else:
-        yield from not_evaluated(entry)
+        if entry == "asm":
+            yield StageName.TABLE, table_outcome(host, shape.arch, has_tables=links.has_tables)
+        else:
+            yield StageName.TABLE, absent(StageName.TABLE, "the kernel is compiled with the host")
     if launch.partial_heads is not None:
         yield StageName.REDUCER, links.reduced(shape, launch)
 
@@ -85,9 +85,3 @@ def _missing(shape: DecodeShape, outcome: StageOutcome) -> Decision:
         message=f"AttributeError: this AITER has no such function: {outcome.message}",
         stages=((StageName.DISPATCHER, outcome),),
     )
-
-
-def _notes(launch: Launch) -> Iterator[str]:
-    entry = launch.outcome.entry
-    if entry not in (None, "asm") and not launch.missing:
-        yield f"reaches {launch.entry} ({entry}), whose own checks were not evaluated"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from mlaprobe.core.shape import Decision, DecodeShape, StageName, StageOutcome
 from mlaprobe.deciding.compose import absent
@@ -29,6 +29,11 @@ class Beyond(Protocol):
 
     def solve_called(self, shape: DecodeShape, launch: Dispatched) -> Solved[StageOutcome]:
         """The host, with what the entry point passes it."""
+
+    def solve_decode_plan(
+        self, name: str, shape: DecodeShape, told: Mapping[str, Any]
+    ) -> Solved[StageOutcome]:
+        """Sizing or planner of a decode, the planner told some more."""
 
     def reduced(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The reducer, with what the entry point passes it."""
@@ -83,10 +88,13 @@ class EntryPoint:
 
     def plans(self, shape: DecodeShape) -> Iterator[tuple[str, StageOutcome]]:
         """The stages before the entry point."""
-        return ((name, self.solve_plan(name, shape).answer) for name in self.planned)
+        return ((name, self.solve_plan(name, shape).answer) for name in self.entry.planned)
 
     def solve_plan(self, name: str, shape: DecodeShape) -> Solved[StageOutcome]:
         """One of them, with how it was come to."""
+        told = self.entry.planned_as_decode
+        if told is not None:
+            return self._beyond.solve_decode_plan(name, shape, told)
         stage = self.planned[name]
         if stage is None:
             return Solved(absent(name, self._missing[name]))

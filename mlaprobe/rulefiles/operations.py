@@ -44,6 +44,7 @@ _VALUE = Checked(Text(), _is_expression)
 _ARGUMENTS: Schema = MapOf(_VALUE)
 _NAMED = {"module": Text(), "function": Text()}
 _PYTHON = {**_NAMED, "arguments": _ARGUMENTS}
+_AS_DECODE = Record(optional={"version": whole(0), "rope_dtype": Text()})
 _ENTRY = Record(
     required={
         **_NAMED,
@@ -56,6 +57,7 @@ _ENTRY = Record(
     optional={
         "arguments": _ARGUMENTS,
         "head_dim": whole(1),
+        "planned_as_decode": _AS_DECODE,
         "sizing": Record(required=_PYTHON),
         "planner": Record(
             required={"file": Text(), "function": Text(), "arguments": _ARGUMENTS},
@@ -98,6 +100,9 @@ class Entry:
     """What each stage is, in call order."""
     head_dim: int | None = None
     """The values per head that are merged, where a reducer merges them."""
+    planned_as_decode: Mapping[str, Any] | None = None
+    """What the caller tells the planner of a decode besides, where that plans the work: the
+    version of MLA and the dtype of the rope part."""
     sizing: Function | None = None
     planner: Function | None = None
 
@@ -109,6 +114,8 @@ class Entry:
     @property
     def planned(self) -> tuple[StageName, ...]:
         """The stages before the dispatcher."""
+        if self.planned_as_decode is not None:
+            return StageName.SIZING, StageName.PLANNER
         found = {StageName.SIZING: self.sizing, StageName.PLANNER: self.planner}
         return tuple(name for name, function in found.items() if function is not None)
 
@@ -191,6 +198,7 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
         kv_heads=rule["kv_heads"],
         stages=dict(rule["stages"]),
         head_dim=rule.get("head_dim"),
+        planned_as_decode=rule.get("planned_as_decode"),
         sizing=_function(rule["sizing"]) if "sizing" in rule else None,
         planner=_function(rule["planner"]) if "planner" in rule else None,
     )

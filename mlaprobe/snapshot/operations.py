@@ -1,7 +1,8 @@
 """Operations besides decode in a snapshot: tables of an entry point's stages over head counts.
 
-Where no stage looks at the query length and the page size, the tables hold for all of them; else
-they have a column for each length of the grid. The answers for an open batch size are held.
+Where no stage looks at the query length, the tables hold for all lengths; else they have a column
+for each length of the grid. So it is with page sizes and the LSE, which are axes else. The answers
+for an open batch size are held.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from mlaprobe.snapshot.stages import Stages, words_of
 SECTION = "operations"
 """The part of a snapshot that says which entry points it holds; one without answers for decode
 only."""
-OPEN = ("qlen", "page_size")
+OPEN = ("qlen", "page_size", "lse")
 """Axes of which all values may be held at once."""
 
 
@@ -46,8 +47,8 @@ class RecordedEntry:
         self._held: dict[str, Any] = contents.data[SECTION][entry.name]
         self.has_tables = stages.has_tables
         """Whether the source has a kernel table."""
-        self._open = bool(self._held.get("any"))
-        columns = 1 if self._open else len(contents.scope.qlens)
+        self._any = frozenset(self._held.get("any", ()))
+        columns = 1 if "qlen" in self._any else len(contents.scope.qlens)
         self._tables = {
             stage: StageTable(contents, table_name(entry, name), stage, columns)
             for name, stage in self._held.get("tables", {}).items()
@@ -59,11 +60,12 @@ class RecordedEntry:
         usual = shape.num_heads if self._entry.kv_heads == "heads" else 1
         if shape.num_kv_heads not in (None, usual):
             return f"{shape.num_kv_heads} KV heads (it holds the usual ones)"
-        if self._open or not self._tables:
+        if not self._tables:
             return None
-        if shape.qlen not in scope.qlen_at:
+        if "qlen" not in self._any and shape.qlen not in scope.qlen_at:
             return f"qlen {shape.qlen}"
-        return None if shape.page_size in scope.page_sizes else f"page size {shape.page_size}"
+        held = "page_size" in self._any or shape.page_size in scope.page_sizes
+        return None if held else f"page size {shape.page_size}"
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision on a shape, errata apart."""
@@ -94,7 +96,7 @@ class RecordedEntry:
         return self._stages.reducer(launch.reduced_heads(shape), launch.partial_dim)
 
     def _record(self, table: StageTable, shape: DecodeShape) -> Record:
-        at = 0 if self._open else self._contents.scope.qlen_at[shape.qlen]
+        at = 0 if "qlen" in self._any else self._contents.scope.qlen_at[shape.qlen]
         words = words_of(StageName.DISPATCHER, shape)
         record = table.record(words, shape.num_heads, at, None)
         assert record is not None

@@ -43,23 +43,34 @@ class OperationTaker:
                 first = next(self._shapes(entry, {}))
                 held[entry.name] = {"absent": point.launch(first).outcome.message}
                 continue
-            found = self._tables(point, opened=True)
-            held[entry.name] = {"any": found is not None}
-            found = found or self._tables(point, opened=False)
-            assert found is not None
+            opened, found = self._most_open(point)
+            held[entry.name] = {"any": list(opened)}
             names = {stage: table_name(entry, stage) for stage in found}
             held[entry.name]["tables"] = {str(stage): str(stage) for stage in found}
             tables.update({names[stage]: table for stage, table in found.items()})
         return held, tables
 
-    def _tables(self, point: EntryPoint, *, opened: bool) -> dict[str, Table] | None:
+    def _most_open(self, point: EntryPoint) -> tuple[tuple[str, ...], dict[str, Table]]:
+        """The tables with as much left open as the answers allow."""
+        asked = tuple(name for name in OPEN if point.entry.asks(name))
+        closed = tuple(name for name in asked if name != "qlen")
+        for opened in (asked, closed):
+            found = self._tables(point, opened)
+            if found is not None:
+                return opened, found
+        found = self._tables(point, ())
+        assert found is not None
+        return (), found
+
+    def _tables(self, point: EntryPoint, opened: tuple[str, ...]) -> dict[str, Table] | None:
         """The tables of an entry point; ``None`` where an answer depends on what is left open."""
         entry = point.entry
         stages: tuple[str, ...] = (*entry.planned, StageName.DISPATCHER, StageName.HOST)
         axes: list[tuple[str, tuple[Any, ...]]]
         axes = [("arch", self._scope.archs), ("dtypes", self._scope.dtypes)]
-        axes += [(name, _BOTH[name]) for name in _FLAGS if entry.asks(name)]
-        if entry.asks("page_size") and not opened:
+        flags = (name for name in _FLAGS if entry.asks(name) and name not in opened)
+        axes += [(name, _BOTH[name]) for name in flags]
+        if entry.asks("page_size") and "page_size" not in opened:
             axes.append(("page_size", self._scope.page_sizes))
         tables = {stage: Table(axes) for stage in stages}
         names = [name for name, _ in axes]
@@ -67,11 +78,11 @@ class OperationTaker:
             known = dict(zip(names, setting, strict=True))
             self._asker.forget()
             planes: dict[str, list[int]] = {stage: [] for stage in stages}
-            for shape in self._shapes(entry, known, opened=opened):
+            for shape in self._shapes(entry, known, opened):
                 answers = self._answers(point, shape)
                 if opened and any(_unknown(fields) for fields in answers.values()):
                     return None
-                values = self._values(shape, known, opened=opened)
+                values = self._values(shape, known, opened)
                 for stage in stages:
                     fields = answers.get(stage)
                     place = NOTHING if fields is None else tables[stage].note(fields, values)
@@ -90,20 +101,20 @@ class OperationTaker:
             found[name] = asker.fields(point.solve_plan(name, shape), shape)
         solved = point.solve_launch(shape)
         found[StageName.DISPATCHER] = asker.launched(solved, shape)
-        if solved.answer.outcome.entry == "asm":
+        if solved.answer.outcome.entry is not None and not solved.answer.missing:
             called = point.solve_called(shape, solved.answer)
             found[StageName.HOST] = asker.fields(called, shape)
         return found
 
     def _shapes(
-        self, entry: Entry, known: dict[str, Any], *, opened: bool = False
+        self, entry: Entry, known: dict[str, Any], opened: tuple[str, ...] = ()
     ) -> Iterator[DecodeShape]:
         """The shapes of a plane."""
         q_dtype, kv_dtype = known.get("dtypes", self._scope.dtypes[0])
         flags = {name: known[name] for name in (*_FLAGS, "page_size") if name in known}
-        left = {name: _OPEN[name] for name in OPEN if opened and entry.asks(name)}
+        left = {name: _OPEN[name] for name in opened}
         for heads in self._scope.heads:
-            for qlen in (1,) if opened else self._scope.qlens:
+            for qlen in (1,) if "qlen" in opened else self._scope.qlens:
                 shape = DecodeShape(
                     arch=known.get("arch", "gfx0"),
                     q_dtype=q_dtype,
@@ -118,10 +129,11 @@ class OperationTaker:
 
     @staticmethod
     def _values(
-        shape: DecodeShape, known: dict[str, Any], *, opened: bool
+        shape: DecodeShape, known: dict[str, Any], opened: tuple[str, ...]
     ) -> tuple[int | None, ...]:
-        values = values_of(shape.num_heads, 1 if opened else shape.qlen, known)
-        return (values[0], None, None, *values[3:]) if opened else values
+        free = "qlen" in opened
+        values = values_of(shape.num_heads, 1 if free else shape.qlen, known)
+        return (values[0], None, None, *values[3:]) if free else values
 
 
 def _unknown(fields: Fields) -> bool:

@@ -156,8 +156,10 @@ def _work_metadata(given: bool) -> dict[str, Tensor | None]:
 class EntryEvents:
     """Turns calls of entry points into events."""
 
-    def __init__(self, session: SourceSession) -> None:
+    def __init__(self, session: SourceSession, *, compiled: bool = False) -> None:
+        """``compiled``: named as the C++ function that is called, not as its stub."""
         self._bindings = session.bindings
+        self._compiled = compiled
 
     def called(
         self,
@@ -172,7 +174,8 @@ class EntryEvents:
         if computed is not NotImplemented:
             return computed
         values, named = bound(self._bindings.signature(entry), args, kwargs)
-        run.emit("entry", entry.name, values, named, span)
+        name = self._bindings.cpp_name(entry) if self._compiled else entry.name
+        run.emit("entry", name, values, named, span)
         return Unknown(
             f"the result of {entry.name}",
             span,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mlaprobe.core.shape import (
@@ -27,7 +28,14 @@ from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.evaluator.values.kinds import Closure, EnumMember
-from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, why_unknown
+from mlaprobe.stages.base import (
+    CppStage,
+    arguments,
+    how_failed,
+    place_evidence,
+    undecided,
+    why_unknown,
+)
 from mlaprobe.stages.environment.bindings import default_of
 from mlaprobe.stages.environment.kernels import AsmKernel, Tables, kernel_externals
 from mlaprobe.stages.environment.session import Context, SourceSession
@@ -36,6 +44,7 @@ from mlaprobe.stages.hostcall import STAGE, family, inputs_of, values_of
 from mlaprobe.stages.instantiate import Deferred, Solved
 from mlaprobe.stages.kernelargs import sizeof
 from mlaprobe.stages.parameterize import Parameterized, Sides, parameterize
+from mlaprobe.stages.sizing import Read, accepted
 
 _NO_SIDES = Sides({}, None)
 _NO_PLANNER = PlannerCall()
@@ -89,11 +98,15 @@ class Host(CppStage[DecodeShape]):
         given: Deferred,
         entry: str | None = None,
         decided: Mapping[Hashable, int] | None = None,
+        *,
+        compiled: bool = False,
     ) -> Solved[StageOutcome]:
         """What the host answers to the dispatcher's own call: its arguments by position. ``entry``
         is the function that is called, by default the one of this stage; ``decided`` what the
-        dispatcher's path knows of unknown values."""
-        return self._guarded(lambda: self._called((arch, env), given, entry, decided or {}))
+        dispatcher's path knows of unknown values; ``compiled``: its kernel is compiled with it,
+        and in no table."""
+        call = (arch, env), given, entry, decided or {}
+        return self._guarded(lambda: self._called(*call, compiled=compiled))
 
     def _called(
         self,
@@ -101,6 +114,8 @@ class Host(CppStage[DecodeShape]):
         given: Deferred,
         entry: str | None,
         decided: Mapping[Hashable, int],
+        *,
+        compiled: bool,
     ) -> Solved[StageOutcome]:
         function = self.closure(entry)
         if function is None and self.problem is not None and entry is None:
@@ -113,7 +128,8 @@ class Host(CppStage[DecodeShape]):
         call, numbers = parameterize(given, name, lambda args: complete(args, params))
         sides = call.sides(decided) if decided else _NO_SIDES
         key = (context, name, call.key, sides.key, numbers)
-        return self._kept(key, lambda: self._decide(context, call, sides, numbers, function))
+        decide = partial(self._decide, context, call, sides, numbers, function)
+        return self._kept(key, lambda: decide(compiled=compiled))
 
     def closure(self, entry: str | None = None) -> Closure | None:
         """The entry point of that name, by default the one of this stage; ``None`` where the
@@ -132,6 +148,8 @@ class Host(CppStage[DecodeShape]):
         sides: Sides,
         numbers: tuple[int, ...],
         function: Closure,
+        *,
+        compiled: bool,
     ) -> Solved[StageOutcome]:
         """The answer to certain arguments; all their numbers are inputs, so that calls that differ
         in numbers only share their runs."""
@@ -141,6 +159,10 @@ class Host(CppStage[DecodeShape]):
 
         key = (STAGE, function.function.name, call.key, sides.key)
         inputs = dict(zip(call.names, numbers, strict=True))
+        if compiled:
+            read = launched(self.session, STAGE)
+            options = {"decided": sides.known, "facts": {"templates_return": True}}
+            return self.session.solve(key, inputs, start, context, read, **options)
         return self._run(key, inputs, start, context, sides.known)
 
     def _run(
@@ -225,6 +247,22 @@ class Host(CppStage[DecodeShape]):
             if problem is not None:
                 return problem.message
         return None
+
+
+def launched(session: SourceSession, stage: str) -> Read:
+    """Reads off the paths of a function that launches a kernel of its own whether it does, or
+    refuses."""
+    read = accepted(session, stage)
+
+    def found(outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
+        outcomes = tuple(map(handed_on, outcomes))
+        for outcome in outcomes:
+            kinds = {event.kind for event in outcome.events}
+            if outcome.kind == "returned" and kinds.isdisjoint(("launch", "template")):
+                return undecided(stage, "no kernel is launched")
+        return read(outcomes, inputs)
+
+    return found
 
 
 def _unknown(message: str, key: tuple[tuple[str, Any], ...] | None = None) -> StageOutcome:

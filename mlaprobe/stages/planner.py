@@ -66,6 +66,10 @@ class PlannerQuestion:
     sparse: bool = False
     env: tuple[tuple[str, str], ...] = ()
     device: Device | None = None
+    version: int = 0
+    """The version of MLA: AITER's ``MlaVersion``."""
+    rope_dtype: Dtype | None = None
+    """Of the rope parts, where it is another."""
 
 
 class Planner(CppStage[PlannerQuestion]):
@@ -116,7 +120,8 @@ class Planner(CppStage[PlannerQuestion]):
 
         flags = (question.causal, question.cp_round_robin, question.sparse)
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
-        key = (STAGE, what, len(inputs), question.q_dtype, question.kv_dtype, flags, modes)
+        told = (question.version, question.rope_dtype)
+        key = (STAGE, what, len(inputs), question.q_dtype, question.kv_dtype, flags, modes, told)
         return self.session.solve(key, inputs, start, (question.arch, question.env), read)
 
     @property
@@ -175,11 +180,11 @@ class Planner(CppStage[PlannerQuestion]):
             "split_limit": question.max_split_per_batch,
             "intra_batch": question.intra_batch_mode,
             "round_robin": question.cp_round_robin,
-            "version": 0,
+            "version": question.version,
             "q_dtype": dtype(question.q_dtype),
             "kv_dtype": dtype(question.kv_dtype),
-            "q_rope_dtype": None,
-            "kv_rope_dtype": None,
+            "q_rope_dtype": dtype(question.rope_dtype),
+            "kv_rope_dtype": dtype(question.rope_dtype),
             "qo_indptr": indptr,
             "kv_indptr": indptr,
             "other": indptr,

@@ -90,7 +90,7 @@ class Bindings:
             return NotImplemented
         if not any(d.rpartition(".")[2] in self._decorators for d in entry.decorators):
             return NotImplemented
-        function = self.session.cpp_function(self._cpp_name(entry), self._places)
+        function = self.session.cpp_function(self.cpp_name(entry), self._places)
         if function is None:
             return NotImplemented
         values, _ = bound(self.signature(entry), args, kwargs)
@@ -109,11 +109,11 @@ class Bindings:
         function that it binds."""
         if all(p.kind not in _STARS for p in entry.function.params):
             return entry.function
-        found = self.session.cpp_function(self._cpp_name(entry), self._places)
+        found = self.session.cpp_function(self.cpp_name(entry), self._places)
         return entry.function if found is None else found.function
 
-    def _cpp_name(self, entry: EntryPoint) -> str:
-        """The name of the C++ function: the decorator may give another."""
+    def cpp_name(self, entry: EntryPoint) -> str:
+        """The name of the C++ function that a stub binds: its decorator may give another."""
         for node in entry.function.decorators:
             for key, value in getattr(node, "kwargs", ()):
                 if key == self._name and isinstance(value, ir.Const):

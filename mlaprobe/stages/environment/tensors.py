@@ -100,6 +100,25 @@ ELEMENTWISE = {
 """Operators that work on each element, by numpy's names."""
 
 
+class TheDevice(Model):
+    """The device that all tensors of a question are on."""
+
+    __slots__ = ()
+
+    @property
+    def identity(self) -> Hashable:
+        return ("the device",)
+
+    def equals(self, other: Any) -> bool | None:
+        return True if isinstance(other, TheDevice) else None
+
+    def get(self, name: str, span: Span) -> Any:
+        return Unknown(f"{name} of a device", span, key=("device", name), foreign=True, free="data")
+
+
+THE_DEVICE = TheDevice()
+
+
 class Tensor(Model):
     """A tensor of known rank; a dimension may be unknown."""
 
@@ -153,6 +172,7 @@ class Tensor(Model):
             "scalar_type": self.dtype,
             "ndim": len(self.shape),
             "is_cuda": True,
+            "device": THE_DEVICE,
         }
         if name in simple:
             return simple[name]

@@ -56,7 +56,7 @@ class EntryStage(PythonStage[DecodeShape, Dispatched]):
             start,
             (question.arch, question.env),
             Reader(self.session, question).answer,
-            on_entry=EntryEvents(self.session).called,
+            on_entry=EntryEvents(self.session, compiled=True).called,
         )
 
 
