@@ -249,3 +249,13 @@ def test_binary_of_tensors_and_symbols() -> None:
             made = binary(op, *sides, ir.NOWHERE)  # type: ignore[call-arg,arg-type]
             assert isinstance(made, Tensor)
             assert made.shape == (7,)
+
+
+@pytest.mark.parametrize("code", ["v[1:] = 0", "v[0] = w[1]", "v.fill_(3)", "v.copy_(w)"])
+def test_what_is_written_in_place_is_not_followed_where_values_count(code: str) -> None:
+    text = f"def f(v, w):\n    {code}\n    return v\n"
+    for kind, expected in ((Tensor, "returned"), (Placed, "unknown")):
+        session = SourceSession(text, externals=EXTERNALS)
+        (outcome,) = session.paths("f", *given_tensors(kind)[:2])
+        assert outcome.kind == expected
+        assert kind is Tensor or outcome.span.line == 2

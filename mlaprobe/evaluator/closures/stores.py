@@ -299,6 +299,8 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
             owner[at] = v
         elif isinstance(owner, dict):
             store_somewhere(owner, span)
+        elif isinstance(owner, Model):
+            owner.put_at(at, v, span)
         elif whole is None:
             return
         elif isinstance(owner, tuple):

@@ -225,6 +225,13 @@ class Model:
         """
         raise Unsupported(f"attribute {name} of something that is not followed is assigned", span)
 
+    def put_at(self, key: Value, value: Value, span: Span) -> None:
+        """An element is assigned; nothing is known of elements.
+
+        Raises:
+            Unsupported: that is not followed.
+        """
+
     steady = True
     """Whether it is always equal to itself: it, or a copy of it, does not change."""
 
