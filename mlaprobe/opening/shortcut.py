@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mlaprobe.core.needs import Need
 from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
 from mlaprobe.opening import bundled
 from mlaprobe.opening.probing import probe, snapshot_of
@@ -81,6 +82,15 @@ class KnownRevision:
         """What happens to a shape; errata applied."""
         found = self._snapshot.decide(shape)
         return self.live.decide(shape) if found.stage == OUTSIDE else found
+
+    def records_needs(self, shape: DecodeShape) -> bool:
+        """Whether it can be asked what a launch needs: the source can."""
+        return True
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """What a launch needs, found by asking."""
+        kept = self._snapshot
+        return kept.needs(shape) if kept.records_needs(shape) else self.live.needs(shape)
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid, where the snapshot holds all of it."""

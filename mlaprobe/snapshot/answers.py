@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import behaviour_of
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.needs import Need
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -28,6 +29,7 @@ from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
+from mlaprobe.snapshot.needs import SECTION, RecordedNeeds
 from mlaprobe.snapshot.stages import OUTSIDE_TEXT, STAGES, Stages, UnknownBatchError, outside
 
 if TYPE_CHECKING:
@@ -164,6 +166,37 @@ class Snapshot:
             stage=OUTSIDE,
             message=OUTSIDE_TEXT + why,
         )
+
+    def records_needs(self, shape: DecodeShape) -> bool:
+        """Whether what a launch needs is recorded: that of the usual ones, in a snapshot that was
+        made with it."""
+        needs = self._needs
+        outside = self.scope.outside(shape, self._knobs) is not None
+        return needs is not None and not outside and needs.holds(shape)
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """What a launch needs, where that is recorded; nothing where it does not run.
+
+        Raises:
+            UsageError: it is not recorded.
+            SnapshotError: the snapshot is damaged.
+        """
+        needs = self._needs
+        if needs is None or not self.records_needs(shape):
+            raise UsageError("the snapshot does not record what this launch needs")
+        try:
+            return needs.needs(shape)
+        except MISFITS:
+            raise damaged(self._contents.name) from None
+
+    @cached_property
+    def _needs(self) -> RecordedNeeds | None:
+        if SECTION not in self._contents.data:
+            return None
+        try:
+            return RecordedNeeds(self._contents, self.decide, self.erratum_release)
+        except MISFITS:
+            raise damaged(self._contents.name) from None
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``sides.parts``), a row for each head count; ``None``

@@ -12,6 +12,7 @@ from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot.file import FORMAT, SCHEMA
+from mlaprobe.snapshot.needs import SECTION
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.snapshot.tables import Table
 from mlaprobe.snapshot.taking import Step, Taker
@@ -44,12 +45,16 @@ def make(
     head_dims = [dim for (dim,) in tables["reducer"].settings()]
     for table in tables.values():
         table.drop_idle_axes()
+    needs = taker.needs()
+    needs.drop_idle_axes()
+    section, sets = needs.written()
     book = NameTable(taker.asker.notebook)
     names = book.keep(tables)
     written = {
         name: table_json(tables[name], heads if name == "reducer" else scope.heads, names[name])
         for name in TABLES
     }
+    written[SECTION] = table_json(needs, scope.heads, sets)
     written["reducer"] = {"heads": ranges(heads), **written["reducer"]}
     body = {
         "files": book.files,
@@ -58,6 +63,7 @@ def make(
         "columns": book.columns,
         "records": book.records,
         "tables": written,
+        SECTION: section,
     }
     return sealed("".join(text_of(_head(capability, scope, releases, book, head_dims), body)))
 
