@@ -36,6 +36,9 @@ def compare(
     new: Annotated[str, typer.Argument(metavar="NEW", callback=o.named, help="Another one.")],
     deployments: o.DeploymentsFile = None,
     filters: o.Filters = None,
+    needs: bool = typer.Option(
+        False, "--needs", help="Compare also what launches need: takes minutes."
+    ),
     every: bool = typer.Option(False, "--all", help="Show every change in the text."),
     format: FormatOption = None,
     output: o.OutputOption = None,
@@ -52,6 +55,7 @@ def compare(
 
 def _run(given: dict[str, Any]) -> None:
     from mlaprobe.compare.diff import compare as compare_grids
+    from mlaprobe.compare.needs import with_needs
     from mlaprobe.compare.results import compared
     from mlaprobe.compare.scope import compare_served, requests_for
     from mlaprobe.compare.signatures import changed_signatures
@@ -64,10 +68,13 @@ def _run(given: dict[str, Any]) -> None:
     old, new = common.sides(given["old"], given["new"], requests, quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     with Progress("shapes compared", quiet=given["quiet"]) as progress:
+        grids = [each.grid for each in served] or grids_of(given, old, new)
         if served:
             comparison = compare_served(old, new, served, step=progress.step)
         else:
-            comparison = compare_grids(old, new, grids_of(given, old, new), step=progress.step)
+            comparison = compare_grids(old, new, grids, step=progress.step)
+        if given["needs"]:
+            comparison = with_needs(comparison, old, new, grids, step=progress.step)
     results = compared(comparison, changed_signatures(old, new))
     specs = {"old": given["old"], "new": given["new"]}
     outputs.write_outputs(results, wanted, specs=specs, every=given["every"])

@@ -16,6 +16,7 @@ from mlaprobe.core.axes import LAUNCH_AXES
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.enums import TAKEN, StageName, Status
 from mlaprobe.core.grid import Grid
+from mlaprobe.core.needs import Consequence, Need, Needing
 from mlaprobe.core.protocols import Decider, Opened, SourceInfo
 from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Route, Verdict
 
@@ -120,6 +121,27 @@ def decide(answers: Opened, shape: DecodeShape) -> Decision:
 def behaviour(answers: Opened, shape: DecodeShape) -> Behaviour:
     """What a caller notices."""
     return _first_refusal(answers, shape) or behaviour_of(answers.decide(shape))
+
+
+def runs(answers: Opened, shape: DecodeShape) -> bool:
+    """Whether a shape runs."""
+    return behaviour(answers, shape).verdict.runs
+
+
+def needed(answers: Opened, shape: DecodeShape) -> tuple[tuple[str, Consequence], ...] | None:
+    """The ids of what a launch needs, with what comes of doing otherwise; ``None`` where that is
+    not recorded."""
+    if not isinstance(answers, Needing) or not answers.records_needs(shape):
+        return None
+    return tuple((need.id, need.outcome) for need in answers.needs(shape))
+
+
+def needs(answers: Opened, shape: DecodeShape) -> tuple[Need, ...] | None:
+    """The same with their evidence."""
+    if not isinstance(answers, Needing) or not answers.records_needs(shape):
+        return None
+    found = answers.needs(shape)
+    return tuple(replace(need, evidence=tuple(need.evidence)) for need in found)
 
 
 def pad(answers: Decider, shape: DecodeShape, qlens: tuple[int, ...]) -> int:

@@ -34,6 +34,11 @@ class Consequence(TextEnum):
     """Whether it runs is not known."""
 
     @property
+    def other(self) -> bool:
+        """Whether it runs all the same, as another launch."""
+        return self.value.startswith("OTHER_")
+
+    @property
     def certain(self) -> bool:
         """Whether it is known to be another than that of the launch."""
         return self is not Consequence.UNKNOWN

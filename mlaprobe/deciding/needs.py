@@ -24,7 +24,6 @@ from mlaprobe.core.shape import (
 )
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.rulefiles import errata
-from mlaprobe.rulefiles.requirements import meant_settings
 from mlaprobe.rulefiles.variations import Arguments, Variation, variations
 from mlaprobe.stages.base import Faulted
 from mlaprobe.stages.dispatched import Dispatched
@@ -86,6 +85,19 @@ class Asking:
         if self._metadata is not None:
             self._metadata.forget()
 
+    def by_source(self, shape: DecodeShape) -> tuple[Need, ...] | None:
+        """What the source alone shows, whatever errata say; ``None`` where the shape does not run.
+        It is not remembered."""
+        base = self._capability.judge(shape)
+        if not base.verdict.runs or shape.route is not Route.ASM:
+            return None
+        found: list[Need] = []
+        for variation in variations():
+            if variation.tried_on(shape) and not variation.follows_from({n.id for n in found}):
+                need = self._need(variation, base, self._judged(variation, shape))
+                found += [] if need is None else [need]
+        return tuple(found)
+
     def _asked(self, shape: DecodeShape) -> tuple[Need, ...]:
         base = self._capability.decide(shape)
         if not base.verdict.runs or shape.route is not Route.ASM:
@@ -104,15 +116,21 @@ class Asking:
 
     def tried(self, variation: Variation, shape: DecodeShape) -> Decision:
         """What becomes of a launch with one thing otherwise."""
+        if not variation.arguments:
+            return self._capability.decide(variation.applied(shape))
+        found = self._judged(variation, shape)
+        return errata.apply(found, release=self._capability.erratum_release)
+
+    def _judged(self, variation: Variation, shape: DecodeShape) -> Decision:
+        """The same by the source alone."""
         asked = variation.applied(shape)
         if not variation.arguments:
-            return self._capability.decide(asked)
-        found = judge(Altered(self._capability, variation.arguments), asked)
-        return errata.apply(found, release=self._capability.erratum_release)
+            return self._capability.judge(asked)
+        return judge(Altered(self._capability, variation.arguments), asked)
 
     def _need(self, variation: Variation, base: Decision, other: Decision) -> Need | None:
         """The need that a variation shows, if it makes a difference."""
-        shown = _shown(variation, base.shape)
+        shown = variation.shown(base.shape)
         if not other.verdict.runs:
             return altered(
                 shown,
@@ -162,18 +180,6 @@ class Asking:
             message=_handed(differing),
             evidence=dict(other.places).get(differing[0], ()),
         )
-
-
-def _shown(variation: Variation, shape: DecodeShape) -> Need:
-    """The need of a variation, of whose consequence nothing is known yet."""
-    return Need(
-        id=variation.id,
-        change=variation.change,
-        text=variation.need,
-        outcome=Consequence.UNKNOWN,
-        settings=meant_settings(variation.settings, shape),
-        reference=variation.reference,
-    )
 
 
 def _handed(names: tuple[str, ...]) -> str:

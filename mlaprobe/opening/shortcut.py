@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mlaprobe.core.needs import Need
 from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
 from mlaprobe.errors import NotInstalledError
@@ -23,7 +24,6 @@ from mlaprobe.snapshot import OUTSIDE, Outside, Snapshot
 if TYPE_CHECKING:
     from mlaprobe.core.behaviour import Numbering, Row
     from mlaprobe.core.grid import Grid
-    from mlaprobe.core.needs import Need
     from mlaprobe.deciding.capability import Capability
     from mlaprobe.sources import Source
     from mlaprobe.stages.environment.session import SourceSession
@@ -127,6 +127,15 @@ class KnownSource(ReduceHeads):
         found = self._snapshot.decide(shape)
         return self.live.decide(shape) if found.stage == OUTSIDE else found
 
+    def records_needs(self, shape: DecodeShape) -> bool:
+        """Whether it can be asked what a launch needs: the source can."""
+        return True
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """What a launch needs, found by asking."""
+        kept = self._snapshot
+        return kept.needs(shape) if kept.records_needs(shape) else self.live.needs(shape)
+
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid, where the snapshot holds all of it."""
         return self._snapshot.held_rows(part, numbering)
@@ -142,15 +151,6 @@ class KnownSource(ReduceHeads):
         if isinstance(found, Outside):
             return self.live.ask(stage, shape, head_dim=head_dim)
         return found
-
-    @property
-    def has_needs(self) -> bool:
-        """Whether it can be asked what launches need."""
-        return True
-
-    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
-        """What a launch needs, found by asking the source."""
-        return self.live.needs(shape)
 
     @cached_property
     def session(self) -> SourceSession:

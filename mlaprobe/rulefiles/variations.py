@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
+from mlaprobe.core.needs import Consequence, Need
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.rulefiles.loader import RuleMap, load_rules
 from mlaprobe.rulefiles.parts import REFERENCES, SLUG, planner_overrides, unique_by_id
 from mlaprobe.rulefiles.pattern import PATTERN, Pattern
-from mlaprobe.rulefiles.requirements import VALUE
+from mlaprobe.rulefiles.requirements import VALUE, meant_settings
 from mlaprobe.rulefiles.schema import Either, Flag, ListOf, MapOf, Nothing, Record, Text, whole
 
 _TENSOR = Record(
@@ -105,6 +106,17 @@ class Variation:
         """The shape that is asked instead; arguments apart."""
         planner = replace(shape.planner, **self.planner) if self.planner else shape.planner
         return replace(shape, planner=planner, **self.shape)
+
+    def shown(self, shape: DecodeShape) -> Need:
+        """The need that it shows of a launch, of whose consequence nothing is known yet."""
+        return Need(
+            id=self.id,
+            change=self.change,
+            text=self.need,
+            outcome=Consequence.UNKNOWN,
+            settings=meant_settings(self.settings, shape),
+            reference=self.reference,
+        )
 
     def follows_from(self, needs: Collection[str]) -> bool:
         """Whether needs with these ids say as much already."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import behaviour_of
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.needs import Need
 from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
@@ -32,7 +33,8 @@ from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
 from mlaprobe.rulefiles.operations import Entry, entry_of
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
-from mlaprobe.snapshot.operations import SECTION, RecordedEntry
+from mlaprobe.snapshot.needs import NEEDS, RecordedNeeds
+from mlaprobe.snapshot.operations import OPERATIONS, RecordedEntry
 from mlaprobe.snapshot.stages import OUTSIDE_TEXT, STAGES, Stages, UnknownBatchError, outside
 
 if TYPE_CHECKING:
@@ -184,7 +186,7 @@ class Snapshot(ReduceHeads):
     def _operation_outside(self, shape: DecodeShape) -> str | None:
         """What is not held of another operation, in words."""
         entry = entry_of(shape)
-        if entry.name not in self._contents.data.get(SECTION, {}):
+        if entry.name not in self._contents.data.get(OPERATIONS, {}):
             return f"the operation {shape.op} (it was taken without; take it anew)"
         return self._entry(entry).outside(shape)
 
@@ -193,6 +195,37 @@ class Snapshot(ReduceHeads):
         if found is None:
             found = self._entries[entry.name] = RecordedEntry(self._contents, self._stages, entry)
         return found
+
+    def records_needs(self, shape: DecodeShape) -> bool:
+        """Whether what a launch needs is recorded: that of the usual ones, in a snapshot that was
+        made with it."""
+        needs = self._needs
+        outside = self.scope.outside(shape, self._knobs) is not None
+        return needs is not None and not outside and needs.holds(shape)
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """What a launch needs, where that is recorded; nothing where it does not run.
+
+        Raises:
+            UsageError: it is not recorded.
+            SnapshotError: the snapshot is damaged.
+        """
+        needs = self._needs
+        if needs is None or not self.records_needs(shape):
+            raise UsageError("the snapshot does not record what this launch needs")
+        try:
+            return needs.needs(shape)
+        except MISFITS:
+            raise damaged(self._contents.name) from None
+
+    @cached_property
+    def _needs(self) -> RecordedNeeds | None:
+        if NEEDS not in self._contents.data:
+            return None
+        try:
+            return RecordedNeeds(self._contents, self.decide, self.erratum_release)
+        except MISFITS:
+            raise damaged(self._contents.name) from None
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``sides.parts``), a row for each head count; ``None``

@@ -13,7 +13,8 @@ from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot.file import FORMAT, SCHEMA
-from mlaprobe.snapshot.operations import SECTION
+from mlaprobe.snapshot.needs import NEEDS
+from mlaprobe.snapshot.operations import OPERATIONS
 from mlaprobe.snapshot.records import FIELDS
 from mlaprobe.snapshot.scope import VARIED, Scope
 from mlaprobe.snapshot.tables import Table
@@ -50,6 +51,9 @@ def make(
     tables.update(others)
     for table in tables.values():
         table.drop_idle_axes()
+    needs = taker.needs()
+    needs.drop_idle_axes()
+    section, sets = needs.written()
     book = NameTable(taker.asker.notebook)
     names = book.keep(tables)
     written = {
@@ -57,6 +61,7 @@ def make(
         for name in (*TABLES, *others)
     }
     fields = VARIED if taker.splits_alike else VARIED[1:]
+    written[NEEDS] = table_json(needs, scope.heads, sets)
     written["reducer"] = {"heads": ranges(heads), **written["reducer"]}
     body = {
         "files": book.files,
@@ -65,9 +70,10 @@ def make(
         "columns": book.columns,
         "records": book.records,
         "tables": written,
+        NEEDS: section,
     }
     varied = replace(scope, fields=fields)
-    head = {**_head(capability, varied, releases, book, head_dims), SECTION: held}
+    head = {**_head(capability, varied, releases, book, head_dims), OPERATIONS: held}
     return sealed("".join(text_of(head, body)))
 
 

@@ -25,7 +25,7 @@ from mlaprobe.snapshot.lookup import StageTable
 from mlaprobe.snapshot.records import Record, Values
 from mlaprobe.snapshot.stages import Stages, words_of
 
-SECTION = "operations"
+OPERATIONS = "operations"
 """The part of a snapshot that says which entry points it holds; one without answers for decode
 only."""
 OPEN = ("qlen", "page_size", "lse")
@@ -44,7 +44,7 @@ class RecordedEntry:
         self._entry = entry
         self._contents = contents
         self._stages = stages
-        self._held: dict[str, Any] = contents.data[SECTION][entry.name]
+        self._held: dict[str, Any] = contents.data[OPERATIONS][entry.name]
         self.has_tables = stages.has_tables
         """Whether the source has a kernel table."""
         self._any = frozenset(self._held.get("any", ()))

@@ -31,6 +31,7 @@ from mlaprobe.snapshot.asking import (
     values_of,
 )
 from mlaprobe.snapshot.batches import Rule
+from mlaprobe.snapshot.needing import NeedTable
 from mlaprobe.snapshot.phrases import VARIABLES
 from mlaprobe.snapshot.scope import OMITTED, Scope
 from mlaprobe.snapshot.tables import Table
@@ -135,6 +136,23 @@ class Taker:
                 fields = self.asker.reducer(count, dim or None, self.scope)
                 plane.append(table.note(fields, values))
             table.planes[(dim,)] = plane
+            self._done()
+        return table
+
+    def needs(self) -> NeedTable:
+        """What the usual launches need."""
+        self.capability.session.tracing = False  # no proof is kept
+        dispatcher = self.capability.dispatcher
+        modes = (("dtypes", self.scope.dtypes), ("persistent", BOTH))
+        flags = self._flags(dispatcher, "lse", "cp_round_robin")
+        if "cp_round_robin" not in dict(flags):
+            flags = (*flags, *self._flags(self.capability.planner, "cp_round_robin"))
+        table = NeedTable((("arch", self.scope.archs), *modes, *flags))
+        last: tuple[Any, ...] = ()
+        for setting in table.settings():
+            if last != (last := setting[:2]):
+                self.asker.forget()
+            table.fill(self.capability, self.scope, setting)
             self._done()
         return table
 

@@ -15,7 +15,7 @@ from mlaprobe.errors import UsageError
 from mlaprobe.snapshot import OUTSIDE, Snapshot
 from mlaprobe.snapshot.file import SEAL, parse
 from mlaprobe.snapshot.making import make, sealed
-from mlaprobe.snapshot.operations import SECTION
+from mlaprobe.snapshot.operations import OPERATIONS
 from mlaprobe.snapshot.scope import Scope
 from tests.snapshot.test_same_answers import Pair, said, taken
 from tests.stages.ask import opened
@@ -138,9 +138,9 @@ def test_a_snapshot_without_operations_says_so(tmp_path: Path) -> None:
     text = make(capability, scope=SCOPE)
     data = json.loads(text)
     body, _, _ = text.rpartition(SEAL)
-    start = body.index(f',\n"{SECTION}":')
+    start = body.index(f',\n"{OPERATIONS}":')
     rest = body.index(',\n"files":')
-    assert json.loads("{" + body[start + 2 : rest] + "}") == {SECTION: data[SECTION]}
+    assert json.loads("{" + body[start + 2 : rest] + "}") == {OPERATIONS: data[OPERATIONS]}
     old = sealed(body[:start] + body[rest:] + "\n}")
     snapshot = Snapshot(parse(old.encode(), "old"), label="old")
     found = snapshot.decide(next(shapes((1,))))
