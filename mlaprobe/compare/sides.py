@@ -16,7 +16,7 @@ from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.enums import TAKEN, StageName, Status
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Decider, Opened, SourceInfo
-from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Route, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Operation, Route, Verdict
 
 T = TypeVar("T")
 Step = Callable[[], None]
@@ -141,7 +141,7 @@ def signatures(answers: Opened, functions: tuple[tuple[str, str], ...]) -> Signa
 def parts(grid: Grid) -> Iterator[tuple[Grid, ...]]:
     """A grid as grids in which only heads, query length and LSE vary; those of one arch and pair
     of dtypes together, in the order of the grid."""
-    varied = ("persistent", "causal", "cp_round_robin", "batches", "page_sizes")
+    varied = ("persistent", "causal", "cp_round_robin", "batches", "page_sizes", "kv_heads")
     settings: list[dict[str, Any]] = [
         {name: (value,) for name, value in zip(varied, values, strict=True)}
         for values in product(*(getattr(grid, name) for name in varied))
@@ -202,6 +202,6 @@ def _first_refusal(answers: Opened, shape: DecodeShape) -> Behaviour | None:
 
 def _first_stages(shape: DecodeShape) -> tuple[str, ...]:
     """The stages that come first in the chain, and refuse most of what is refused."""
-    if shape.route is not Route.ASM:
+    if shape.route is not Route.ASM or shape.op is not Operation.DECODE:
         return ()
     return (StageName.SIZING, StageName.PLANNER) if shape.persistent else (StageName.DISPATCHER,)

@@ -31,7 +31,7 @@ from mlaprobe.deciding.operations import EntryPoint
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
 from mlaprobe.rulefiles import errata
-from mlaprobe.rulefiles.operations import Entry, entry_of
+from mlaprobe.rulefiles.operations import Entry, entry_of, of_decode
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
 from mlaprobe.stages.dispatched import Dispatched
@@ -325,6 +325,7 @@ class Capability(ReduceHeads):
         self, stage: str, shape: DecodeShape, *, head_dim: int | None = None
     ) -> Solved[StageOutcome]:
         """The same, with how the stage came to it."""
+        of_decode(shape)
         if stage == StageName.DISPATCHER:
             found = self._dispatch(shape)
             return Solved(found.answer.outcome, found.leaf)

@@ -29,7 +29,7 @@ from mlaprobe.core.shape import (
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
-from mlaprobe.rulefiles.operations import Entry, entry_of
+from mlaprobe.rulefiles.operations import Entry, entry_of, of_decode
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
 from mlaprobe.snapshot.operations import SECTION, RecordedEntry
 from mlaprobe.snapshot.stages import OUTSIDE_TEXT, STAGES, Stages, UnknownBatchError, outside
@@ -234,6 +234,7 @@ class Snapshot(ReduceHeads):
             UsageError: there is no stage of that name.
             SnapshotError: the snapshot is damaged.
         """
+        of_decode(shape)
         if stage == StageName.REDUCER:
             return self._stages.reducer(shape.num_heads, head_dim)
         if stage not in STAGES:
