@@ -13,7 +13,7 @@ from mlaprobe.cli.support.outputs import FormatOption
 from mlaprobe.cli.support.progress import Progress
 from mlaprobe.core.axes import AXES
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.shape import PlannerCall, Route
+from mlaprobe.core.shape import Operation, PlannerCall, Route
 from mlaprobe.errors import UsageError
 
 EPILOG = """\b
@@ -113,8 +113,20 @@ def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
     standard = standard_grids((old, new))
     filtered = shapes.make_grid(given, archs=lambda: standard[0].archs)
     fixed = shapes.parse_filters(given)
+    if filtered.op is not Operation.DECODE:
+        return _operation_grids(filtered, fixed)
     found = [replace(grid, **_within(grid, fixed)) for grid in standard if _compatible(grid, fixed)]
     return tuple(dict.fromkeys(grid for grid in found if grid.size)) or (filtered,)
+
+
+def _operation_grids(filtered: Grid, fixed: dict[str, Any]) -> tuple[Grid, ...]:
+    """A grid for each function by which an operation is carried out."""
+    from mlaprobe.rulefiles.operations import operations
+
+    modes = fixed.get("persistent", (True, False))
+    entries = operations()[filtered.op].entries
+    modes = tuple(each.persistent for each in entries if each.persistent in modes)
+    return tuple(replace(filtered, persistent=(mode,)) for mode in modes)
 
 
 def _compatible(grid: Grid, fixed: dict[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from mlaprobe.core.enums import TAKEN, StageName, Status
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.needs import Consequence, Need, Needing
 from mlaprobe.core.protocols import Decider, Opened, SourceInfo
-from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Route, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Operation, Route, Verdict
 
 T = TypeVar("T")
 Step = Callable[[], None]
@@ -164,7 +164,7 @@ def signatures(answers: Opened, functions: tuple[tuple[str, str], ...]) -> Signa
 def parts(grid: Grid) -> Iterator[tuple[Grid, ...]]:
     """A grid as grids in which only heads, query length and LSE vary; those of one arch and pair
     of dtypes together, in the order of the grid."""
-    varied = tuple(axis.grid for axis in LAUNCH_AXES if axis.name != "lse")
+    varied = (*(axis.grid for axis in LAUNCH_AXES if axis.name != "lse"), "kv_heads")
     settings: list[dict[str, Any]] = [
         {name: (value,) for name, value in zip(varied, values, strict=True)}
         for values in product(*(getattr(grid, name) for name in varied))
@@ -225,6 +225,6 @@ def _first_refusal(answers: Opened, shape: DecodeShape) -> Behaviour | None:
 
 def _first_stages(shape: DecodeShape) -> tuple[str, ...]:
     """The stages that come first in the chain, and refuse most of what is refused."""
-    if shape.route is not Route.ASM:
+    if shape.route is not Route.ASM or shape.op is not Operation.DECODE:
         return ()
     return (StageName.SIZING, StageName.PLANNER) if shape.persistent else (StageName.DISPATCHER,)

@@ -33,7 +33,7 @@ from mlaprobe.deciding.needs import Asking
 from mlaprobe.deciding.operations import EntryPoint
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
-from mlaprobe.rulefiles.operations import Entry, entry_of
+from mlaprobe.rulefiles.operations import Entry, entry_of, of_decode
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.sources.release_place import ReleasePlace, place_of
 from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
@@ -356,6 +356,7 @@ class Capability(ReduceHeads):
         self, stage: str, shape: DecodeShape, *, head_dim: int | None = None
     ) -> Solved[StageOutcome]:
         """The same, with how the stage came to it."""
+        of_decode(shape)
         if stage == StageName.DISPATCHER:
             found = self._dispatch(shape)
             return Solved(found.answer.outcome, found.leaf)

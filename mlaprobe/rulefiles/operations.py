@@ -188,6 +188,18 @@ def entry_of(shape: DecodeShape) -> Entry:
     return found
 
 
+def of_decode(shape: DecodeShape) -> None:
+    """Checks that a shape is a decode, whose stages can be asked alone.
+
+    Raises:
+        UsageError: it is another operation.
+    """
+    if shape.op is not Operation.DECODE:
+        raise UsageError(
+            f"a stage of {shape.op} cannot be asked alone", hint="its decisions have its stages"
+        )
+
+
 def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
     return Entry(
         op=op,

@@ -31,7 +31,7 @@ from mlaprobe.deciding import known
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
-from mlaprobe.rulefiles.operations import Entry, entry_of
+from mlaprobe.rulefiles.operations import Entry, entry_of, of_decode
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
 from mlaprobe.snapshot.needs import NEEDS, RecordedNeeds
 from mlaprobe.snapshot.operations import OPERATIONS, RecordedEntry
@@ -275,6 +275,7 @@ class Snapshot(ReduceHeads):
             UsageError: there is no stage of that name.
             SnapshotError: the snapshot is damaged.
         """
+        of_decode(shape)
         if stage == StageName.REDUCER:
             return self._stages.reducer(shape.num_heads, head_dim)
         if stage not in STAGES:
