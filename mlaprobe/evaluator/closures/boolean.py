@@ -21,8 +21,9 @@ from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.comparing import condition, contains, membership
+from mlaprobe.evaluator.values.comparing import condition
 from mlaprobe.evaluator.values.kinds import Builtin
+from mlaprobe.evaluator.values.membership import contains, membership
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 

@@ -15,7 +15,7 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, s
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
 from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, SettingsBase
+from mlaprobe.evaluator.values.kinds import Closure, Record
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -166,22 +166,6 @@ def define(unit: Unit, node: ir.Define, scope: Scope) -> Eval:
     store = compile_store(unit, ir.Name(node.span, node.function.name), scope)
     function, module = node.function, unit.module
     return storing(store, lambda e: Closure(function, module, e, scope))
-
-
-def local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Eval:
-    """A class whose objects are its attributes, as long as its bases add nothing else."""
-    store = compile_store(unit, ir.Name(node.span, node.name), scope)
-    bases = tuple(unit.compile(base, scope) for base in node.bases)
-    attributes = tuple((n, unit.compile(v, scope)) for n, v in node.attributes)
-    name, span = node.name, node.span
-
-    def made(e: Frame) -> Value:
-        if not all(isinstance(base(e), SettingsBase) for base in bases):
-            return Unknown(f"the class {name} is not followed", span)
-        fields = {n: value(e) for n, value in attributes}
-        return Builtin(name, lambda run, args, kwargs, span: Record(name, dict(fields)))
-
-    return storing(store, made)
 
 
 def imported(unit: Unit, node: ir.Import, scope: Scope) -> Eval:

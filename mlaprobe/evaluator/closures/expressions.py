@@ -6,17 +6,19 @@ from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import boolean, callables, displays
-from mlaprobe.evaluator.closures.attributes import attribute, subscript
+from mlaprobe.evaluator.closures.attributes import attribute, may_be_missing, subscript
 from mlaprobe.evaluator.closures.lvalues import compile_lvalue
 from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
-from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.comparing import negate
+from mlaprobe.evaluator.values import Unknown, Value, objects, rest_of
+from mlaprobe.evaluator.values.comparing import entry_of, negate
 from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.iterables import DefaultDict
 from mlaprobe.evaluator.values.kinds import (
     Closure,
     EnumMember,
@@ -26,6 +28,8 @@ from mlaprobe.evaluator.values.kinds import (
     Record,
     Ref,
 )
+from mlaprobe.evaluator.values.mappings import put_entry
+from mlaprobe.evaluator.values.objects import class_of
 from mlaprobe.evaluator.values.operators import binary, unary
 from mlaprobe.evaluator.values.optionals import Engaged, held
 
@@ -121,7 +125,7 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
             kind = type(a)
             if kind is type(b) and (kind is int or (equality and (kind is str or kind is bool))):
                 return compare(a, b)
-            return binary(op, a, b, span)
+            return operated(e, op, a, b, span)
 
         return comparing
     if op in ("+", "-", "*") and not unsigned:
@@ -131,10 +135,20 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
             a, b = left(e), right(e)
             if type(a) is int and type(b) is int:
                 return compute(a, b)
-            return binary(op, a, b, span)
+            return operated(e, op, a, b, span)
 
         return computing
+    if unit.lang == "py":
+        return lambda e: operated(e, op, left(e), right(e), span)
     return lambda e: binary(op, left(e), right(e), span, unsigned=unsigned)
+
+
+def operated(e: Frame, op: str, left: Value, right: Value, span: Span) -> Value:
+    """``left op right``, where that may mean a method of one of them."""
+    ours = class_of(left) is not None or class_of(right) is not None
+    if ours and objects.acts(op, left, right):
+        return objects.applied(e[RUN], op, left, right, span)
+    return binary(op, left, right, span)
 
 
 def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
@@ -159,7 +173,35 @@ def _index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
     obj, span = unit.compile(node.obj, scope), node.span
     key = unit.compile(node.key, scope)
     python = unit.lang == "py"
-    return lambda e: subscript(obj(e), key(e), span, python=python)
+    if not python:
+        return lambda e: subscript(obj(e), key(e), span, python=False)
+
+    sliced = isinstance(node.key, ir.Slice)
+
+    def run(e: Frame) -> Value:
+        owner, at = obj(e), key(e)
+        if objects.special(owner, "__getitem__"):
+            return objects.called(e[RUN], owner, "__getitem__", (at,), span)
+        if isinstance(owner, DefaultDict) and not isinstance(at, Unknown):
+            return _with_default(e[RUN], owner, at, span)
+        if isinstance(at, Unknown) and isinstance(owner, (list, tuple, dict)) and not sliced:
+            may_be_missing(e[RUN], owner, at, span)
+        return subscript(owner, at, span, python=True)
+
+    return run
+
+
+def _with_default(run: Run, owner: DefaultDict, key: Value, span: Span) -> Value:
+    """An element of a default dict, which is made where it is asked for."""
+    found, value = entry_of(owner, key, span)
+    if found is not False:
+        return value if found is True else Unknown("a key that cannot be compared", span)
+    if owner.factory is None or rest_of(owner) is not None:
+        return subscript(owner, key, span, python=True)
+    run.changes(owner, span)
+    value = run.machine.call(run, owner.factory, (), {}, span)
+    why = put_entry(owner, key, value, span)
+    return value if why is None else why.another()
 
 
 def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
@@ -304,6 +346,12 @@ def _sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     return displays.compile_sequence(unit, node, scope)
 
 
+def _class(unit: Unit, node: ir.Class, scope: Scope) -> Eval:
+    from mlaprobe.evaluator.closures.classes import compile_class
+
+    return compile_class(unit, node, scope)
+
+
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Const: _const,
     ir.Name: _name,
@@ -327,4 +375,5 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Format: displays.compile_format,
     ir.Call: callables.compile_call,
     ir.Launch: callables.compile_launch,
+    ir.Class: _class,
 }

@@ -20,7 +20,8 @@ from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
-from mlaprobe.evaluator.values import Args, Unknown, Value
+from mlaprobe.evaluator.values import Args, Unknown, Value, rest_of
+from mlaprobe.evaluator.values.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.walk import bound_names, written_names
@@ -46,7 +47,10 @@ def _havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str)
 def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tuple[str, int, str]]:
     """Variables around the nodes that they may write: name, frames up, slot."""
     found = []
-    for name in sorted(written_names(nodes, references=unit.lang == "cpp")):
+    written = written_names(nodes, references=unit.lang == "cpp")
+    if unit.lang == "py":
+        written |= _rebound(scope)
+    for name in sorted(written):
         place = scope.find(name)
         if place is None:
             continue
@@ -54,6 +58,13 @@ def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tupl
         if ctype is None or not ctype.const or ctype.ref or ctype.pointer:
             found.append((name, place[0], place[1]))
     return found
+
+
+def _rebound(scope: Scope) -> frozenset[str]:
+    """The variables of the functions around that a call may write."""
+    names = scope.function.rebound
+    outer = scope.function.outer
+    return names if outer is None else names | _rebound(outer)
 
 
 def _some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, e: Frame) -> Value:
@@ -118,18 +129,27 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
     orelse = unit.block(node.orelse, scope)
     havoc = _havoc_of(unit, node.body, scope, "written in a loop that cannot be followed")
     written = _Written(unit, node.body, scope, "written in the order of a hash map")
-    span = node.span
+    span, python = node.span, unit.lang == "py"
     any_order = _AnyOrder(unit, span, store, body, orelse, written)
 
     def run(e: Frame) -> Value:
         container = source(e)
+        if isinstance(container, Cursor) and not container.unordered:
+            try:
+                return _taking(container, store, body, orelse, e, span)
+            except UnclearError as error:
+                store(e, Unknown("an element of " + error.why.reason, span))
+                return _some_round(unit, body, orelse, havoc, error.why, e)
+        if isinstance(container, (set, frozenset)) and len(container) > 1:
+            container = Unordered(tuple(container))
         values = elements(container, span)
         if isinstance(values, Unknown):
             store(e, Unknown("an element of " + values.reason, span))
             return _some_round(unit, body, orelse, havoc, values, e)
         if isinstance(container, Unordered):
             return any_order.run(e, container, values)
-        for value in values:
+        live = python and isinstance(container, (list, dict))
+        for value in _live(container, e, span) if live else values:
             store(e, value)
             signal = body(e)
             if signal is BREAK:
@@ -139,6 +159,45 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
         return orelse(e)
 
     return run
+
+
+def _live(container: Value, e: Frame, span: ir.Span) -> Iterator[Value]:
+    """The elements of a list or dict, which the loop may change.
+
+    Raises:
+        Failed: a dict has got more or fewer.
+        Unsupported: it is not known any more what they are, or they are too many.
+    """
+    at, count = 0, len(container)
+    keys = tuple(container) if isinstance(container, dict) else ()
+    while at < len(container):
+        if rest_of(container) is not None:
+            raise Unsupported("what a loop goes through is changed in an unknown way", span)
+        if keys and len(container) != count:
+            raise Failed("exception", "RuntimeError", "dictionary changed size", span)
+        e[RUN].steps += at >= count
+        if e[RUN].steps > MAX_STEPS:
+            raise Unsupported("a loop runs too long to follow", span)
+        yield keys[at] if keys else container[at]
+        at += 1
+
+
+def _taking(
+    cursor: Cursor, store: Store, body: Eval, orelse: Eval, e: Frame, span: ir.Span
+) -> Value:
+    """A loop over an iterator, which leaves what it does not come to."""
+    e[RUN].changes(cursor, span)
+    for value in cursor.steps():
+        e[RUN].steps += 1
+        if e[RUN].steps > MAX_STEPS:
+            raise Unsupported("a loop runs too long to follow", span)
+        store(e, value)
+        signal = body(e)
+        if signal is BREAK:
+            return None
+        if signal is not None and signal is not CONTINUE:
+            return signal
+    return orelse(e)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

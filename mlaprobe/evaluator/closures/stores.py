@@ -18,7 +18,16 @@ from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values import Args, Rest, Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.containers import not_followed
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.kinds import Model, Pointer, Record, Ref, StructType
+from mlaprobe.evaluator.values.iterables import Cursor
+from mlaprobe.evaluator.values.kinds import (
+    LooseSet,
+    Model,
+    Pointer,
+    Record,
+    Ref,
+    StructType,
+)
+from mlaprobe.evaluator.values.objects import Instance
 from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
 
 if TYPE_CHECKING:
@@ -84,7 +93,7 @@ def compile_havoc(
     def havoc_all(e: Frame, why: Unknown) -> None:
         for depth, slot, store in havocs:
             held = around(e, depth).get(slot)
-            if isinstance(held, (list, dict)):
+            if isinstance(held, (list, dict, set, Instance, LooseSet, Cursor)):
                 havoc(held, why.reason, why.span)
             store(e, why)
 
@@ -212,7 +221,9 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
         owner = obj(e)
         if isinstance(owner, Pointer):
             owner = owner.load()
-        if isinstance(owner, Record):
+        if isinstance(owner, Instance):
+            owner.cls.write(e[RUN], owner, name, v, span)
+        elif isinstance(owner, Record):
             if isinstance(v, Braced):
                 v = unit.compiler.construct_named(
                     e[RUN], member_type(e[RUN], module, owner, name), v.items, module, span
@@ -332,7 +343,7 @@ def _store_sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
 def _elements(value: Value) -> Args | None:
     if isinstance(value, (tuple, list, range)):
         return tuple(value) if rest_of(value) is None else None
-    if isinstance(value, Record):
+    if isinstance(value, Record) and not isinstance(value, Instance):
         return tuple(value.fields.values())
     if isinstance(value, Model):
         found = value.iterate()

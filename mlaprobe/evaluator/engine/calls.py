@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Function, Param, Span
 from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.kinds import Closure, Pointer, Record, Ref
+from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record, Ref
+from mlaprobe.evaluator.values.objects import Instance
 from mlaprobe.evaluator.walk import written_names
 
 
@@ -109,7 +112,31 @@ def result_of_unknown(
 
 
 def havoc(value: Value, reason: str, span: Span) -> None:
-    """Havocs what someone else may have written through a value."""
+    """Havocs what someone else may have written through a value, and through what it holds."""
+    todo, seen = [value], set[int]()
+    while todo:
+        one = todo.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            todo += _held(one)
+            _lose(one, reason, span)
+
+
+def _held(value: Value) -> Iterable[Value]:
+    """The values inside one that can be changed through it."""
+    if isinstance(value, Instance):
+        return tuple(value.fields.values())
+    if isinstance(value, (list, tuple)):
+        return tuple(v for v in value if isinstance(v, _CHANGING))
+    if isinstance(value, dict):
+        return tuple(v for v in value.values() if isinstance(v, _CHANGING))
+    return value.held() if isinstance(value, Model) else ()
+
+
+_CHANGING = (list, dict, set, tuple, Instance, Model, Closure)
+
+
+def _lose(value: Value, reason: str, span: Span) -> None:
     if isinstance(value, Pointer):
         before = value.load()
         if not (isinstance(before, Unknown) and before.foreign):
@@ -117,11 +144,18 @@ def havoc(value: Value, reason: str, span: Span) -> None:
     elif isinstance(value, Record):
         for name in value.fields:
             value.fields[name] = Unknown(reason, span)
+        if isinstance(value, Instance):
+            value.lost = Unknown(reason, span)
     elif isinstance(value, list):
         value[:] = [Rest(reason, span)]
     elif isinstance(value, dict):
         value.clear()
         value[Rest(reason, span)] = Unknown(reason, span)
+    elif isinstance(value, set):
+        value.clear()
+        value.add(Rest(reason, span))
+    elif isinstance(value, Model):
+        value.lose(reason, span)
     elif isinstance(value, Closure) and value.frame is not None:
         function = value.function
         written = written_names(function.body, references=function.lang == "cpp")
