@@ -17,11 +17,8 @@ from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.project import PyProject
-from mlaprobe.evaluator.python.statements import (
-    Statements,
-    translate_expr,
-    translate_function,
-)
+from mlaprobe.evaluator.python.statements import Statements
+from mlaprobe.evaluator.python.translate import translate_expr, translate_function
 from tests.evaluator.show import show
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures import boolean, callables, displays
-from mlaprobe.evaluator.closures.attributes import attribute, may_be_missing, subscript
+from mlaprobe.evaluator.closures import boolean, callables, displays, subscripts
+from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.lvalues import compile_lvalue
 from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
-from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
-from mlaprobe.evaluator.values import Unknown, Value, objects, rest_of
-from mlaprobe.evaluator.values.comparing import entry_of, negate
+from mlaprobe.evaluator.values import Unknown, Value, objects
+from mlaprobe.evaluator.values.comparing import negate
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.iterables import DefaultDict
 from mlaprobe.evaluator.values.kinds import (
     Closure,
     EnumMember,
@@ -28,7 +26,6 @@ from mlaprobe.evaluator.values.kinds import (
     Record,
     Ref,
 )
-from mlaprobe.evaluator.values.mappings import put_entry
 from mlaprobe.evaluator.values.objects import class_of
 from mlaprobe.evaluator.values.operators import binary, unary
 from mlaprobe.evaluator.values.optionals import Engaged, held
@@ -165,55 +162,6 @@ def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
 
     def run(e: Frame) -> Value:
         return attribute(e[RUN], module, obj(e), name, span, python=python)
-
-    return run
-
-
-def _index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
-    obj, span = unit.compile(node.obj, scope), node.span
-    key = unit.compile(node.key, scope)
-    python = unit.lang == "py"
-    if not python:
-        return lambda e: subscript(obj(e), key(e), span, python=False)
-
-    sliced = isinstance(node.key, ir.Slice)
-
-    def run(e: Frame) -> Value:
-        owner, at = obj(e), key(e)
-        if objects.special(owner, "__getitem__"):
-            return objects.called(e[RUN], owner, "__getitem__", (at,), span)
-        if isinstance(owner, DefaultDict) and not isinstance(at, Unknown):
-            return _with_default(e[RUN], owner, at, span)
-        if isinstance(at, Unknown) and isinstance(owner, (list, tuple, dict)) and not sliced:
-            may_be_missing(e[RUN], owner, at, span)
-        return subscript(owner, at, span, python=True)
-
-    return run
-
-
-def _with_default(run: Run, owner: DefaultDict, key: Value, span: Span) -> Value:
-    """An element of a default dict, which is made where it is asked for."""
-    found, value = entry_of(owner, key, span)
-    if found is not False:
-        return value if found is True else Unknown("a key that cannot be compared", span)
-    if owner.factory is None or rest_of(owner) is not None:
-        return subscript(owner, key, span, python=True)
-    run.changes(owner, span)
-    value = run.machine.call(run, owner.factory, (), {}, span)
-    why = put_entry(owner, key, value, span)
-    return value if why is None else why.another()
-
-
-def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
-    parts = [
-        unit.compile(p, scope) if p is not None else (lambda e: None)
-        for p in (node.lower, node.upper, node.step)
-    ]
-
-    def run(e: Frame) -> Value:
-        values = [p(e) for p in parts]
-        unknown = next((v for v in values if isinstance(v, Unknown)), None)
-        return unknown if unknown is not None else slice(*values)
 
     return run
 
@@ -360,8 +308,8 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Bool: boolean.compile_bool,
     ir.Cond: _cond,
     ir.Attr: _attr,
-    ir.Index: _index,
-    ir.Slice: _slice,
+    ir.Index: subscripts.compile_index,
+    ir.Slice: subscripts.compile_slice,
     ir.Cast: _cast,
     ir.Construct: _construct,
     ir.AddressOf: _address,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.unit import Scope, Unit
+from mlaprobe.evaluator.closures.unpacking import unpacking
 from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.engine.calls import Braced, havoc
 from mlaprobe.evaluator.engine.frames import RUN, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.engine.signals import Failed, Unsupported
+from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values import Args, Rest, Unknown, Value, rest_of, unknown_in
@@ -315,46 +316,17 @@ def _store_somewhere(mapping: dict[Value, Value], span: ir.Span) -> None:
     mapping.update(dict.fromkeys(keys, lost))
 
 
-def _store_sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
-    items = target.items
-    star = next((i for i, t in enumerate(items) if isinstance(t, ir.Star)), None)
-    stores = [compile_store(unit, t.value if isinstance(t, ir.Star) else t, scope) for t in items]
-    span, python = target.span, unit.lang == "py"
-
-    def store(e: Frame, v: Value) -> None:
-        values = _elements(v)
-        if values is not None and star is None and len(values) != len(stores) and python:
-            text = f"{len(values)} values for {len(stores)} names"
-            raise Failed("exception", "ValueError", text, span)
-        if values is None or (star is None and len(values) != len(stores)):
-            for each in stores:
-                each(e, Unknown("the parts of a value are not known", span))
-            return
-        if star is not None:
-            after = len(stores) - star - 1
-            middle = list(values[star : len(values) - after])
-            values = (*values[:star], middle, *values[len(values) - after :])
-        for each, part in zip(stores, values, strict=False):
-            each(e, part)
-
-    return store
-
-
-def _elements(value: Value) -> Args | None:
-    if isinstance(value, (tuple, list, range)):
-        return tuple(value) if rest_of(value) is None else None
-    if isinstance(value, Record) and not isinstance(value, Instance):
-        return tuple(value.fields.values())
-    if isinstance(value, Model):
-        found = value.iterate()
-        return None if found is None else tuple(found)
-    return None
+def _sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
+    stores = [
+        compile_store(unit, t.value if isinstance(t, ir.Star) else t, scope) for t in target.items
+    ]
+    return unpacking(target, stores, python=unit.lang == "py")
 
 
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Store]] = {
     ir.Name: _store_name,
     ir.Attr: _store_attr,
     ir.Index: _store_index,
-    ir.Sequence: _store_sequence,
+    ir.Sequence: _sequence,
     ir.Deref: _store_through,
 }

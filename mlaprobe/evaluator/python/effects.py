@@ -9,7 +9,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.python.index import names_of
 from mlaprobe.evaluator.python.settle import MISSING, settle
-from mlaprobe.evaluator.python.statements import translate_statement
+from mlaprobe.evaluator.python.translate import translate_statement
 from mlaprobe.evaluator.python.values import MissingName
 from mlaprobe.evaluator.values import Value
 from mlaprobe.evaluator.values.kept import Copies

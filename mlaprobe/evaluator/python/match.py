@@ -8,15 +8,15 @@ from abc import ABC, abstractmethod
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.expressions import MAX_DEPTH, Expressions
-from mlaprobe.evaluator.python.matching import (
+from mlaprobe.evaluator.python.types import (
     HAS_ATTRIBUTE,
     IS_MAPPING,
     IS_SEQUENCE,
     MATCH_ARGUMENT,
     MIDDLE,
     REMAINING,
+    TYPES,
 )
-from mlaprobe.evaluator.python.types import TYPES
 from mlaprobe.evaluator.values.kinds import Builtin
 
 Subject = ir.Node | tuple[ir.Node, ...]

@@ -16,13 +16,9 @@ from mlaprobe.evaluator.python.index import FUNCTIONS, Index, SyntaxProblem, fla
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.resolve import Resolver
 from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
-from mlaprobe.evaluator.python.statements import (
-    TRANSPARENT_DECORATORS,
-    translate_class,
-    translate_expr,
-    translate_function,
-)
+from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
+from mlaprobe.evaluator.python.translate import translate_class, translate_expr, translate_function
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Closure

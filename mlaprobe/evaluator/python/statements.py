@@ -12,7 +12,6 @@ from mlaprobe.evaluator.python.generators import is_followed_generator
 from mlaprobe.evaluator.python.index import names_of
 from mlaprobe.evaluator.python.match import Patterns
 from mlaprobe.evaluator.python.place import (
-    Place,
     called_name,
     dotted_name,
     own_nodes,
@@ -291,35 +290,6 @@ class Statements(Patterns, Expressions):
             return (self.opaque_stmt(node, "this import is not followed"),)
         span = self.span(node)
         return tuple([ir.Import(span, module, a.name, a.asname or a.name) for a in node.names])
-
-
-def translate_function(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, place: Place
-) -> ir.Function:
-    """A function or lambda.
-
-    Raises:
-        RecursionError: the stack is too short; so it is with the other two.
-    """
-    statements = Statements(place)
-    if isinstance(node, ast.Lambda):
-        return statements.function(node)
-    return statements.definition(node)
-
-
-def translate_class(node: ast.ClassDef, place: Place) -> ir.Class:
-    """A class."""
-    return Statements(place).class_statement(node)
-
-
-def translate_statement(node: ast.stmt, place: Place) -> tuple[ir.Node, ...]:
-    """A statement, as the body of a function has it."""
-    return Statements(place).stmt(node)
-
-
-def translate_expr(node: ast.expr, place: Place) -> ir.Node:
-    """An expression; what is not followed of it is ``Opaque``."""
-    return Statements(place).expr(node)
 
 
 def _seen_outside(param: ir.Param, own: frozenset[str]) -> ir.Param:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.displays import as_mapping, elements
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.python.functional import FUNCTIONAL
 from mlaprobe.evaluator.python.iterators import ITERATORS
 from mlaprobe.evaluator.python.records import RECORDS
 from mlaprobe.evaluator.symbolic.symbols import Sym
@@ -155,6 +156,7 @@ STANDARD: dict[str, Value] = {
     "re.search": _matching(re.search),
     "re.fullmatch": _matching(re.fullmatch),
     **ITERATORS,
+    **FUNCTIONAL,
     "collections.defaultdict": Builtin("collections.defaultdict", _defaultdict),
     "collections.OrderedDict": Builtin("collections.OrderedDict", _as_dict, symbolic=True),
     "types.MappingProxyType": Builtin("types.MappingProxyType", _proxy, symbolic=True),

@@ -1,5 +1,5 @@
-"""Python's iterators, whose elements are made when they are taken and are there once; views of dicts,
-and dicts that make what is missing."""
+"""Python's iterators, whose elements are made when they are taken; views of dicts, and dicts that
+make what is missing."""
 
 from __future__ import annotations
 
