@@ -114,6 +114,7 @@ def subscript(obj: Value, key: Value, span: Span, *, python: bool) -> Value:
         return rest.another()
     if isinstance(key, Unknown):
         return _at_unknown(obj, key)
+    obj = plain(obj) if type(obj) is SymText else obj
     if type(key) is Sym and not isinstance(obj, dict):
         key = key.concretize()
     if isinstance(obj, dict):

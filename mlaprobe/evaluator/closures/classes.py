@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.declarations import compile_defaults
 from mlaprobe.evaluator.closures.statements import compile_statement
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
@@ -35,6 +36,7 @@ def compile_class(unit: Unit, node: ir.Class, scope: Scope) -> Eval:
         node=node,
         module=str(getattr(unit.module, "dotted", "")),
         bases=tuple(unit.compile(b, scope) for b in node.bases),
+        keywords=tuple((key, unit.compile(value, scope)) for key, value in node.keywords),
         decorators=tuple(unit.compile(d, scope) for d in node.decorators),
         slots=slots,
         parts=tuple(_part(unit, part, inner, cell, slots) for part in node.body),
@@ -70,10 +72,11 @@ def _is_named(node: ir.Node) -> bool:
 
 def _method(unit: Unit, function: ir.Function, inner: Scope, cell: Scope, slot: str) -> Part:
     decorators = [unit.compile(d, inner) for d in function.decorators]
+    defaults = compile_defaults(unit, function, inner)
     module, span = unit.module, function.span
 
     def execute(frame: Frame, around: Frame) -> None:
-        value: Value = Closure(function, module, around, cell)
+        value: Value = Closure(function, module, around, cell, defaults(frame))
         for decorator in reversed(decorators):
             found = decorator(frame)
             if not isinstance(found, Builtin):
@@ -92,6 +95,7 @@ class _Class:
     node: ir.Class
     module: str
     bases: tuple[Eval, ...]
+    keywords: tuple[tuple[str | None, Eval], ...]
     decorators: tuple[Eval, ...]
     slots: dict[str, str]
     parts: tuple[Part, ...]
@@ -111,6 +115,9 @@ class _Class:
                 numbered(named, before, kind)
                 frame.update((self.slots[name], value) for name, value in named.items())
         names = self._names(frame)
+        unclear = self._unclear(names, e)
+        if unclear is not None:
+            return unclear
         made = PyClass(node.name, bases, names, self._reason(bases), node.annotated)
         value: Value = made
         if kind:
@@ -125,6 +132,17 @@ class _Class:
     def _names(self, frame: Frame) -> dict[str, Value]:
         return {name: frame[slot] for name, slot in self.slots.items() if slot in frame}
 
+    def _unclear(self, names: dict[str, Value], e: Frame) -> Unknown | None:
+        """Why it is not known what class this is, where it is made in a way of its own."""
+        span, name = self.node.span, self.node.name
+        if "__init_subclass__" in names:
+            return Unknown(f"how subclasses of {name} are made is not followed", span)
+        for key, value in self.keywords:
+            made = value(e) if key == "metaclass" else None
+            if not isinstance(made, Base):
+                return Unknown(f"how class {name} is made is not followed", span)
+        return None
+
     def _reason(self, bases: Args) -> str:
         """Why objects of the class are not followed."""
         for base in bases:
@@ -135,8 +153,6 @@ class _Class:
                 return f"objects of class {self.node.name} are not followed: {base.reason}"
             elif not isinstance(base, (Base, SettingsBase)):
                 return f"objects of class {self.node.name} are not followed"
-        if self.node.keywords and not all(k == "metaclass" for k, _ in self.node.keywords):
-            return f"how class {self.node.name} is made is not followed"
         return ""
 
     def _fields(self, made: PyClass) -> Iterator[Field]:

@@ -152,7 +152,8 @@ class Compiler:
         frame: Frame = {OUTER: closure.frame, RUN: run}
         for slot, kind in zip(code.template, types, strict=False):
             frame[slot] = kind
-        calls.bind(code.params, closure.function, frame, args, kwargs, span)
+        known = closure.defaults or {}
+        calls.bind(code.params, closure.function, frame, args, kwargs, span, known)
         if run.depth == 0:
             run.frame = frame
         run.depth += 1
@@ -182,7 +183,8 @@ class Compiler:
         """The iterator that a generator gives."""
         changing = (list, dict, set, Record, Model)
         given = any(isinstance(a, changing) for a in (*args, *kwargs.values()))
-        if given or closure.frame is not None or rest_of(value) is not None:
+        known = isinstance(value, list) and rest_of(value) is None
+        if given or closure.frame is not None or not known:
             reason = f"what {closure.function.name} is given may change before it is run"
             return Unknown(reason, span)
         return Cursor(value)

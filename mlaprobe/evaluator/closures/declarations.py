@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
 from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
 from mlaprobe.evaluator.values.kinds import Closure, Record
+from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -165,7 +167,21 @@ def define(unit: Unit, node: ir.Define, scope: Scope) -> Eval:
     """A function inside another."""
     store = compile_store(unit, ir.Name(node.span, node.function.name), scope)
     function, module = node.function, unit.module
-    return storing(store, lambda e: Closure(function, module, e, scope))
+    defaults = compile_defaults(unit, function, scope)
+    return storing(store, lambda e: Closure(function, module, e, scope, defaults(e)))
+
+
+def compile_defaults(
+    unit: Unit, function: ir.Function, scope: Scope
+) -> Callable[[Frame], dict[str, Value]]:
+    """Computes the values of parameters where a Python function stands, those that need no call."""
+    found = [
+        (p.name, unit.compile(p.default, scope))
+        for p in function.params
+        if p.default is not None and not isinstance(p.default, ir.Const)
+        if not any(isinstance(n, ir.Call) for n in walk((p.default,)))
+    ]
+    return lambda e: {name: value(e) for name, value in found}
 
 
 def imported(unit: Unit, node: ir.Import, scope: Scope) -> Eval:

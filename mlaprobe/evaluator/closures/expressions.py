@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures import boolean, callables, displays, subscripts
+from mlaprobe.evaluator.closures import boolean, callables, declarations, displays, subscripts
 from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.lvalues import compile_lvalue
 from mlaprobe.evaluator.closures.stores import compile_store
@@ -14,6 +14,7 @@ from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
+from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value, objects
 from mlaprobe.evaluator.values.comparing import negate
 from mlaprobe.evaluator.values.conversions import convert
@@ -103,6 +104,8 @@ def _unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
 
         def invert(e: Frame) -> Value:
             v = value(e)
+            if objects.special(v, "__bool__", "__len__"):
+                return not e[RUN].holds(v)
             return (not v) if v is True or v is False else negate(v)
 
         return invert
@@ -115,13 +118,15 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
     op, span, unsigned = node.op, node.span, node.unsigned
     if op in COMPARE:
         compare = COMPARE[op]
-        equality = op in ("==", "!=")
+        equality, python = op in ("==", "!="), unit.lang == "py"
 
         def comparing(e: Frame) -> Value:
             a, b = left(e), right(e)
             kind = type(a)
             if kind is type(b) and (kind is int or (equality and (kind is str or kind is bool))):
                 return compare(a, b)
+            if equality and python and (a is None or b is None) and _plain(a) and _plain(b):
+                return (a is b) is (op == "==")
             return operated(e, op, a, b, span)
 
         return comparing
@@ -138,6 +143,11 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
     if unit.lang == "py":
         return lambda e: operated(e, op, left(e), right(e), span)
     return lambda e: binary(op, left(e), right(e), span, unsigned=unsigned)
+
+
+def _plain(value: Value) -> bool:
+    """Whether a value is one of Python's own, which compares itself."""
+    return value is None or isinstance(value, (int, float, str, tuple, list, dict, set, Sym))
 
 
 def operated(e: Frame, op: str, left: Value, right: Value, span: Span) -> Value:
@@ -256,7 +266,10 @@ def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
     module = unit.module
     if node.copies:
         return lambda e: Closure(node, module, _copied(e), scope)
-    return lambda e: Closure(node, module, e, scope)
+    if node.lang == "cpp":
+        return lambda e: Closure(node, module, e, scope)
+    defaults = declarations.compile_defaults(unit, node, scope)
+    return lambda e: Closure(node, module, e, scope, defaults(e))
 
 
 def _copied(e: Frame) -> Frame:

@@ -11,7 +11,7 @@ from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.comparing import entry_of, equals
+from mlaprobe.evaluator.values.comparing import entry_of, equals, in_order
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.mappings import joined, put_entry
 from mlaprobe.evaluator.values.truth import truth
@@ -70,10 +70,9 @@ def _sort(run: Run, items: list[Value], args: Args, kwargs: Kwargs, span: Span) 
     if args or isinstance(backwards, Unknown):
         raise _UnclearError
     sizes = [v if key is None else run.machine.call(run, key, (v,), {}, span) for v in items]
-    try:
-        order = sorted(range(len(items)), key=plain(sizes).__getitem__, reverse=backwards)
-    except TypeError:
-        raise _UnclearError from None
+    order = in_order(sizes, bool(backwards), span)
+    if isinstance(order, Unknown):
+        raise _UnclearError
     items[:] = [items[at] for at in order]
     return None
 

@@ -168,18 +168,27 @@ def _live(container: Value, e: Frame, span: ir.Span) -> Iterator[Value]:
         Failed: a dict has got more or fewer.
         Unsupported: it is not known any more what they are, or they are too many.
     """
+    if isinstance(container, dict):
+        count = len(container)
+        for key in tuple(container):
+            yield key
+            _unspoilt(container, span)
+            if len(container) != count:
+                raise Failed("exception", "RuntimeError", "dictionary changed size", span)
+        return
     at, count = 0, len(container)
-    keys = tuple(container) if isinstance(container, dict) else ()
     while at < len(container):
-        if rest_of(container) is not None:
-            raise Unsupported("what a loop goes through is changed in an unknown way", span)
-        if keys and len(container) != count:
-            raise Failed("exception", "RuntimeError", "dictionary changed size", span)
         e[RUN].steps += at >= count
         if e[RUN].steps > MAX_STEPS:
             raise Unsupported("a loop runs too long to follow", span)
-        yield keys[at] if keys else container[at]
+        yield container[at]
+        _unspoilt(container, span)
         at += 1
+
+
+def _unspoilt(container: Value, span: ir.Span) -> None:
+    if rest_of(container) is not None:
+        raise Unsupported("what a loop goes through is changed in an unknown way", span)
 
 
 def _taking(

@@ -17,7 +17,12 @@ def unpacking(target: ir.Sequence, stores: list[Store], *, python: bool) -> Stor
     span = target.span
 
     def store(e: Frame, v: Value) -> None:
+        from mlaprobe.evaluator.closures.displays import elements
+
         values = _elements(v)
+        if values is None and python and not isinstance(v, Unknown):
+            found = elements(v, span)
+            values = None if isinstance(found, Unknown) else tuple(found)
         if values is not None and star is None and len(values) != len(stores) and python:
             text = f"{len(values)} values for {len(stores)} names"
             raise Failed("exception", "ValueError", text, span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import Run
@@ -31,6 +31,7 @@ def bind(
     args: Args,
     kwargs: Kwargs,
     span: Span,
+    known: Mapping[str, Value],
 ) -> None:
     """Put arguments into a new frame.
 
@@ -53,7 +54,7 @@ def bind(
         elif param.name in left:
             frame[slot] = _receive(left.pop(param.name), param, span)
         elif default is not None:
-            value = default(frame)
+            value = known[param.name] if param.name in known else default(frame)
             # Python makes it once, for all calls
             value = frame[RUN].own(value) if function.lang == "py" else value
             frame[slot] = _receive(value, param, span)

@@ -171,13 +171,28 @@ class PyModule(Module):
             d for d in decorators if d.rpartition(".")[2] in self.project.transparent
         )
         if own.issuperset(decorators):
-            return Closure(function, self)
+            return Closure(function, self, defaults=self._defaults(run, node, position))
         made = self._decorated(run, function, decorators, own, position)
         if made is not None:
             return made
         names = (n.id for d in node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name))
         gives = not (node.returns is None or getattr(node.returns, "value", self) is None)
         return EntryPoint(node.name, self.view(names, position), function, decorators, gives)
+
+    def _defaults(
+        self, run: Run, node: ast.FunctionDef | ast.AsyncFunctionDef, position: int
+    ) -> dict[str, Value] | None:
+        """The values of parameters that are made of names which have others later."""
+        args = node.args
+        plain = [*args.posonlyargs, *args.args]
+        pairs = [*zip(plain[len(plain) - len(args.defaults) :], args.defaults, strict=True)]
+        pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d]
+        found: dict[str, Value] = {}
+        for arg, default in pairs:
+            parts = [n.id for n in ast.walk(default) if isinstance(n, ast.Name)]
+            if not all(self.index.final(name, position) for name in parts):
+                found[arg.arg] = self.evaluate(run, default, position).value
+        return found or None
 
     def _decorated(
         self,

@@ -209,6 +209,8 @@ RECORDS: dict[str, Value] = {
     "typing.Generic": Base("Generic"),
     "typing.Protocol": Base("Protocol"),
     "abc.ABC": Base("ABC", "abc"),
+    "abc.ABCMeta": Base("ABCMeta"),
+    "enum.EnumMeta": Base("EnumMeta"),
     "builtins.object": Base("object"),
     "builtins.property": Builtin("property", _property),
     "builtins.super": Builtin("super", _super),

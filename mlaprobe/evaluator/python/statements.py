@@ -294,9 +294,10 @@ class Statements(Patterns, Expressions):
 
 def _seen_outside(param: ir.Param, own: frozenset[str]) -> ir.Param:
     """A parameter of a method; a default that is made of names of the class is not followed."""
-    if param.default is None or not any(
-        isinstance(n, ir.Name) and n.id in own for n in walk((param.default,))
-    ):
+    parts = [*walk(() if param.default is None else (param.default,))]
+    if param.default is None or not any(isinstance(n, ir.Call) for n in parts):
+        return param
+    if not any(isinstance(n, ir.Name) and n.id in own for n in parts):
         return param
     unclear = ir.Opaque(param.default.span, f"the default of {param.name} is of its class")
     return replace(param, default=unclear)

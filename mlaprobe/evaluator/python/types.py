@@ -137,7 +137,7 @@ def type_of(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return Unknown("the type of a value", span)
 
 
-# --- what patterns ask -----------------------------------------------------------------------------
+# --- what patterns ask ----------------------------------------------------------------------------
 
 
 def _unclear(value: Value, span: Span) -> Unknown | None:

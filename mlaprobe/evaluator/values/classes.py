@@ -179,8 +179,14 @@ class PyClass(ObjectType):
 
     def read(self, run: Run, obj: Value, name: str, span: Span) -> Value:
         found = self.find(name)
+        getter = self.find("__getattr__")
         if isinstance(found, Property):
-            return self._computed(run, found, obj, name, span)
+            try:
+                return self._computed(run, found, obj, name, span)
+            except Failed as failure:
+                if failure.how != "AttributeError" or getter is NOTHING:
+                    raise
+            return run.machine.call(run, Bound(getter, obj), (name,), {}, span)
         own: Mapping[str, Value] = obj.fields if isinstance(obj, Instance) else {}
         if name in own:
             return own[name]
@@ -192,7 +198,6 @@ class PyClass(ObjectType):
             return obj.lost.another()
         if isinstance(obj, NamedTuple):
             return self._of_tuple(obj, name, span)
-        getter = self.find("__getattr__")
         if getter is not NOTHING:
             return run.machine.call(run, Bound(getter, obj), (name,), {}, span)
         if name.startswith("__") or self.reason:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cmp_to_key
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
@@ -41,6 +42,24 @@ def extreme(
             return better.derive(name, *(v for v in values if not isinstance(v, list)))
         best = at if better else best
     return values[best]
+
+
+def in_order(sizes: Sequence[Value], reverse: bool, span: Span) -> list[int] | Unknown:
+    """The places of some values, sorted by them; equal ones stay in order."""
+    unclear: list[Unknown] = []
+
+    def before(one: int, other: int) -> int:
+        for sign, pair in ((-1, (one, other)), (1, (other, one))):
+            less = compare("<", sizes[pair[0]], sizes[pair[1]], span)
+            if isinstance(less, Unknown):
+                unclear.append(less)
+                return 0
+            if less:
+                return sign
+        return 0
+
+    order = sorted(range(len(sizes)), key=cmp_to_key(before), reverse=reverse)
+    return unclear[0].another() if unclear else order
 
 
 def compare(op: str, left: Value, right: Value, span: Span) -> Value:

@@ -125,7 +125,7 @@ class Ref(Pointer):
 class Closure:
     """A function of the source, ready to be called."""
 
-    __slots__ = ("frame", "function", "module", "scope")
+    __slots__ = ("defaults", "frame", "function", "module", "scope")
 
     def __init__(
         self,
@@ -133,7 +133,10 @@ class Closure:
         module: Module,
         frame: dict[str, Value] | None = None,
         scope: Value = None,
+        defaults: dict[str, Value] | None = None,
     ) -> None:
+        self.defaults = defaults
+        """Values of parameters that were computed where the function stands (Python)."""
         self.function = function
         self.module = module
         self.frame = frame

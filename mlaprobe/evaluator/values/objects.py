@@ -154,6 +154,9 @@ def applied(run: Run, op: str, left: Value, right: Value, span: Span) -> Value:
         if not special(right, "__contains__"):
             return Unknown("membership in an object that is looped over is not followed", span)
         return called(run, right, "__contains__", (left,), span)
+    if op == "!=" and not (special(left, "__ne__") or special(right, "__ne__")):
+        same = run.holds(applied(run, "==", left, right, span))
+        return not same
     first, second = OPERATORS[op]
     if special(left, first) and not special(right, second):
         return called(run, left, first, (right,), span)

@@ -13,7 +13,7 @@ from mlaprobe.evaluator.symbolic import symbols
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import plain_number
-from mlaprobe.evaluator.values.comparing import extreme
+from mlaprobe.evaluator.values.comparing import extreme, in_order
 from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import Builtin, plain
 from mlaprobe.evaluator.values.mappings import as_set, concrete
@@ -162,11 +162,8 @@ def _sorted(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     unknown = next((s for s in (*sizes, reverse) if isinstance(s, Unknown)), None)
     if unknown is not None:
         return unknown.derive("sorted")
-    try:
-        order = sorted(range(len(values)), key=sizes.__getitem__, reverse=reverse)
-    except TypeError:
-        return Unknown("a sorted list", span)
-    return [values[at] for at in order]
+    order = in_order(sizes, bool(reverse), span)
+    return order if isinstance(order, Unknown) else [values[at] for at in order]
 
 
 _TYPES = {**TYPES, "Tensor": (Tensor,)}
