@@ -56,7 +56,7 @@ def walk(nodes: Iterable[Node], *, into_functions: bool = True) -> Iterator[Node
             continue
         seen.add(id(node))
         yield node
-        if into_functions or not isinstance(node, (ir.Function, ir.Define)):
+        if into_functions or not isinstance(node, (ir.Function, ir.Define, ir.Class)):
             stack.extend(children(node))
 
 
@@ -159,6 +159,7 @@ _WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
     ir.Opaque: lambda node: node.writes,
     ir.OpaqueStmt: lambda node: node.writes,
     ir.ForEach: lambda node: targets(node.target),
+    ir.Remove: lambda node: (name for target in node.targets for name in targets(target)),
 }
 """The variables that a kind of node writes in either language."""
 
@@ -192,6 +193,7 @@ def _arguments(node: ir.Call) -> Iterator[str]:
 def assigned_names(body: Iterable[Node]) -> list[str]:
     """Python: the names that a function body binds, in order."""
     names: dict[str, None] = {}
+    further: set[str] = set()
     for node in walk(body, into_functions=False):
         if isinstance(node, ir.Assign):
             for target in node.targets:
@@ -200,15 +202,23 @@ def assigned_names(body: Iterable[Node]) -> list[str]:
             names.update(dict.fromkeys(bound_names(node.target)))
         elif isinstance(node, ir.Define):
             names[node.function.name] = None
-        elif isinstance(node, ir.LocalClass):
-            names[node.name] = None
         elif isinstance(node, ir.Import):
             names[node.alias] = None
+        elif isinstance(node, ir.Remove):
+            for target in node.targets:
+                names.update(dict.fromkeys(bound_names(target)))
+        elif isinstance(node, ir.Outer):
+            further.update(node.names)
         elif isinstance(node, ir.OpaqueStmt):
             names.update(dict.fromkeys(node.writes))
         elif isinstance(node, ir.Try):
             names.update(dict.fromkeys(h[1] for h in node.handlers if h[1] is not None))
-    return list(names)
+    return [name for name in names if name not in further]
+
+
+def rebound_names(body: Iterable[Node]) -> frozenset[str]:
+    """Python: the variables of a function that functions inside it write."""
+    return frozenset(name for n in walk(body) if isinstance(n, ir.Outer) for name in n.names)
 
 
 def bound_names(target: Node) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures import subscripts
 from mlaprobe.evaluator.closures.attributes import subscript
 from mlaprobe.evaluator.closures.lvalues import compile_lvalue, compile_place
 from mlaprobe.evaluator.closures.unit import Scope, Unit
@@ -18,10 +19,10 @@ from mlaprobe.evaluator.values.places import Elements, Iterator
 
 
 def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
+    if unit.lang == "py":
+        return subscripts.compile_index(unit, node, scope)
     obj, span = unit.compile(node.obj, scope), node.span
     key = unit.compile(node.key, scope)
-    if unit.lang == "py":
-        return lambda e: subscript(obj(e), key(e), span, python=True)
     place = compile_place(unit, node.obj, scope)
 
     def run(e: Frame) -> Value:

@@ -21,9 +21,10 @@ from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run
 from mlaprobe.evaluator.engine.signals import Failed, Returned, Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Name, Node, Param, Span
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, making
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, enums, making, rest_of
 from mlaprobe.evaluator.values.containers import Container
 from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import (
     Braced,
     Builtin,
@@ -34,6 +35,7 @@ from mlaprobe.evaluator.values.kinds import (
     StructType,
 )
 from mlaprobe.evaluator.values.making import Maker
+from mlaprobe.evaluator.values.objects import Instance
 from mlaprobe.evaluator.values.shapes import CONTAINERS
 from mlaprobe.evaluator.walk import assigned_names
 
@@ -144,8 +146,14 @@ class Compiler:
         if isinstance(value, StructType):
             return self.construct(run, value, args, span, None)
         if isinstance(value, EnumType):
-            found = value.of_value(args[0]) if len(args) == 1 else None
-            return found if found is not None else Unknown(f"a member of {value.name}", span)
+            if len(args) != 1 or kwargs:
+                return Unknown(f"a member of {value.name}", span)
+            return enums.looked_up(run, value, args[0], span)
+        if isinstance(value, Instance):
+            if not value.cls.defines("__call__"):
+                message = f"{value.cls.name!r} object is not callable"
+                raise Failed("exception", "TypeError", message, span)
+            return self.call(run, value.cls.read(run, value, "__call__", span), args, kwargs, span)
         if isinstance(value, Unknown):
             return calls.result_of_unknown(run, value, "a call", args, kwargs, span)
         return Unknown("call of something that is no function", span)
@@ -169,13 +177,16 @@ class Compiler:
             types = (*types[:at], types[at:])
         for slot, kind in zip(code.template, types, strict=False):
             frame[slot] = kind
-        calls.bind(code.params, closure.function, frame, args, kwargs, span)
+        known = closure.defaults or {}
+        calls.bind(code.params, closure.function, frame, args, kwargs, span, known)
         if run.depth == 0:
             run.frame = frame
         run.depth += 1
         try:
             signal = code.body(frame)
         except Failed as failure:
+            if closure.function.generator and failure.kind == "exception":
+                return Unknown(f"{closure.function.name} fails on the way", span)
             if code.reports and not failure.message:
                 raise failure.again(message_of(args)) from None
             raise
@@ -183,9 +194,34 @@ class Compiler:
             run.depth -= 1
         if not isinstance(signal, Returned):
             return None
+        if closure.function.generator:
+            return self._generated(closure, args, kwargs, signal.value, span)
+        if closure.function.cached:
+            return self._kept(run, closure.function, args, kwargs, signal.value, span)
         if code.result is None:
             return signal.value
         return self.typed(run, signal.value, code.result, closure.module, span)
+
+    def _generated(
+        self, closure: Closure, args: Args, kwargs: Kwargs, value: Value, span: Span
+    ) -> Value:
+        """The iterator that a generator gives."""
+        changing = (list, dict, set, Record, Model)
+        given = any(isinstance(a, changing) for a in (*args, *kwargs.values()))
+        known = isinstance(value, list) and rest_of(value) is None
+        if given or closure.frame is not None or not known:
+            reason = f"what {closure.function.name} is given may change before it is run"
+            return Unknown(reason, span)
+        return Cursor(value)
+
+    def _kept(
+        self, run: Run, function: Function, args: Args, kwargs: Kwargs, value: Value, span: Span
+    ) -> Value:
+        """A result that Python keeps for later calls with these arguments."""
+        if any(isinstance(a, (list, dict, set)) for a in (*args, *kwargs.values())):
+            message = f"{function.name} is called with what cannot be hashed"
+            raise Failed("exception", "TypeError", message, span)
+        return run.keep(value)
 
     def unbraced(self, run: Run, closure: Closure, args: list[Value], span: Span) -> list[Value]:
         """Arguments of which a braced list takes the type of its parameter."""

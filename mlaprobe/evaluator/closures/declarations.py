@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,10 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, s
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
 from mlaprobe.evaluator.values.containers import Elsewhere, copied, lasting
-from mlaprobe.evaluator.values.handled import SettingsBase
 from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
-from mlaprobe.evaluator.values.kinds import Braced, Builtin, Closure, Record, Ref
+from mlaprobe.evaluator.values.kinds import Braced, Closure, Record, Ref
 from mlaprobe.evaluator.values.shapes import shape_of
-from mlaprobe.evaluator.walk import assigned_whole
+from mlaprobe.evaluator.walk import assigned_whole, walk
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -208,23 +208,21 @@ def define(unit: Unit, node: ir.Define, scope: Scope) -> Eval:
     """A function inside another."""
     store = compile_store(unit, ir.Name(node.span, node.function.name), scope)
     function, module = node.function, unit.module
-    return storing(store, lambda e: Closure(function, module, e, scope))
+    defaults = compile_defaults(unit, function, scope)
+    return storing(store, lambda e: Closure(function, module, e, scope, defaults(e)))
 
 
-def local_class(unit: Unit, node: ir.LocalClass, scope: Scope) -> Eval:
-    """A class whose objects are its attributes, as long as its bases add nothing else."""
-    store = compile_store(unit, ir.Name(node.span, node.name), scope)
-    bases = tuple(unit.compile(base, scope) for base in node.bases)
-    attributes = tuple((n, unit.compile(v, scope)) for n, v in node.attributes)
-    name, span = node.name, node.span
-
-    def made(e: Frame) -> Value:
-        if not all(isinstance(base(e), SettingsBase) for base in bases):
-            return Unknown(f"the class {name} is not followed", span)
-        fields = {n: value(e) for n, value in attributes}
-        return Builtin(name, lambda run, args, kwargs, span: Record(name, dict(fields)))
-
-    return storing(store, made)
+def compile_defaults(
+    unit: Unit, function: ir.Function, scope: Scope
+) -> Callable[[Frame], dict[str, Value]]:
+    """Computes the values of parameters where a Python function stands, those that need no call."""
+    found = [
+        (p.name, unit.compile(p.default, scope))
+        for p in function.params
+        if p.default is not None and not isinstance(p.default, ir.Const)
+        if not any(isinstance(n, ir.Call) for n in walk((p.default,)))
+    ]
+    return lambda e: {name: value(e) for name, value in found}
 
 
 def imported(unit: Unit, node: ir.Import, scope: Scope) -> Eval:

@@ -130,6 +130,8 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
         other = any("exception" not in name and "error" not in name for name in types)
         return None if other else False
     how = how.rsplit(".", 1)[-1]
+    if how == "FrozenInstanceError" and not any(n.rsplit(".", 1)[-1] == how for n in types):
+        how = "AttributeError"
     raised = getattr(builtins, how, None)
     unsure = False
     for name in types:

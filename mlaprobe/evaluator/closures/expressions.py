@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures import accesses, boolean, callables, displays, templates
+from mlaprobe.evaluator.closures import (
+    accesses,
+    boolean,
+    callables,
+    declarations,
+    displays,
+    subscripts,
+    templates,
+)
 from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
-from mlaprobe.evaluator.values import Unknown, Value
+from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values import Unknown, Value, objects
 from mlaprobe.evaluator.values.comparing import negate
 from mlaprobe.evaluator.values.containers import Container, copied
 from mlaprobe.evaluator.values.conversions import convert
@@ -24,6 +33,7 @@ from mlaprobe.evaluator.values.kinds import (
     Record,
     Ref,
 )
+from mlaprobe.evaluator.values.objects import class_of
 from mlaprobe.evaluator.values.operators import binary, unary
 
 
@@ -99,6 +109,8 @@ def _unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
 
         def invert(e: Frame) -> Value:
             v = value(e)
+            if objects.special(v, "__bool__", "__len__"):
+                return not e[RUN].holds(v)
             return (not v) if v is True or v is False else negate(v)
 
         return invert
@@ -111,14 +123,16 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
     op, span, unsigned = node.op, node.span, node.unsigned
     if op in COMPARE:
         compare = COMPARE[op]
-        equality = op in ("==", "!=")
+        equality, python = op in ("==", "!="), unit.lang == "py"
 
         def comparing(e: Frame) -> Value:
             a, b = left(e), right(e)
             kind = type(a)
             if kind is type(b) and (kind is int or (equality and (kind is str or kind is bool))):
                 return compare(a, b)
-            return binary(op, a, b, span)
+            if equality and python and (a is None or b is None) and _plain(a) and _plain(b):
+                return (a is b) is (op == "==")
+            return operated(e, op, a, b, span)
 
         return comparing
     if op in ("+", "-", "*") and not unsigned:
@@ -128,10 +142,25 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
             a, b = left(e), right(e)
             if type(a) is int and type(b) is int:
                 return compute(a, b)
-            return binary(op, a, b, span)
+            return operated(e, op, a, b, span)
 
         return computing
+    if unit.lang == "py":
+        return lambda e: operated(e, op, left(e), right(e), span)
     return lambda e: binary(op, left(e), right(e), span, unsigned=unsigned)
+
+
+def _plain(value: Value) -> bool:
+    """Whether a value is one of Python's own, which compares itself."""
+    return value is None or isinstance(value, (int, float, str, tuple, list, dict, set, Sym))
+
+
+def operated(e: Frame, op: str, left: Value, right: Value, span: Span) -> Value:
+    """``left op right``, where that may mean a method of one of them."""
+    ours = class_of(left) is not None or class_of(right) is not None
+    if ours and objects.acts(op, left, right):
+        return objects.applied(e[RUN], op, left, right, span)
+    return binary(op, left, right, span)
 
 
 def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
@@ -150,15 +179,6 @@ def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
         return attribute(e[RUN], module, obj(e), name, span, python=python)
 
     return run
-
-
-def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
-    parts = [
-        unit.compile(p, scope) if p is not None else (lambda e: None)
-        for p in (node.lower, node.upper, node.step)
-    ]
-
-    return lambda e: slice(*[p(e) for p in parts])
 
 
 def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
@@ -222,7 +242,10 @@ def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
         return _capturing(unit, node, scope)
     if node.copies:
         return lambda e: Closure(node, module, _copied(e), scope)
-    return lambda e: Closure(node, module, e, scope)
+    if node.lang == "cpp":
+        return lambda e: Closure(node, module, e, scope)
+    defaults = declarations.compile_defaults(unit, node, scope)
+    return lambda e: Closure(node, module, e, scope, defaults(e))
 
 
 def _capturing(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
@@ -276,6 +299,12 @@ def _sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     return displays.compile_sequence(unit, node, scope)
 
 
+def _class(unit: Unit, node: ir.Class, scope: Scope) -> Eval:
+    from mlaprobe.evaluator.closures.classes import compile_class
+
+    return compile_class(unit, node, scope)
+
+
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Const: _const,
     ir.Name: _name,
@@ -285,7 +314,7 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Cond: _cond,
     ir.Attr: _attr,
     ir.Index: accesses.compile_index,
-    ir.Slice: _slice,
+    ir.Slice: subscripts.compile_slice,
     ir.Cast: _cast,
     ir.Construct: _construct,
     ir.AddressOf: accesses.compile_address,
@@ -303,4 +332,5 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Format: displays.compile_format,
     ir.Call: callables.compile_call,
     ir.Launch: callables.compile_launch,
+    ir.Class: _class,
 }

@@ -46,7 +46,10 @@ def havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) 
 def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tuple[str, int, str]]:
     """Variables around the nodes that they may write: name, frames up, slot."""
     found = []
-    for name in sorted(written_names(nodes, references=unit.lang == "cpp")):
+    written = written_names(nodes, references=unit.lang == "cpp")
+    if unit.lang == "py":
+        written |= _rebound(scope)
+    for name in sorted(written):
         place = scope.find(name)
         if place is None:
             continue
@@ -54,6 +57,13 @@ def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tupl
         if ctype is None or not ctype.const or ctype.ref or ctype.pointer:
             found.append((name, place[0], place[1]))
     return found
+
+
+def _rebound(scope: Scope) -> frozenset[str]:
+    """The variables of the functions around that a call may write."""
+    names = scope.function.rebound
+    outer = scope.function.outer
+    return names if outer is None else names | _rebound(outer)
 
 
 def some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, e: Frame) -> Value:

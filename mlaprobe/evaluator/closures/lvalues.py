@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.attributes import PAIR
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Frame, around
 from mlaprobe.evaluator.ir import Node
@@ -27,7 +26,7 @@ from mlaprobe.evaluator.values.kinds import (
     StructType,
 )
 from mlaprobe.evaluator.values.optionals import Engaged
-from mlaprobe.evaluator.values.places import Elements, Held, Iterator, Members, Parts
+from mlaprobe.evaluator.values.places import PAIR, Elements, Held, Iterator, Members, Parts
 from mlaprobe.evaluator.walk import walk
 
 Lvalue = Callable[[Frame], "Ref | None"]

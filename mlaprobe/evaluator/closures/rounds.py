@@ -14,10 +14,11 @@ from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
-from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Unsupported
+from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Unsupported
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.containers import Container, Elsewhere, copied
+from mlaprobe.evaluator.values.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.values.kinds import Pointer, Ref, Unordered
 from mlaprobe.evaluator.values.places import Elements, Parts
 from mlaprobe.evaluator.walk import bound_names, writes_target
@@ -112,12 +113,19 @@ class _Loop:
         place = self.place(e) if self.place is not None else None
         if type(container) is Container:
             return self._container(e, container, place)
+        if isinstance(container, Cursor) and not container.unordered:
+            try:
+                return _taking(container, self.store, self.body, self.orelse, e, span)
+            except UnclearError as error:
+                return self._unknown(e, error.why)
+        if isinstance(container, (set, frozenset)) and len(container) > 1:
+            container = Unordered(tuple(container))
         values = elements(container, span)
         if isinstance(values, Unknown):
             return self._unknown(e, values)
         if isinstance(container, Unordered):
             return self.any_order.run(e, container, values)
-        return self._rounds(e, self._values(container, values, place))
+        return self._rounds(e, self._values(e, container, values, place))
 
     def _unknown(self, e: Frame, why: Unknown) -> Value:
         element = Unknown("an element of " + why.reason, why.span)
@@ -126,11 +134,12 @@ class _Loop:
         return some_round(self.any_order.unit, self.body, self.orelse, self.havoc, why, e)
 
     def _values(
-        self, container: Value, values: list[Value], place: Pointer | None
+        self, e: Frame, container: Value, values: list[Value], place: Pointer | None
     ) -> Iterator[Value]:
         """The elements, each as it is when its round begins."""
         if not self.cpp:
-            yield from values
+            live = isinstance(container, (list, dict))
+            yield from _live(container, e, self.node.span) if live else values
         elif isinstance(container, list):
             for at in range(len(values)):
                 if rest_of(container) is not None or at >= len(container):
@@ -178,3 +187,51 @@ class _Loop:
             if signal is not None and signal is not CONTINUE:
                 return signal
         return self.orelse(e)
+
+
+def _live(container: Value, e: Frame, span: ir.Span) -> Iterator[Value]:
+    """The elements of a list or dict, which the loop may change.
+
+    Raises:
+        Failed: a dict has got more or fewer.
+        Unsupported: it is not known any more what they are, or they are too many.
+    """
+    if isinstance(container, dict):
+        count = len(container)
+        for key in tuple(container):
+            yield key
+            _unspoilt(container, span)
+            if len(container) != count:
+                raise Failed("exception", "RuntimeError", "dictionary changed size", span)
+        return
+    at, count = 0, len(container)
+    while at < len(container):
+        e[RUN].steps += at >= count
+        if e[RUN].steps > MAX_STEPS:
+            raise Unsupported("a loop runs too long to follow", span)
+        yield container[at]
+        _unspoilt(container, span)
+        at += 1
+
+
+def _unspoilt(container: Value, span: ir.Span) -> None:
+    if rest_of(container) is not None:
+        raise Unsupported("what a loop goes through is changed in an unknown way", span)
+
+
+def _taking(
+    cursor: Cursor, store: Store, body: Eval, orelse: Eval, e: Frame, span: ir.Span
+) -> Value:
+    """A loop over an iterator, which leaves what it does not come to."""
+    e[RUN].changes(cursor, span)
+    for value in cursor.steps():
+        e[RUN].steps += 1
+        if e[RUN].steps > MAX_STEPS:
+            raise Unsupported("a loop runs too long to follow", span)
+        store(e, value)
+        signal = body(e)
+        if signal is BREAK:
+            return None
+        if signal is not None and signal is not CONTINUE:
+            return signal
+    return orelse(e)

@@ -7,29 +7,38 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.attributes import PAIR
 from mlaprobe.evaluator.closures.elementstores import (
     compile_element,
-    elements_of,
     store_in_list,
     store_somewhere,
     with_element,
 )
 from mlaprobe.evaluator.closures.lvalues import compile_place, inside
 from mlaprobe.evaluator.closures.unit import Scope, Unit
+from mlaprobe.evaluator.closures.unpacking import unpacking
 from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.engine.calls import havoc
 from mlaprobe.evaluator.engine.frames import RUN, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.engine.signals import Failed, Unsupported
+from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values import Unknown, Value, unknown_in
 from mlaprobe.evaluator.values.containers import Container, copied, not_followed, spoiled
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.kinds import Braced, Model, Pointer, Record, Ref, StructType
+from mlaprobe.evaluator.values.iterables import Cursor
+from mlaprobe.evaluator.values.kinds import (
+    Braced,
+    LooseSet,
+    Model,
+    Pointer,
+    Record,
+    Ref,
+    StructType,
+)
+from mlaprobe.evaluator.values.objects import Instance
 from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
-from mlaprobe.evaluator.values.places import Iterator, Parts
+from mlaprobe.evaluator.values.places import PAIR, Iterator, Parts
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -95,7 +104,7 @@ def compile_havoc(
     def havoc_all(e: Frame, why: Unknown) -> None:
         for depth, slot, store in havocs:
             held = around(e, depth).get(slot)
-            if isinstance(held, (list, dict)):
+            if isinstance(held, (list, dict, set, Instance, LooseSet, Cursor)):
                 havoc(held, why.reason, why.span)
             if type(held) is Ref:
                 held = held.load()
@@ -234,7 +243,9 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
         whole = inside(owner, place, e)
         if isinstance(owner, Pointer):
             owner = owner.load()
-        if name in PAIR and isinstance(owner, tuple) and unit.lang == "cpp":
+        if isinstance(owner, Instance):
+            owner.cls.write(e[RUN], owner, name, v, span)
+        elif name in PAIR and isinstance(owner, tuple) and unit.lang == "cpp":
             whole = place(e) if whole is None and place is not None else whole
             if whole is None:
                 raise Unsupported("which pair is written is not known", span)
@@ -314,35 +325,17 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     return store
 
 
-def _store_sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
-    items = target.items
-    star = next((i for i, t in enumerate(items) if isinstance(t, ir.Star)), None)
-    stores = [compile_store(unit, t.value if isinstance(t, ir.Star) else t, scope) for t in items]
-    span, python = target.span, unit.lang == "py"
-
-    def store(e: Frame, v: Value) -> None:
-        values = elements_of(v)
-        if values is not None and star is None and len(values) != len(stores) and python:
-            text = f"{len(values)} values for {len(stores)} names"
-            raise Failed("exception", "ValueError", text, span)
-        if values is None or (star is None and len(values) != len(stores)):
-            for each in stores:
-                each(e, Unknown("the parts of a value are not known", span))
-            return
-        if star is not None:
-            after = len(stores) - star - 1
-            middle = list(values[star : len(values) - after])
-            values = (*values[:star], middle, *values[len(values) - after :])
-        for each, part in zip(stores, values, strict=False):
-            each(e, part)
-
-    return store
+def _sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:
+    stores = [
+        compile_store(unit, t.value if isinstance(t, ir.Star) else t, scope) for t in target.items
+    ]
+    return unpacking(target, stores, python=unit.lang == "py")
 
 
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Store]] = {
     ir.Name: _store_name,
     ir.Attr: _store_attr,
     ir.Index: _store_index,
-    ir.Sequence: _store_sequence,
+    ir.Sequence: _sequence,
     ir.Deref: _store_through,
 }

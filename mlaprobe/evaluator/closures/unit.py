@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.ir import CType, Node, Span
 from mlaprobe.evaluator.values import Value
-from mlaprobe.evaluator.walk import written_names
+from mlaprobe.evaluator.walk import rebound_names, written_names
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -38,6 +38,11 @@ class FunctionScope:
     def written(self) -> frozenset[str]:
         """Names that the function's body may write."""
         return frozenset(written_names(self.body, references=True))
+
+    @cached_property
+    def rebound(self) -> frozenset[str]:
+        """Variables that functions inside it write, whenever they are called."""
+        return rebound_names(self.body)
 
     @cached_property
     def assigned(self) -> frozenset[str]:

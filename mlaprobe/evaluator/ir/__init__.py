@@ -24,6 +24,7 @@ from mlaprobe.evaluator.ir.expressions import Binary as Binary
 from mlaprobe.evaluator.ir.expressions import Bool as Bool
 from mlaprobe.evaluator.ir.expressions import Call as Call
 from mlaprobe.evaluator.ir.expressions import Cast as Cast
+from mlaprobe.evaluator.ir.expressions import Class as Class
 from mlaprobe.evaluator.ir.expressions import Comprehension as Comprehension
 from mlaprobe.evaluator.ir.expressions import Cond as Cond
 from mlaprobe.evaluator.ir.expressions import Const as Const
@@ -53,8 +54,9 @@ from mlaprobe.evaluator.ir.statements import ForEach as ForEach
 from mlaprobe.evaluator.ir.statements import If as If
 from mlaprobe.evaluator.ir.statements import Import as Import
 from mlaprobe.evaluator.ir.statements import Jump as Jump
-from mlaprobe.evaluator.ir.statements import LocalClass as LocalClass
 from mlaprobe.evaluator.ir.statements import OpaqueStmt as OpaqueStmt
+from mlaprobe.evaluator.ir.statements import Outer as Outer
+from mlaprobe.evaluator.ir.statements import Remove as Remove
 from mlaprobe.evaluator.ir.statements import Return as Return
 from mlaprobe.evaluator.ir.statements import Switch as Switch
 from mlaprobe.evaluator.ir.statements import Throw as Throw

@@ -212,6 +212,10 @@ class Function(Node):
     """Whether a C++ lambda captures by value."""
     captures: tuple[tuple[str, Node, bool], ...] = ()
     """Variables that a C++ lambda has of its own: name, first value, whether it is a reference."""
+    cached: bool = False
+    """Whether Python keeps its results (``functools.lru_cache``)."""
+    generator: bool = False
+    """Whether a call of it in Python gives an iterator."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -264,3 +268,16 @@ class Opaque(Node):
 
     reason: str
     writes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class(Node):
+    """A Python class; its names are a scope of their own, which its methods do not see."""
+
+    name: str
+    bases: tuple[Node, ...]
+    keywords: tuple[tuple[str | None, Node], ...]
+    decorators: tuple[Node, ...]
+    body: tuple[Node, ...]
+    annotated: tuple[tuple[str, str], ...] = ()
+    """The names with an annotation, in order, and its text."""

@@ -145,15 +145,6 @@ class Define(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalClass(Node):
-    """A class inside a function whose body only sets attributes."""
-
-    name: str
-    bases: tuple[Node, ...]
-    attributes: tuple[tuple[str, Node], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Import(Node):
     """``from module import name as alias`` inside a function; ``name`` is ``None`` for a plain
     import of the module. The module is absolute."""
@@ -171,3 +162,17 @@ class OpaqueStmt(Node):
     reason: str
     writes: tuple[str, ...] = ()
     exits: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remove(Node):
+    """``del``: variables and elements."""
+
+    targets: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outer(Node):
+    """``nonlocal``: names that belong to a function further out."""
+
+    names: tuple[str, ...]

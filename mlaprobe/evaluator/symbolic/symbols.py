@@ -202,8 +202,9 @@ def plain(value: Any) -> Any:
         return value.concretize()
     if kind is SymText:
         return "".join(str(plain(p)) for p in value.parts)
-    if kind is tuple:
-        return tuple(plain(v) for v in value)
+    if isinstance(value, tuple):
+        parts = tuple(plain(v) for v in value)
+        return parts if kind is tuple else value.remade(parts)  # type: ignore[attr-defined]
     if kind is list:
         value[:] = [plain(v) for v in value]
     return value

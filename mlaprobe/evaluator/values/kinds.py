@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Node, Span
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -25,8 +25,12 @@ class EnumMember:
 
     enum: str
     name: str
-    value: int | None = None
+    value: Value = None
     scoped: bool = True
+    kind: Model | None = field(default=None, compare=False)
+    """The class of a Python enum."""
+    alias: EnumMember | None = field(default=None, compare=False)
+    """The member whose name this one is another for."""
 
     def __repr__(self) -> str:
         return f"{self.enum}::{self.name}" if self.enum else self.name
@@ -38,6 +42,8 @@ class EnumType:
 
     name: str
     members: tuple[EnumMember, ...]
+    cls: Model | None = field(default=None, compare=False)
+    """The class of a Python enum."""
 
     def member(self, name: str) -> EnumMember | None:
         """The member of that name."""
@@ -162,7 +168,7 @@ class Braced:
 class Closure:
     """A function of the source, ready to be called."""
 
-    __slots__ = ("frame", "function", "module", "scope")
+    __slots__ = ("defaults", "frame", "function", "module", "scope")
 
     def __init__(
         self,
@@ -170,7 +176,10 @@ class Closure:
         module: Module,
         frame: dict[str, Value] | None = None,
         scope: Value = None,
+        defaults: dict[str, Value] | None = None,
     ) -> None:
+        self.defaults = defaults
+        """Values of parameters that were computed where the function stands (Python)."""
         self.function = function
         self.module = module
         self.frame = frame
@@ -210,12 +219,21 @@ class Model:
 
     by_reference = False
     """Whether a call of it may write the variables that are its arguments."""
+    one_of_a_kind = False
+    """Whether equal ones are one and the same."""
     changes = False
     """Whether the thing itself can change: then ``fresh`` makes a copy."""
 
-    def fresh(self) -> Model:
-        """A copy that changes alone."""
+    def fresh(self, own: Callable[[Value], Value]) -> Model:
+        """A copy that changes alone; ``own`` makes those of what it holds."""
         return self
+
+    def held(self) -> Args:
+        """The values that someone who gets it may change through it."""
+        return ()
+
+    def lose(self, reason: str, span: Span) -> None:
+        """Someone may have changed it."""
 
     def put(self, name: str, value: Value, span: Span) -> None:
         """An attribute is assigned.
@@ -279,6 +297,13 @@ class LooseSet(Model):
     """A set of which it is not known whether some of its elements are the same."""
 
     elements: Args
+    changes = True
+
+    def fresh(self, own: Callable[[Value], Value]) -> LooseSet:
+        return LooseSet(tuple(map(own, self.elements)))
+
+    def lose(self, reason: str, span: Span) -> None:
+        self.elements = (Rest(reason, span),)
 
     def members(self) -> Iterator[Value] | None:
         return iter(self.elements)

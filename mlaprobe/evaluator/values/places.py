@@ -146,6 +146,10 @@ class Held(InValue):
         self.whole.store(engaged(value))
 
 
+PAIR = ("first", "second")
+"""The members of a pair."""
+
+
 class Iterator(Pointer):
     """An iterator, or a pointer to an element of an array."""
 

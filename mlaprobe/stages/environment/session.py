@@ -181,6 +181,8 @@ class SourceSession:
             externals_installed=INSTALLED.union(self.names.data["required_packages"]),
             overrides=overrides,
             entry_packages=self.names.data["dispatcher"]["packages"],
+            transparent=self.names.data["bindings"]["transparent"],
+            entry_decorators=self.names.data["bindings"]["decorators"],
         )
 
     # --- running ---------------------------------------------------------------------------------
