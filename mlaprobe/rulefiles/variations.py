@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
@@ -101,6 +103,8 @@ class Variation:
     """Variations, any of which makes this one superfluous where it makes a difference."""
     settings: tuple[tuple[str, Any], ...]
     reference: tuple[str, ...]
+    digest: str
+    """The same for the same change, whatever is said of it."""
 
     def applied(self, shape: DecodeShape) -> DecodeShape:
         """The shape that is asked instead; arguments apart."""
@@ -148,9 +152,18 @@ def variations() -> tuple[Variation, ...]:
             unless=frozenset(entry.get("unless", ())),
             settings=tuple(entry.get("set", {}).items()),
             reference=tuple(entry.get("reference", ())),
+            digest=_digest(entry),
         )
         for entry in load_rules("variations", SCHEMA)["variations"]
     )
+
+
+_TRIED = ("when", "arguments", "planner", "shape", "quiet", "unless")
+
+
+def _digest(entry: Mapping[str, Any]) -> str:
+    tried = json.dumps([entry.get(name) for name in _TRIED], sort_keys=True)
+    return sha256(tried.encode()).hexdigest()[:6]
 
 
 def variation(name: str) -> Variation | None:

@@ -68,7 +68,7 @@ class NeedTable(Table):
         sets = [" ".join(names[compact(row)] for row in each) for each in self.sets]
         keys = named(sets)
         section = {
-            "tried": [each.id for each in variations()],
+            "tried": {each.id: each.digest for each in variations()},
             "records": {names[row]: json.loads(row) for row in rows},
             "sets": dict(sorted(zip(keys, sets, strict=True))),
         }

@@ -43,7 +43,7 @@ class RecordedNeeds:
         section = contents.data[NEEDS]
         self._scope = contents.scope
         self._decide, self._release = decide, release
-        self._tried = frozenset(section["tried"])
+        self._tried: Mapping[str, str] = section["tried"]
         self._sets: Mapping[str, str] = section["sets"]
         self._records: Mapping[str, list[Any]] = section["records"]
         self._table = StageTable(contents, NEEDS, NEEDS)
@@ -78,14 +78,12 @@ class RecordedNeeds:
         for each in variations():
             if not each.tried_on(base.shape):
                 continue
-            row = rows.get(each.id)
-            if row is not None:
-                need: Need | None = _need(each.shown(base.shape), row)
-            elif each.id not in self._tried:
-                message = "it was not tried when the snapshot was made"
-                need = altered(each.shown(base.shape), message=message)
-            else:
-                need = None
+            row, shown = rows.get(each.id), each.shown(base.shape)
+            need: Need | None = None
+            if self._tried.get(each.id) != each.digest:
+                need = altered(shown, message="it was not tried when the snapshot was made")
+            elif row is not None:
+                need = _need(shown, row)
             if need is None or need.outcome.other:
                 need = self._avoided(each, base) or need
             if need is not None:

@@ -119,9 +119,13 @@ def test_a_plan_has_them(snapshot: Snapshot) -> None:
 
 
 def test_what_was_not_tried_is_not_known(text: str) -> None:
-    older = edited(text, lambda data: data["needs"]["tried"].remove("kv-scale-absent"))
+    older = edited(text, lambda data: data["needs"]["tried"].pop("kv-scale-absent"))
     found = {need.id: need for need in older.needs(shape("gfx950", FP8, 16))}
     assert found["kv-scale-absent"].outcome is Consequence.UNKNOWN
+    # Another change of the same name was.
+    other = edited(text, lambda data: data["needs"]["tried"].update({"q-scale-absent": "000000"}))
+    found = {need.id: need for need in other.needs(shape("gfx950", FP8, 16))}
+    assert found["q-scale-absent"].outcome is Consequence.UNKNOWN
 
 
 def test_what_this_mlaprobe_does_not_try_is_shown(
