@@ -73,7 +73,7 @@ def decision(blob: str | None, **more: object) -> Decision:
     return Decision(shape=shape, verdict=Verdict.NATIVE, kernels=(kernel,))
 
 
-OPEN, CLOSED = "a" * 40, "b" * 40
+OPEN, CLOSED, PAGES = "a" * 40, "b" * 40, "d" * 40
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +81,7 @@ def _limits(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
     if "shipped" not in request.node.name:
         made = {
             CLOSED: CacheLimit(passes=3 * GIB, fails=5 * GIB, text="all wrong", release="v0.1.20"),
+            PAGES: CacheLimit(passes=9 * GIB, fails=20 * GIB, text="cut", release="v0.1.20"),
             OPEN: CacheLimit(passes=20 * GIB, fails=None, release="v0.1.20"),
         }
         monkeypatch.setattr(known, "limits", lambda: made)
@@ -114,10 +115,17 @@ def test_a_launch(blob: str | None, size: int | None, verdict: str, words: str) 
         assert "right at 3 GiB and wrong at 5 GiB (all wrong)" in str(found.message)
 
 
-def test_pages_of_several_tokens_are_not_blamed() -> None:
-    found = known.apply(decision(CLOSED, kv_cache_bytes=6 * GIB, page_size=64), release="v0.2")
-    assert found.verdict is Verdict.NATIVE
-    assert "with pages of one token" in found.notes[0]
+def test_pages_of_several_tokens() -> None:
+    """An offset of 32 bits wraps with them as well; a number of pages is reached later."""
+    wraps = known.apply(decision(CLOSED, kv_cache_bytes=6 * GIB, page_size=64), release="v0.2")
+    assert wraps.verdict is Verdict.ERRATUM
+    later = known.apply(decision(PAGES, kv_cache_bytes=21 * GIB, page_size=64), release="v0.2")
+    assert later.verdict is Verdict.NATIVE
+    for text in (wraps.message, later.notes[0]):
+        assert "with pages of one token" in str(text)
+    assert known.apply(decision(PAGES, kv_cache_bytes=21 * GIB), release="v0.2").verdict is (
+        Verdict.ERRATUM
+    )
 
 
 def test_what_does_not_run_is_left_alone() -> None:

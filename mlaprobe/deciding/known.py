@@ -13,6 +13,8 @@ from mlaprobe.rulefiles.errata import BlobOf
 
 SAFE = 2 << 30
 """Bytes of a KV cache that offsets of 31 bits reach; nothing was reported of smaller ones."""
+WRAPS = 4 << 30
+"""Bytes that offsets of 32 bits reach."""
 
 
 def apply(
@@ -35,15 +37,23 @@ def apply(
 
 
 def _too_large(kernel: Kernel, decision: Decision) -> str | None:
-    """Why a kernel is not launched with the caller's cache; ``None``: nothing is known."""
-    size, limit = decision.shape.kv_cache_bytes, limits().get(kernel.blob or "")
-    paged = decision.shape.page_size > 1
-    if size is None or limit is None or limit.fails is None or size < limit.fails or paged:
+    """Why a kernel is not launched with the caller's cache; ``None``: nothing is known.
+
+    Emulated were pages of one token. An offset of 32 bits wraps whatever the pages; what goes wrong
+    later may hang on the number of pages, of which there are fewer where they are larger.
+    """
+    shape, limit = decision.shape, limits().get(kernel.blob or "")
+    size = shape.kv_cache_bytes
+    if size is None or limit is None or limit.fails is None or size < limit.fails:
         return None
+    if shape.page_size > 1 and limit.passes > WRAPS:
+        return None
+    paged = ", with pages of one token" * (shape.page_size > 1)
     return (
         f"{_named(kernel)} with a KV cache of {bytes_in_words(size)}: emulated launches (of "
-        f"{limit.release}) are right at {bytes_in_words(limit.passes)} and wrong at "
-        f"{bytes_in_words(limit.fails)} ({limit.text})"
+        f"{limit.release}{paged}) are right at {bytes_in_words(limit.passes)} and wrong at "
+        f"{bytes_in_words(limit.fails)} ({limit.text}); keep the cache of a layer below that, or "
+        "launch another kernel"
     )
 
 

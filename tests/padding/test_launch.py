@@ -73,8 +73,8 @@ def test_every_need_is_exercised() -> None:
     assert written == lossy.union(*map(_ids, shapes))
 
 
-def _lossy(**more: object) -> DecodeShape:
-    return _shape(16, persistent=False, lse=True, **more)
+def _lossy(num_kv_splits: int | None = None) -> DecodeShape:
+    return _shape(16, persistent=False, lse=True, num_kv_splits=num_kv_splits)
 
 
 def test_two_splits_where_one_loses_the_log_sum_exp() -> None:
