@@ -7,7 +7,6 @@ planner folded is what the dispatcher must have folded.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,19 +17,17 @@ from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
-    Dtype,
     Operation,
     Route,
     StageName,
     StageOutcome,
     Status,
     Verdict,
-    altered,
 )
 from mlaprobe.deciding import known
 from mlaprobe.deciding.compose import absent
 from mlaprobe.deciding.needs import Asking
-from mlaprobe.deciding.operations import EntryPoint
+from mlaprobe.deciding.operations import EntryPoint, decode_plan
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
 from mlaprobe.rulefiles.operations import Entry, entry_of, of_decode
@@ -58,11 +55,6 @@ _ORDER = (
     *(StageName.TABLE, StageName.REDUCER, StageName.GLUON),
 )
 """The order in which the stages of a source are listed."""
-
-
-def _told(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What a planner is told, from a rule file."""
-    return {n: Dtype.of(value) if n == "rope_dtype" else value for n, value in values.items()}
 
 
 class Capability(ReduceHeads):
@@ -327,13 +319,8 @@ class Capability(ReduceHeads):
     ) -> Solved[StageOutcome]:
         """Sizing or planner of a decode for the shape of another operation, which tells the planner
         some more."""
-        decode = altered(shape, op=Operation.DECODE)
         stage = self.sizing if name == StageName.SIZING else self.planner
-        if stage is None:
-            return Solved(self._absent(name))
-        if isinstance(stage, Planner):
-            return stage.solve(replace(stage.question(decode), **_told(told)))
-        return stage.solve(stage.question(decode))
+        return Solved(self._absent(name)) if stage is None else decode_plan(stage, shape, told)
 
     def reduced(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""

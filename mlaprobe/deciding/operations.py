@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from mlaprobe.core.shape import Decision, DecodeShape, StageName, StageOutcome
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Dtype,
+    Operation,
+    StageName,
+    StageOutcome,
+    altered,
+)
 from mlaprobe.deciding.compose import absent
 from mlaprobe.deciding.operation_chain import judge_operation
 from mlaprobe.rulefiles.operations import Entry
@@ -15,6 +24,8 @@ from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.operations.functions import EntryStage, PlannerStage, SizingStage
+from mlaprobe.stages.planner import Planner
+from mlaprobe.stages.sizing import Sizing
 
 Asked = Stage[DecodeShape, StageOutcome]
 T = TypeVar("T")
@@ -122,3 +133,17 @@ class EntryPoint:
     def reduced(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The reducer, with what the entry point passes it."""
         return self._beyond.reduced(shape, launch)
+
+
+def decode_plan(
+    stage: Sizing | Planner, shape: DecodeShape, told: Mapping[str, Any]
+) -> Solved[StageOutcome]:
+    """Sizing or planner of a decode, for the shape of another operation; ``told`` is what a rule
+    file says that the planner is told besides."""
+    decode = altered(shape, op=Operation.DECODE)
+    if isinstance(stage, Sizing):
+        return stage.solve(stage.question(decode))
+    given: dict[str, Any] = dict(told)
+    if "rope_dtype" in given:
+        given["rope_dtype"] = Dtype.of(given["rope_dtype"])
+    return stage.solve(replace(stage.question(decode), **given))

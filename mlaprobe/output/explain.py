@@ -31,6 +31,7 @@ from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import what_happens
 from mlaprobe.reports.emulated import emulations
 from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
+from mlaprobe.rulefiles.operations import operations
 
 _EMPTY: Line = ()
 BLOB_DIGITS = 12
@@ -86,7 +87,18 @@ def _headline(decision: Decision, width: int) -> list[Line]:
             rest="  ",
         ),
         *paragraph(commands.in_words(shape, defaults=True), width, first="  ", style="dim"),
+        *_operation(shape, width),
     ]
+
+
+def _operation(shape: DecodeShape, width: int) -> list[Line]:
+    """The function that carries another operation out, and what its answer may depend on."""
+    if shape.op is Operation.DECODE:
+        return []
+    entry = operations()[shape.op].entry(shape.persistent)
+    question = ", ".join(axis.replace("_", " ") for axis in entry.axes)
+    text = f"by {entry.name}: {entry.about}; nothing depends on more than {question}"
+    return paragraph(text, width, first="  ", style="dim")
 
 
 def _stage(

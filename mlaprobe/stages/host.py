@@ -25,7 +25,6 @@ from mlaprobe.core.shape import (
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.loops import LOOKUP
 from mlaprobe.evaluator.engine.runs import Outcome, Run
-from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.evaluator.values.kinds import Closure, EnumMember
 from mlaprobe.stages.base import (
@@ -33,7 +32,6 @@ from mlaprobe.stages.base import (
     arguments,
     how_failed,
     place_evidence,
-    undecided,
     why_unknown,
 )
 from mlaprobe.stages.environment.bindings import default_of
@@ -41,10 +39,10 @@ from mlaprobe.stages.environment.kernels import AsmKernel, Tables, kernel_extern
 from mlaprobe.stages.environment.session import Context, SourceSession
 from mlaprobe.stages.evidence import Proof, Trace, evidence
 from mlaprobe.stages.hostcall import STAGE, family, inputs_of, values_of
+from mlaprobe.stages.hostpaths import handed_on, kernel_pointer, launched
 from mlaprobe.stages.instantiate import Deferred, Solved
 from mlaprobe.stages.kernelargs import sizeof
 from mlaprobe.stages.parameterize import Parameterized, Sides, parameterize
-from mlaprobe.stages.sizing import Read, accepted
 
 _NO_SIDES = Sides({}, None)
 _NO_PLANNER = PlannerCall()
@@ -249,22 +247,6 @@ class Host(CppStage[DecodeShape]):
         return None
 
 
-def launched(session: SourceSession, stage: str) -> Read:
-    """Reads off the paths of a function that launches a kernel of its own whether it does, or
-    refuses."""
-    read = accepted(session, stage)
-
-    def found(outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
-        outcomes = tuple(map(handed_on, outcomes))
-        for outcome in outcomes:
-            kinds = {event.kind for event in outcome.events}
-            if outcome.kind == "returned" and kinds.isdisjoint(("launch", "template")):
-                return undecided(stage, "no kernel is launched")
-        return read(outcomes, inputs)
-
-    return found
-
-
 def _unknown(message: str, key: tuple[tuple[str, Any], ...] | None = None) -> StageOutcome:
     return StageOutcome(stage=STAGE, status=Status.UNKNOWN, message=message, key=key)
 
@@ -274,45 +256,6 @@ def complete(args: Any, params: tuple[ir.Param, ...]) -> tuple[Any, ...]:
     missing = params[len(args) :]
     rest = (default_of(p, f"the call passes no argument {p.name}") for p in missing)
     return (*args[: len(params)], *rest)
-
-
-def kernel_pointer(types: tuple[str, ...]) -> Callable[[ir.Node], tuple[str, ir.Node] | None]:
-    """Recognises the check that a kernel has been picked, in releases without a table: it tests
-    a lone pointer, and reports a failure otherwise. The pointer's declaration is not at hand
-    where the branch is compiled, so what is observed is whether the pointer is null."""
-
-    def watch(node: ir.Node) -> tuple[str, ir.Node] | None:
-        if not isinstance(node, ir.If) or node.orelse or not _fails(node.then):
-            return None
-        test = node.test
-        while isinstance(test, ir.Unary) and test.op == "not":
-            test = test.value
-        if isinstance(test, ir.Binary) and test.op in ("!=", "=="):
-            sides = (test.left, test.right)
-            if any(isinstance(s, ir.Const) and s.value is None for s in sides):
-                name = next((s for s in sides if isinstance(s, ir.Name)), None)
-                if name is not None:
-                    return ("pointer", name)
-        return None
-
-    return watch
-
-
-def _fails(body: tuple[ir.Node, ...]) -> bool:
-    """Whether a branch does nothing but report a failure."""
-    return (
-        len(body) == 1 and isinstance(body[0], ir.ExprStmt) and isinstance(body[0].value, ir.Call)
-    )
-
-
-def handed_on(outcome: Outcome) -> Outcome:
-    """An entry point that catches what fails inside and returns an error code, which its caller
-    turns into an exception, has failed."""
-    caught = [seen for kind, seen in outcome.observations if kind == "caught"]
-    code = outcome.value
-    if outcome.kind != "returned" or not caught or type(code) is not int or code == 0:
-        return outcome
-    return replace(outcome, kind="failed", failure=Failed(*caught[-1]))
 
 
 def _agreed(outcomes: tuple[Outcome, ...], answers: list[StageOutcome]) -> tuple[Kernel, ...]:

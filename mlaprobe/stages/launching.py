@@ -21,7 +21,8 @@ from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.environment.kernels import AsmKernel
 from mlaprobe.stages.environment.libraries import NEW_TENSOR
 from mlaprobe.stages.environment.placed import Placed
-from mlaprobe.stages.host import Host, complete, handed_on
+from mlaprobe.stages.host import Host, complete
+from mlaprobe.stages.hostpaths import handed_on
 from mlaprobe.stages.kernelargs import ArgumentBlock, read_block
 
 
