@@ -11,7 +11,14 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Model
 from mlaprobe.evaluator.values.members import Abstract, Base, Bound, Field, Property, Static
-from mlaprobe.evaluator.values.objects import NOTHING, Instance, NamedTuple, ObjectType, class_of
+from mlaprobe.evaluator.values.objects import (
+    NOTHING,
+    Instance,
+    NamedTuple,
+    ObjectType,
+    OfObject,
+    class_of,
+)
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -179,6 +186,8 @@ class PyClass(ObjectType):
 
     def read(self, run: Run, obj: Value, name: str, span: Span) -> Value:
         found = self.find(name)
+        if self.defines("__getattribute__"):
+            return Unknown(f"how attributes of a {self.name} are read is not followed", span)
         getter = self.find("__getattr__")
         if isinstance(found, Property):
             try:
@@ -209,8 +218,10 @@ class PyClass(ObjectType):
         """An attribute of the class as an object has it."""
         if isinstance(found, Abstract):
             found = found.function
-        if isinstance(found, (Closure, Unknown)):
+        if isinstance(found, Closure):
             return Bound(found, obj)
+        if isinstance(found, Unknown):
+            return OfObject(found, obj)
         if isinstance(found, Static):
             return Bound(found.function, self) if found.of_class else found.function
         cls = class_of(found)
