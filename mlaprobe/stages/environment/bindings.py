@@ -113,12 +113,15 @@ class Bindings:
         return entry.function if found is None else found.function
 
     def _cpp_name(self, entry: EntryPoint) -> str:
-        """The name of the C++ function: the decorator may give another."""
-        for node in entry.function.decorators:
+        return self.cpp_name(entry.function, entry.name)
+
+    def cpp_name(self, function: ir.Function, name: str) -> str:
+        """The name of the C++ function of a stub: the decorator may give another."""
+        for node in function.decorators:
             for key, value in getattr(node, "kwargs", ()):
                 if key == self._name and isinstance(value, ir.Const):
                     return str(value.value)
-        return entry.name
+        return name
 
 
 def enum_ids(session: SourceSession, rule: Mapping[str, Any], run: Run) -> Any:
