@@ -327,31 +327,4 @@ class Box(Generic[T]):
 def native(h,q):
     return Box(h).v == Box[int](h).v
 """,
-    "slots": """
-class A:
-    __slots__ = ('n',)
-    def __init__(self, n): self.n = n
-def native(h,q):
-    a = A(h)
-    try:
-        a.m = 1
-    except AttributeError:
-        return a.n
-""",
-    "class call": """
-class R:
-    tiles = {}
-    def __init_subclass__(cls, **k):
-        R.tiles[cls.__name__] = cls
-class A(R): pass
-def native(h,q):
-    return 'A' in R.tiles
-""",
-    "metaclass": """
-class M(type):
-    def __contains__(cls, h): return h == 16
-class A(metaclass=M): pass
-def native(h,q):
-    return h in A
-""",
 }
