@@ -172,13 +172,23 @@ def find_cpp_function(
             return found
         problem = problem or Unreadable(f"{path} defines no {name} that can be read", path)
     for _, name in places:
-        other = session.cpp_function(name)
+        other = session.cpp_function(name) or _bound(session, name)
         if other is not None:
             return other
     if problem is not None:
         raise problem
     path = places[0][0]
     raise Absent(f"there is no {path}")
+
+
+def _bound(session: SourceSession, name: str) -> Closure | None:
+    """The C++ function that a Python stub of that name says it is compiled from."""
+    for module in dict.fromkeys(call["module"] for call in session.names.data["calls"].values()):
+        stub = session.python.function(module, name)
+        other = session.bindings.bound_name(stub, name) if stub is not None else name
+        if other != name:
+            return session.cpp_function(other)
+    return None
 
 
 def arguments(

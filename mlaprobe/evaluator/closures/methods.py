@@ -166,7 +166,7 @@ def _dict_method(obj: dict[Value, Value], name: str, span: Span, *, python: bool
                 return value
             return found if isinstance(found, Unknown) else (args[1] if len(args) > 1 else None)
 
-        return Builtin("get", get)
+        return Builtin("get", get, symbolic=True)
     rest = rest_of(obj)
     found = changing_method(obj, name, _mutation(obj, name, span))
     if found is not None:

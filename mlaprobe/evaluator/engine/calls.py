@@ -12,7 +12,7 @@ from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
 from mlaprobe.evaluator.values.containers import spoiled
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import Braced, Closure, Model, Pointer, Record, Ref
-from mlaprobe.evaluator.values.objects import Instance
+from mlaprobe.evaluator.values.objects import Instance, OfObject
 from mlaprobe.evaluator.values.places import Iterator
 from mlaprobe.evaluator.walk import written_names
 
@@ -89,7 +89,8 @@ def result_of_unknown(
     to return it may fail."""
     run.emit("call", name, args, kwargs, span)
     returns = returns or callee.foreign
-    for value in (*args, *kwargs.values()):
+    owner = (callee.owner,) if isinstance(callee, OfObject) else ()
+    for value in (*owner, *args, *kwargs.values()):
         run.havocs(value, span)
         havoc(value, f"{name} may have written it", span)
     if not returns and run.decide(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -43,7 +44,8 @@ def parse(text: str, file: str) -> ast.Module | SyntaxProblem:
     except SyntaxError as error:
         line, column = error.lineno or 1, max(error.offset or 1, 1)
         span = Span(file, line, column, line, column + 1)
-        return SyntaxProblem(f"syntax error: {error.msg}", span)
+        version = ".".join(map(str, sys.version_info[:2]))
+        return SyntaxProblem(f"syntax error for Python {version}: {error.msg}", span)
     except (ValueError, MemoryError) as error:  # the latter for what is nested too deeply
         return SyntaxProblem(f"cannot be parsed: {error}", Span(file, 1, 1, 1, 2))
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from dataclasses import replace as altered
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.classes import PyClass, Super
-from mlaprobe.evaluator.values.kinds import Builtin, Model
+from mlaprobe.evaluator.values.classes import PyClass
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model
 from mlaprobe.evaluator.values.members import Abstract, Base, Field, Property, Static
-from mlaprobe.evaluator.values.objects import NOTHING, Instance, NamedTuple
+from mlaprobe.evaluator.values.objects import NOTHING, Instance, NamedTuple, class_of
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -173,6 +174,35 @@ def _namedtuple(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 def _property(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     known = 1 <= len(args) <= 2 and not kwargs
     return Property(*args) if known else Unknown("this property is not followed", span)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Super(Model):
+    """``super()`` in a method."""
+
+    cls: PyClass
+    owner: Value
+    """The object, or the class in a class method."""
+
+    def get_in(self, run: Run, name: str, span: Span) -> Value:
+        start = self.owner if isinstance(self.owner, PyClass) else class_of(self.owner)
+        if not isinstance(start, PyClass):
+            return Unknown(f"super().{name} is not followed", span)
+        for cls in start.after(self.cls):
+            found = cls.attributes.get(name, NOTHING)
+            if found is NOTHING:
+                if name == "__init__" and cls.made_by_fields and cls.fields is not None:
+                    break
+                continue
+            if isinstance(found, Property):
+                return run.machine.call(run, found.read, (self.owner,), {}, span)
+            if isinstance(found, Closure) and self.owner is start:
+                return found
+            return start.bound(run, found, self.owner, span)
+        else:
+            if name == "__init__" and not start.reason and not start.tuple:
+                return Builtin(name, lambda run, a, k, s: None)
+        return Unknown(f"super().{name} is not followed", span)
 
 
 def _super(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:

@@ -195,7 +195,8 @@ class Statements(Patterns, Expressions):
         span = self.span(node)
         decorators = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
         names = (dotted_name(d) or "?" for d in decorators)
-        unclear = next((name for name in names if name not in TRANSPARENT_DECORATORS), None)
+        known = TRANSPARENT_DECORATORS
+        unclear = next((n for n in names if n not in known and not n.endswith(".wraps")), None)
         if unclear is not None:
             value = ir.Opaque(span, f"a function decorated with {unclear} is not followed")
             return ir.Assign(span, (ir.Name(span, node.name),), value)

@@ -37,6 +37,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "dict": (dict,),
     "set": (set,),
     "frozenset": (frozenset,),
+    "range": (range,),
     "type": (EnumType, PyClass),
 }
 """Built-in classes, by name."""

@@ -119,6 +119,14 @@ class Sym:
             return False
         return self._stated(("in", self.expr, numbers), self.value in numbers, self.size)
 
+    def concretize_among(self, numbers: tuple[int, ...]) -> bool:
+        """Whether it is one of some numbers; if so, the answer holds for that one alone."""
+        found = self.among(numbers)
+        there = found.ask() if type(found) is Condition else bool(found)
+        if there:
+            self.concretize()
+        return there
+
     def _stated(self, expr: Expr, result: bool, size: int) -> Condition | bool:
         if expr in self.path_condition.asked:
             return result

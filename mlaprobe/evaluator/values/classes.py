@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Model
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
 from mlaprobe.evaluator.values.members import Abstract, Base, Bound, Field, Property, Static
-from mlaprobe.evaluator.values.objects import NOTHING, Instance, NamedTuple, ObjectType, class_of
+from mlaprobe.evaluator.values.objects import (
+    NOTHING,
+    Instance,
+    NamedTuple,
+    ObjectType,
+    OfObject,
+    class_of,
+)
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -179,6 +185,8 @@ class PyClass(ObjectType):
 
     def read(self, run: Run, obj: Value, name: str, span: Span) -> Value:
         found = self.find(name)
+        if self.defines("__getattribute__"):
+            return Unknown(f"how attributes of a {self.name} are read is not followed", span)
         getter = self.find("__getattr__")
         if isinstance(found, Property):
             try:
@@ -209,8 +217,10 @@ class PyClass(ObjectType):
         """An attribute of the class as an object has it."""
         if isinstance(found, Abstract):
             found = found.function
-        if isinstance(found, (Closure, Unknown)):
+        if isinstance(found, Closure):
             return Bound(found, obj)
+        if isinstance(found, Unknown):
+            return OfObject(found, obj)
         if isinstance(found, Static):
             return Bound(found.function, self) if found.of_class else found.function
         cls = class_of(found)
@@ -312,32 +322,3 @@ def _unfollowed(run: Run, why: Unknown, name: str, args: Args, kwargs: Kwargs, s
     from mlaprobe.evaluator.engine.calls import result_of_unknown
 
     return result_of_unknown(run, why, name, args, kwargs, span)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Super(Model):
-    """``super()`` in a method."""
-
-    cls: PyClass
-    owner: Value
-    """The object, or the class in a class method."""
-
-    def get_in(self, run: Run, name: str, span: Span) -> Value:
-        start = self.owner if isinstance(self.owner, PyClass) else class_of(self.owner)
-        if not isinstance(start, PyClass):
-            return Unknown(f"super().{name} is not followed", span)
-        for cls in start.after(self.cls):
-            found = cls.attributes.get(name, NOTHING)
-            if found is NOTHING:
-                if name == "__init__" and cls.made_by_fields and cls.fields is not None:
-                    break
-                continue
-            if isinstance(found, Property):
-                return run.machine.call(run, found.read, (self.owner,), {}, span)
-            if isinstance(found, Closure) and self.owner is start:
-                return found
-            return start.bound(run, found, self.owner, span)
-        else:
-            if name == "__init__" and not start.reason and not start.tuple:
-                return Builtin(name, lambda run, a, k, s: None)
-        return Unknown(f"super().{name} is not followed", span)

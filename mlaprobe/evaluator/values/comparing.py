@@ -288,6 +288,10 @@ def entry_of(mapping: dict[Value, Value], key: Value, span: Span) -> tuple[Value
             return True, mapping[key]
         except KeyError:
             pass
+    if type(key) is Sym and all(type(known) is int for known in mapping):
+        if not key.concretize_among(tuple(sorted(mapping))):
+            return False, None
+        return True, mapping[key.value]
     unknown: Unknown | None = None
     for known, value in mapping.items():
         same = equals(key, known, span)

@@ -12,6 +12,8 @@ from mlaprobe.evaluator.values.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, Model
 from mlaprobe.evaluator.values.truth import settled
 
+_SIMPLE = frozenset((int, bool, str, float))
+
 
 def membership(container: Value, item: Sym) -> Condition | bool | None:
     """``item in container`` for plain numbers, not written down yet; ``None`` for anything else."""
@@ -43,6 +45,9 @@ def contains(container: Value, item: Value, span: Span) -> Value:
         stated = membership(container, item)
         if stated is not None:
             return stated.ask() if type(stated) is Condition else stated
+    hashed = isinstance(container, (dict, set, frozenset)) and type(item) in _SIMPLE
+    if hashed and {type(key) for key in container} <= _SIMPLE:
+        return item in container
     if isinstance(container, (dict, set, frozenset)) and isinstance(item, (list, dict)):
         return Unknown(f"a {kind_of(item)} is nothing that can be looked up", span)
     if isinstance(container, Cursor):

@@ -94,6 +94,18 @@ class NamedTuple(tuple):  # type: ignore[type-arg]
         return NamedTuple(self.cls, values)
 
 
+class OfObject(Unknown):
+    """An attribute that is not known: where it is a method, it may change its object."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, why: Unknown, owner: Value) -> None:
+        super().__init__(
+            why.reason, why.span, key=why.key, free=why.free, depth=why.depth, foreign=why.foreign
+        )
+        self.owner = owner
+
+
 OPERATORS = {
     "==": ("__eq__", "__eq__"),
     "!=": ("__ne__", "__ne__"),

@@ -113,12 +113,16 @@ class Bindings:
         return entry.function if found is None else found.function
 
     def cpp_name(self, entry: EntryPoint) -> str:
-        """The name of the C++ function that a stub binds: its decorator may give another."""
-        for node in entry.function.decorators:
+        """The name of the C++ function that a stub binds."""
+        return self.bound_name(entry.function, entry.name)
+
+    def bound_name(self, function: ir.Function, name: str) -> str:
+        """The same of a stub's function: the decorator may give another name."""
+        for node in function.decorators:
             for key, value in getattr(node, "kwargs", ()):
                 if key == self._name and isinstance(value, ir.Const):
                     return str(value.value)
-        return entry.name
+        return name
 
 
 def enum_ids(session: SourceSession, rule: Mapping[str, Any], run: Run) -> Any:

@@ -9,6 +9,7 @@ only with what is finished (``SourceSession.exclusive``).
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property, partial
@@ -146,10 +147,23 @@ class SourceSession:
         if name not in self._functions:
             near = [path for path, _ in places]
             paths = (p for p in self.files("csrc", _CPP) if p not in near)
-            self._functions[name] = next(
+            found = next(
                 (f for p in (*near, *paths) if (f := self._defined(p, name)) is not None), None
             )
+            self._functions[name] = self._exported(name) if found is None else found
         return self._functions[name]
+
+    def _exported(self, name: str) -> Closure | None:
+        """The C++ function that Python gets under a name: pybind's ``m.def("name", &function)``."""
+        self._functions[name] = None  # it may be exported under its own name
+        pattern = re.compile(rf'"{re.escape(name)}"[\s\\]*,[\s\\]*&[\s\\]*([\w:]+)')
+        for path in self.files("csrc", _CPP):
+            text = self.text(path)
+            match = pattern.search(text) if text is not None and f'"{name}"' in text else None
+            other = match[1].rpartition("::")[2] if match is not None else name
+            if other != name:
+                return self.cpp_function(other)
+        return None
 
     def _defined(self, path: str, name: str) -> Closure | None:
         text = self.text(path)

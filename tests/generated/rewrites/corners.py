@@ -269,4 +269,62 @@ def native(h,q):
     except B:
         return 1
 """,
+    "super prop": """
+class A:
+    @property
+    def n(self): return 16
+class B(A):
+    @property
+    def n(self): return super().n * 2
+def native(h,q):
+    return B().n == h
+""",
+    "data post": """
+from dataclasses import dataclass, field
+@dataclass
+class A:
+    n: int
+    m: int = field(init=False)
+    def __post_init__(self):
+        self.m = self.n * 2
+def native(h,q):
+    return A(h).m, A(h) == A(h)
+""",
+    "data replace frozen": """
+from dataclasses import dataclass, replace
+@dataclass(frozen=True)
+class A:
+    n: int
+    def __post_init__(self):
+        if self.n < 8: object.__setattr__(self, 'n', 8)
+def native(h,q):
+    return A(h).n
+""",
+    "typed dict": """
+from typing import TypedDict
+class T(TypedDict):
+    a: int
+def native(h,q):
+    t: T = {'a': h}
+    return t['a']
+""",
+    "abstract": """
+from abc import ABC, abstractmethod
+class A(ABC):
+    @abstractmethod
+    def f(self): ...
+def native(h,q):
+    try:
+        A()
+    except TypeError:
+        return 1
+""",
+    "generic": """
+from typing import Generic, TypeVar
+T = TypeVar('T')
+class Box(Generic[T]):
+    def __init__(self, v: T) -> None: self.v = v
+def native(h,q):
+    return Box(h).v == Box[int](h).v
+""",
 }

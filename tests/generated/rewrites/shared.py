@@ -230,4 +230,110 @@ def native(h,q):
     f = F.A | F.B
     return int(f), f == 3, f in (3,), {3: 'x'}.get(f), F(3) == f, int(~F.A & F.B)
 """,
+    "slots": """
+class A:
+    __slots__ = ('n',)
+    def __init__(self, n): self.n = n
+def native(h,q):
+    a = A(h)
+    try:
+        a.m = 1
+    except AttributeError:
+        return a.n
+""",
+    "class call": """
+class R:
+    tiles = {}
+    def __init_subclass__(cls, **k):
+        R.tiles[cls.__name__] = cls
+class A(R): pass
+def native(h,q):
+    return 'A' in R.tiles
+""",
+    "metaclass": """
+class M(type):
+    def __contains__(cls, h): return h == 16
+class A(metaclass=M): pass
+def native(h,q):
+    return h in A
+""",
+    "dataclass order": """
+from dataclasses import dataclass
+@dataclass(order=True)
+class A:
+    a: int
+    b: int
+def native(h,q):
+    return A(h, q) < A(16, 2), max(A(1, 2), A(1, 3)).b, sorted([A(2, 1), A(1, 2)])[0].a
+""",
+    "kwdefaults": """
+def f(*, a=1, b): return a, b
+def native(h,q):
+    try:
+        return f(a=2)
+    except TypeError:
+        return f(b=h)
+""",
+    "inst in dict val": """
+class A:
+    def __init__(self, n): self.n = n
+T = {n: A(n) for n in (16, 32)}
+def native(h,q):
+    return T[h].n if h in T else 0
+""",
+    "module obj mutate": """
+class A:
+    def __init__(self): self.n = 0
+X = A()
+X.n = 5
+for i in range(3):
+    X.n += i
+def native(h,q):
+    return X.n
+""",
+    "set iteration sum": """
+def native(h,q):
+    t = 0
+    for x in {16, 32}:
+        t += x
+    return t
+""",
+    "default late": """
+N = 1
+def f(n=N):
+    return n
+N = 2
+def native(h,q):
+    return f(), N
+""",
+    "default mutable glob": """
+T = [1]
+def f(t=T):
+    return len(t)
+T = [1, 2]
+def native(h,q):
+    return f()
+""",
+    "closure default": """
+def make(h):
+    def f(x, h=h):
+        return x * h
+    return f
+def native(h,q):
+    f = make(h)
+    return f(q)
+""",
+    "del single": """
+def native(h,q):
+    d = {1: 1}
+    for k in d:
+        if k == q: del d[k]
+    return len(d)
+""",
+    "set loop find": """
+def native(h,q):
+    for x in {16, 32}:
+        if x == h: return True
+    return False
+""",
 }
