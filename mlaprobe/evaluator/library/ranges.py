@@ -92,7 +92,7 @@ def _whole(value: Value) -> Range | None:
     if isinstance(base, Container) and base.known:
         count = len(base.items or ())
         return Range(Elements(place, base, ordered=not base.shape.hashed or count < 2), 0, count)
-    if isinstance(base, list) and rest_of(base) is None:
+    if isinstance(base, tuple) or (isinstance(base, list) and rest_of(base) is None):
         return Range(Elements(None, base), 0, len(base))
     return None
 
@@ -109,7 +109,7 @@ def begin_of(value: Value, *, end: bool) -> Value:
     if found is None:
         base = value.load() if isinstance(value, Pointer) else value
         if isinstance(base, tuple):
-            return Iterator(Elements(None, list(base)), len(base) if end else 0)
+            return Iterator(Elements(None, base), len(base) if end else 0)
         return None
     return found.end() if end else found.at(0)
 
