@@ -49,6 +49,15 @@ class Route(TextEnum):
     GLUON = "gluon"
 
 
+class Operation(TextEnum):
+    """What a caller wants of AITER; ``rules/operations.yaml`` describes each."""
+
+    DECODE = "decode"
+    PREFILL = "prefill"
+    SPARSE = "sparse"
+    V4 = "v4"
+
+
 class StageName(TextEnum):
     """The stages of AITER's MLA decode that decide."""
 
@@ -127,3 +136,12 @@ class Standing(TextEnum):
     """AITER launches nothing."""
     PASSED = "PASSED"
     """The result is right, and nothing else was touched."""
+
+
+class Unwritten(TextEnum):
+    """On which paths of the dispatcher only the entry point gets the returned log-sum-exp, so that
+    it is written by the kernel or not at all."""
+
+    NEVER = "never"
+    SOMETIMES = "sometimes"
+    ALWAYS = "always"

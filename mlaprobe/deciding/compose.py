@@ -42,14 +42,7 @@ def compose(
     dispatcher raises once the entry point has been called, ``misfit`` what it passes that is for
     other requests than the query."""
     found = dict(stages)
-    base = Decision(
-        shape=shape,
-        verdict=Verdict.UNKNOWN,
-        stages=stages,
-        notes=tuple(dict.fromkeys((*(n for _, s in stages for n in s.notes), *notes))),
-        kernels=found[StageName.HOST].kernels if StageName.HOST in found else (),
-        key=found[StageName.HOST].key if StageName.HOST in found else None,
-    )
+    base = _undecided(shape, stages, notes)
     doubt: tuple[str, StageOutcome] | None = None
     dispatcher = found[StageName.DISPATCHER]
     clashing = clash(found.get(StageName.PLANNER), dispatcher) or _unfit(dispatcher, misfit)
@@ -73,6 +66,19 @@ def compose(
             base, verdict=Verdict.INCOHERENT, stage=StageName.DISPATCHER, message=clashing
         )
     return _running(base, found)
+
+
+def _undecided(shape: DecodeShape, stages: Stages, notes: tuple[str, ...]) -> Decision:
+    """The decision but for its verdict."""
+    host = dict(stages).get(StageName.HOST)
+    return Decision(
+        shape=shape,
+        verdict=Verdict.UNKNOWN,
+        stages=stages,
+        notes=tuple(dict.fromkeys((*(n for _, s in stages for n in s.notes), *notes))),
+        kernels=() if host is None else host.kernels,
+        key=None if host is None else host.key,
+    )
 
 
 def _stopped(base: Decision, why: str) -> Decision:

@@ -114,7 +114,10 @@ class Tabled:
         )
 
 
-_TELLING = ("status", "fold", "qlen_fold", "persistent", "entry", "failure", "missing")
+_TELLING = (
+    *("status", "fold", "qlen_fold", "persistent", "entry", "failure", "missing"),
+    "unwritten_lse",
+)
 """The fields of a record that a behaviour can depend on as they are."""
 
 

@@ -201,8 +201,10 @@ class Uses:
         self._followed: set[int] = set()
         nodes = list(walk(function.body))
         stored = {id(t) for n in nodes if isinstance(n, ir.Assign) and not n.op for t in n.targets}
+        deleted = {id(t) for n in nodes if isinstance(n, ir.Remove) for t in n.targets}
         for node in nodes:
-            self._look(node, stored)
+            if id(node) not in deleted:
+                self._look(node, stored)
         wanted = {name for name in stars.values() if name}
         for node in nodes:
             used = isinstance(node, ir.Name) and node.id in wanted

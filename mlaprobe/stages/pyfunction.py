@@ -10,6 +10,8 @@ from mlaprobe.core.shape import StageOutcome
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
+from mlaprobe.evaluator.python.index import SyntaxProblem
+from mlaprobe.evaluator.python.module import PyModule
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.values import EntryPoint
@@ -30,10 +32,11 @@ class PythonStage(Stage[Question, Answer]):
     """A stage that starts from a Python function, which is called with arguments by their
     meanings."""
 
-    def __init__(self, session: SourceSession) -> None:
-        """Raises ``Absent`` where the source has none."""
+    def __init__(self, session: SourceSession, function: PythonFunction | None = None) -> None:
+        """Raises ``Absent`` where the source has none. ``function``: by default the one of the
+        stage's places."""
         super().__init__(session)
-        self._function = PythonFunction(session, self.name)
+        self._function = function or PythonFunction(session, self.name)
         self.function = self._function.function
 
     def takes(self, role: str) -> bool:
@@ -69,44 +72,72 @@ def last_check(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
 class PythonFunction:
     """The first function of a stage's places that exists in the source."""
 
-    def __init__(self, session: SourceSession, stage: str) -> None:
-        """Raises ``Absent`` where no file of this stage is in the source."""
+    def __init__(
+        self,
+        session: SourceSession,
+        stage: str,
+        *,
+        places: tuple[tuple[str, str], ...] | None = None,
+        roles: Mapping[str, str] | None = None,
+    ) -> None:
+        """Raises ``Absent`` where no file of this stage is in the source. ``places`` and what
+        parameters mean are by default the stage's in ``layouts.yaml``."""
+        places = places or session.names.places(stage)
         self.session = session
         self.stage = stage
         self.problem: str | None = None
-        self._roles = session.names.roles(stage)
+        self._place: ir.Span | None = None
+        """Where the problem is."""
+        self._roles = session.names.roles(stage) if roles is None else roles
         self.file = ""
         self.function: ir.Function | None = None
         self._parameters: tuple[str, ...] | None = None
-        for dotted, name in session.names.places(stage):
+        for dotted, name in places:
             module = session.python.module(dotted)
             if module is None:
                 continue
             self.module, self.name, self.file = module, name, module.path
             try:
-                self.function = session.python.function(dotted, name) or self._bound()
+                self.function = session.python.function(dotted, name) or self._bound(module, name)
             except RecursionError:
                 self.function = None
                 self.problem = f"{self.file} is nested too deeply to be read from here"
                 return
             if self.function is not None:
                 return
+        if self._found_by_package():
+            return
         if not self.file:
-            dotted = session.names.places(stage)[0][0]
+            dotted = places[0][0]
             raise Absent(f"there is no {dotted.replace('.', '/')}.py")
         if session.python.module(self.module.dotted) is not None and self._certainly_missing():
             raise Absent(f"{self.file} defines no {self.name}")
+        tree = self.module.index.tree
         self.problem = f"{self.file} defines no {self.name} that can be read"
+        if isinstance(tree, SyntaxProblem):
+            self.problem, self._place = f"{self.file} has a {tree.message}", tree.span
 
-    def _bound(self) -> ir.Function | None:
-        """The function that the name is bound to, by an import or an assignment."""
-        if not self.module.index.binds(self.name):
+    def _bound(self, module: PyModule, name: str) -> ir.Function | None:
+        """The function that a name is bound to, by an import or an assignment."""
+        given = module.index.star_imports and self.session.python.may_define(module, name)
+        if not module.index.binds(name) and not given:
             return None
-        outcomes = self.session.explore(self._value, NO_CONTEXT)
+        outcomes = self.session.explore(lambda run: self._named(run, module, name), NO_CONTEXT)
         value = outcomes[0].value if len(outcomes) == 1 else None
         while isinstance(value, Partial):
             value = value.function
         return value.function if isinstance(value, Closure) else None
+
+    def _found_by_package(self) -> bool:
+        """Whether the package exports the function of one of the stage's places by its name."""
+        for _, name in self.session.names.places(self.stage):
+            for module in filter(None, map(self.session.python.module, self.session.python.roots)):
+                found = self._bound(module, name) if module.index.binds(name) else None
+                if found is not None:
+                    self.module, self.name, self.file = module, name, found.span.file
+                    self.function = found
+                    return True
+        return False
 
     def _certainly_missing(self) -> bool:
         """Whether the file is Python and does not mention the name at all."""
@@ -115,7 +146,7 @@ class PythonFunction:
 
     def unreadable(self) -> StageOutcome:
         """The outcome where the function is there and cannot be read."""
-        start = ir.Span(self.file, 1, 1, 1, 2)
+        start = self._place or ir.Span(self.file, 1, 1, 1, 2)
         return undecided(self.stage, self.problem, place_evidence(self.session, self.stage, start))
 
     @property
@@ -149,12 +180,17 @@ class PythonFunction:
 
     def _value(self, run: Run) -> Closure | Partial:
         """What the name is bound to."""
+        return self._named(run, self.module, self.name)
+
+    def _named(self, run: Run, module: PyModule, name: str) -> Closure | Partial:
         span = ir.NOWHERE if self.function is None else self.function.span
-        value = self.module.lookup(run, self.name, span)
+        value = module.lookup(run, name, span)
         if isinstance(value, EntryPoint):
             value = self._decorated(run, value)
         if not isinstance(value, (Closure, Partial)):
-            reason = value.reason if isinstance(value, Unknown) else f"{self.name} is no function"
+            reason = value.reason if isinstance(value, Unknown) else f"{name} is no function"
+            if isinstance(value, EntryPoint):
+                reason = f"{name} is decorated with {', '.join(value.decorators)}"
             raise Failed("unknown", "unknown", reason, span)
         return value
 

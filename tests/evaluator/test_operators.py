@@ -14,8 +14,9 @@ from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.symbols import PathCondition, Sym
 from mlaprobe.evaluator.values.arithmetic import LONGEST, WIDEST
-from mlaprobe.evaluator.values.comparing import compare, contains, entry_of, equals, negate
+from mlaprobe.evaluator.values.comparing import compare, entry_of, equals, negate
 from mlaprobe.evaluator.values.kinds import EnumMember, Model, Unordered
+from mlaprobe.evaluator.values.membership import contains
 from mlaprobe.evaluator.values.operators import binary, unary
 from mlaprobe.evaluator.values.unknown import Something, Unknown
 from tests.formulas import value_of
@@ -145,7 +146,7 @@ def test_dividing_by_zero() -> None:
         ("*", 2**70, 2**70),
         ("+", "x" * LONGEST, "y"),
         ("*", [1], LONGEST + 1),
-        ("%", "%d", 4),
+        ("%", "%d", "x"),
         ("+", None, 4),
         ("&", 1.5, 2),
         ("<", 1, "a"),

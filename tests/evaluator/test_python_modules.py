@@ -21,16 +21,16 @@ from tests.evaluator.session import SourceSession, missing
         ("x: int = 3", 3),
         ("y = x = 4", 4),
         ("a, (x, *b) = 1, (2, 3, 4)", 2),
-        ("*a, x = 1, 2", None),
+        ("*a, x = 1, 2", 2),
         ("with open('f') as x: pass", None),
         ("a, (b, x) = 1, (2, 5)", 5),
         ("x = 1\ny = x\nx = y + 1", 2),
         ("x = 6 if True else 7", 6),
         ("x = {'a': 8}['a']", 8),
-        ("x = 1\nx += 1", None),
-        ("for x in (1, 2): pass", None),
-        ("x = []\nx.append(1)", None),
-        ("x = {}\nx['a'] = 1", None),
+        ("x = 1\nx += 1", 2),
+        ("for x in (1, 2): pass", 2),
+        ("x = []\nx.append(1)", [1]),
+        ("x = {}\nx['a'] = 1", {"a": 1}),
         ("x = 1\nx.real = 2", 1),
         ("with open('f') as f:\n    x = 9", 9),
         ("x: int", None),
@@ -76,7 +76,7 @@ def test_missing_names_and_pythons_own() -> None:
         session.module().lookup(session.run, "y", NOWHERE)
     assert (caught.value.module, caught.value.name) == ("pkg.m", "y")
     assert isinstance(session.get("int"), Builtin)
-    assert isinstance(session.get("zip"), Unknown)
+    assert isinstance(session.get("input"), Unknown)
     assert session.get("__name__") == "pkg.m"
     assert isinstance(session.get("__file__"), Unknown)
 

@@ -9,10 +9,13 @@ import pytest
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
-from mlaprobe.evaluator.python.values import EntryPoint, ModuleRef, PyClass, RecordClass
+from mlaprobe.evaluator.python.values import EntryPoint, ModuleRef
+from mlaprobe.evaluator.values.classes import PyClass
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, EnumType, Record
+from mlaprobe.evaluator.values.members import Property
 from mlaprobe.evaluator.values.unknown import Unknown
-from tests.evaluator.session import KNOWN, SourceSession
+from mlaprobe.stages.environment.pybuiltins import python_externals
+from tests.evaluator.session import KNOWN, SourceSession, missing
 
 # --- functions, entry points, overrides ---
 
@@ -117,6 +120,7 @@ CLASSES = """
     from dataclasses import dataclass as _data, field
     from enum import Enum, IntEnum, auto
     from typing import ClassVar, NamedTuple
+    from torch import unknown_thing
 
     class Kind(_enum.IntEnum):
         NATIVE = 0
@@ -173,7 +177,7 @@ CLASSES = """
 
 
 def test_enums() -> None:
-    session = SourceSession({"pkg/m.py": CLASSES})
+    session = SourceSession({"pkg/m.py": CLASSES}, externals=python_externals())
     kind = session.get("Kind")
     assert isinstance(kind, EnumType)
     values = {m.name: m.value for m in kind.members}
@@ -181,19 +185,19 @@ def test_enums() -> None:
     assert session.get("Kind.NATIVE") == EnumMember("pkg.m.Kind", "NATIVE", 0, scoped=False)
     assert session.get("Kind.NATIVE.value") == 0
     assert session.get("Name.ASM.value") == "asm"
-    assert isinstance(session.get("Name.HK"), Unknown)
+    assert session.get("Name.HK.value") == "hk"
     assert [m.value for m in session.get("Bits").members] == [1, 2, None, None]
 
 
 def test_dataclasses_and_named_tuples_make_records() -> None:
-    session = SourceSession({"pkg/m.py": CLASSES})
+    session = SourceSession({"pkg/m.py": CLASSES}, externals=python_externals())
     plan = session.call("Plan", 96, fold=6)
     assert isinstance(plan, Record)
     assert (plan.fields["heads"], plan.fields["fold"], plan.fields["depth"]) == (96, 6, 3)
-    assert isinstance(plan.fields["parts"], Unknown)
-    assert session.call("Pair", 1).fields == {"a": 1, "b": 2}
-    assert session.call("Old", 1, 2, three=3).fields == {"one": 1, "two": 2, "three": 3}
-    assert isinstance(session.get("Plan"), RecordClass)
+    assert plan.fields["parts"] == []
+    assert session.call("Pair", 1) == (1, 2)
+    assert session.call("Old", 1, 2, three=3) == (1, 2, 3)
+    assert isinstance(session.get("Plan"), PyClass)
     assert session.get("Plan").identity == session.get("Plan").identity
 
 
@@ -204,20 +208,22 @@ def test_a_record_is_made_from_its_own_fields_only(
     args: tuple[int, ...], kwargs: dict[str, Any]
 ) -> None:
     with pytest.raises(Failed) as caught:
-        SourceSession({"pkg/m.py": CLASSES}).call("Pair", *args, **kwargs)
+        SourceSession({"pkg/m.py": CLASSES}, externals=python_externals()).call(
+            "Pair", *args, **kwargs
+        )
     assert caught.value.how == "TypeError"
 
 
-def test_other_classes_have_attributes_and_unknown_objects() -> None:
-    session = SourceSession({"pkg/m.py": CLASSES})
+def test_other_classes_have_attributes_and_objects() -> None:
+    session = SourceSession({"pkg/m.py": CLASSES}, externals=python_externals())
     assert isinstance(session.get("Plain"), PyClass)
     assert session.get("Plain.WIDTH") == 576
     assert session.call("Plain.static") == 2
     assert isinstance(session.get("Plain.method"), Closure)
-    assert isinstance(session.get("Plain.prop"), Unknown)
-    assert isinstance(session.get("Plain.absent"), Unknown)
-    assert isinstance(session.get("Odd.x"), Unknown)
-    assert {o.kind for o in session.paths("Plain")} == {"returned", "unknown"}
+    assert isinstance(session.get("Plain.prop"), Property)
+    assert missing(session, "Plain.absent") == "AttributeError"
+    assert session.get("Odd.x") == 2
+    assert {o.kind for o in session.paths("Plain")} == {"returned"}
     for name in ("Counted", "Checked"):
         assert isinstance(session.get(name), PyClass)
 

@@ -100,6 +100,9 @@ def shape_of(choose: random.Random, scope: Scope) -> DecodeShape:
         planner=choose.choice(told),
         route=Route.GLUON if choose.random() < 0.1 else Route.ASM,
         env=choose.choice([(), UNREAD]),
+        kv_cache_bytes=choose.choice([None, None, 5 << 30]),
+        num_kv_splits=choose.choice([None, None, 1, 2, 16]),
+        sparse=choose.random() < 0.2,
     )
 
 

@@ -100,13 +100,11 @@ OPEN = dedent(
     def endless(x): return range(1, 5, 0)
     def length(x): return len(x)
     def length_of_a_number(x): return len(4)
-    def length_of_nothing(x): return len()
     def whole(x): return int(x)
     def whole_list(x): return int([1])
     def text(x): return str([x])
     def text_of_a_list(x): return repr([1])
     def least(x): return min(3, x)
-    def least_of_nothing(x): return min([])
     def least_of_unknown(x): return min(x)
     def every(x): return all([1, x])
     def some(x): return any([0, x])
@@ -142,6 +140,14 @@ def test_what_is_not_known_is_not_settled(name: str) -> None:
     outcomes = session.paths(name, Unknown("an input", key=("x",), free="x"))
     assert [o.kind for o in outcomes] == ["returned"]
     assert isinstance(outcomes[0].value, Unknown)
+
+
+@pytest.mark.parametrize("code", ["len()", "min([])", "len(4 for _ in x)"])
+def test_what_fails_whatever_an_input_is(code: str) -> None:
+    session = SourceSession(f"def f(x): return {code}", externals=python_externals())
+    (outcome,) = session.paths("f", [1])
+    assert outcome.failure is not None
+    assert in_python(f"def f(x): return {code}", "f", [1]) == ("failed", outcome.failure.how)
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.closures.displays import elements
 from mlaprobe.evaluator.closures.methods import method
+from mlaprobe.evaluator.closures.setmethods import set_method
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, plain
-from mlaprobe.evaluator.values import Unknown, Value, rest_of
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, enums, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of, equals
-from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, Model, Pointer, Record, StructType
+from mlaprobe.evaluator.values.containers import copied
+from mlaprobe.evaluator.values.kinds import (
+    Builtin,
+    EnumMember,
+    EnumType,
+    LooseSet,
+    Model,
+    Pointer,
+    Record,
+    StructType,
+)
+from mlaprobe.evaluator.values.mappings import put_entry
+from mlaprobe.evaluator.values.objects import NOTHING, Instance, NamedTuple
 from mlaprobe.evaluator.values.optionals import METHODS
 from mlaprobe.evaluator.values.optionals import method as optional_method
+from mlaprobe.evaluator.values.places import PAIR
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -25,6 +40,9 @@ def attribute(
     """``obj.name``."""
     if name in METHODS and not python and not isinstance(obj, (Unknown, Model, Record, Pointer)):
         return optional_method(obj, name)
+    if isinstance(obj, (Instance, NamedTuple)):
+        found = obj.cls.read(run, obj, name, span)
+        return method(obj, name, span, python=python) if found is NOTHING else found
     if isinstance(obj, Record):
         found = obj.fields.get(name, run)
         if found is not run:
@@ -32,6 +50,8 @@ def attribute(
         return Unknown(f"{obj.type} has no known member {name}", span)
     if isinstance(obj, Unknown):
         return obj.derive("." + name)
+    if isinstance(obj, (set, frozenset, LooseSet)):
+        return set_method(obj, name, span)
     if isinstance(obj, Model):
         return obj.get_in(run, name, span)
     if isinstance(obj, Pointer):
@@ -39,21 +59,45 @@ def attribute(
     if isinstance(obj, StructType) and module is not None:
         return module.static(run, obj, name, span)
     if isinstance(obj, EnumType):
-        found = obj.member(name)
-        return found if found is not None else Unknown(f"{obj.name} has no {name}", span)
+        return enums.attribute_of_type(run, obj, name, span)
     if isinstance(obj, EnumMember):
-        return _member_attribute(obj, name, span)
+        return enums.attribute_of_member(run, obj, name, span)
+    if isinstance(obj, tuple) and len(obj) == 2 and name in PAIR and not python:
+        return copied(obj[PAIR.index(name)])
     if obj is None:
         return Unknown(f"attribute {name} of nothing", span)
+    if python and isinstance(obj, Builtin) and obj.name in _TYPES:
+        return _of_type(obj.name, name)
     return method(obj, name, span, python=python)
 
 
-def _member_attribute(member: EnumMember, name: str, span: Span) -> Value:
-    if name == "value":
-        return member.value if member.value is not None else Unknown("an enum's value", span)
-    if name == "name":
-        return member.name
-    return Unknown(f"attribute {name} of an enum member", span)
+_TYPES = frozenset(("str", "int", "list", "dict", "set", "frozenset", "tuple"))
+
+
+def _of_type(kind: str, name: str) -> Builtin:
+    """``str.lower`` and its kin: a method that takes its object."""
+
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+        if kind == "dict" and name == "fromkeys":
+            return _from_keys(args, span)
+        if not args or type(plain(args[0])).__name__ != kind:
+            return Unknown(f"{kind}.{name} is not followed", span)
+        found = attribute(run, None, args[0], name, span, python=True)
+        return run.machine.call(run, found, args[1:], kwargs, span)
+
+    return Builtin(f"{kind}.{name}", call, symbolic=True)
+
+
+def _from_keys(args: Args, span: Span) -> Value:
+    keys = elements(args[0], span) if args else Unknown("the keys of a dict", span)
+    if isinstance(keys, Unknown):
+        return keys
+    made: dict[Value, Value] = {}
+    for key in keys:
+        why = put_entry(made, key, args[1] if len(args) > 1 else None, span)
+        if why is not None:
+            return why.another()
+    return made
 
 
 def subscript(obj: Value, key: Value, span: Span, *, python: bool) -> Value:
@@ -66,11 +110,15 @@ def subscript(obj: Value, key: Value, span: Span, *, python: bool) -> Value:
         return obj.derive("[]", key)
     if isinstance(obj, Model):
         return obj.index(key, span)
+    if isinstance(obj, EnumType):
+        found = obj.member(key) if isinstance(key, str) else None
+        return Unknown(f"{obj.name} by name", span) if found is None else found.alias or found
     rest = rest_of(obj) if isinstance(obj, list) or isinstance(key, Unknown) else None
     if rest is not None:
         return rest.another()
     if isinstance(key, Unknown):
         return _at_unknown(obj, key)
+    obj = plain(obj) if type(obj) is SymText else obj
     if type(key) is Sym and not isinstance(obj, dict):
         key = key.concretize()
     if isinstance(obj, dict):
@@ -91,6 +139,18 @@ def _sliced(obj: Value, key: slice) -> Value:
     parts = [plain(part) for part in (key.start, key.stop, key.step)]
     unknown = next((part for part in parts if isinstance(part, Unknown)), None)
     return obj[slice(*parts)] if unknown is None else unknown.derive("[]", *parts)
+
+
+def may_be_missing(run: Run, obj: Value, key: Unknown, span: Span) -> None:
+    """Python's error where there may be nothing at an unknown key.
+
+    Raises:
+        Failed: on the path where there is nothing.
+    """
+    how = "KeyError" if isinstance(obj, dict) else "IndexError"
+    keys = tuple(obj) if isinstance(obj, dict) else (len(obj),)
+    if run.decide(key.derive("missing", key, *keys)):
+        raise Failed("exception", how, "a key that is not known", span)
 
 
 def _at_unknown(obj: Value, key: Unknown) -> Value:

@@ -21,8 +21,10 @@ from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.comparing import condition, contains, membership
+from mlaprobe.evaluator.values.comparing import condition
 from mlaprobe.evaluator.values.kinds import Builtin
+from mlaprobe.evaluator.values.membership import contains, membership
+from mlaprobe.evaluator.values.objects import special
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 
@@ -80,6 +82,8 @@ def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
                     continue
                 value = part.evaluate(e)
             known = value if value is True or value is False else truth(value)
+            if isinstance(known, Unknown) and special(value, "__bool__", "__len__"):
+                known = e[RUN].holds(value)
             if known is stop:
                 return stop if coerce else value
             if isinstance(known, Unknown):

@@ -2,38 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
-from mlaprobe.evaluator.engine.frames import Eval, Frame, Store
-from mlaprobe.evaluator.engine.signals import Failed, Unsupported
-from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
-from mlaprobe.evaluator.values import SomeText, Unknown, Value, rest_of, unknown_in
-from mlaprobe.evaluator.values.comparing import equals
-from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store
+from mlaprobe.evaluator.engine.signals import Unsupported
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined, plain
+from mlaprobe.evaluator.values import SomeText, Unknown, Value, rest_of
+from mlaprobe.evaluator.values.enums import members_of
+from mlaprobe.evaluator.values.iterables import MAX_ELEMENTS, Cursor, UnclearError
+from mlaprobe.evaluator.values.kinds import Braced, EnumMember, EnumType, Model
+from mlaprobe.evaluator.values.making import Maker
+from mlaprobe.evaluator.values.mappings import as_set, put_entry
+from mlaprobe.evaluator.values.mappings import joined as joined_dicts
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.walk import bound_names
 
-MAX_ELEMENTS = 20_000
 
-
-def elements(value: Value, span: ir.Span) -> list[Value] | Unknown:
-    """The elements of an iterable, or why they are not known."""
+def elements(value: Value, span: ir.Span, *, any_order: bool = False) -> list[Value] | Unknown:
+    """The elements of an iterable, or why they are not known. Those of an iterator are taken from
+    it. ``any_order``: it does not matter in which order they come."""
     if isinstance(value, Unknown):
         return value
     if isinstance(value, (tuple, list, dict, str, set, frozenset, range)):
         if len(value) > MAX_ELEMENTS:
             raise Unsupported("a sequence is too long to follow", span)
         rest = rest_of(value)
+        if isinstance(value, (set, frozenset)) and len(value) > 1 and not any_order:
+            return Unknown("the order of a set is not known", span)
         return list(value) if rest is None else rest.another()
+    if isinstance(value, Cursor):
+        return _taken(value, span, any_order)
+    if isinstance(value, EnumType):
+        members = members_of(value)
+        return members if isinstance(members, Unknown) else list(members)
     if isinstance(value, Model):
         found = value.iterate()
         if found is not None:
             return list(found)
     return Unknown("the elements of a value are not known", span)
+
+
+def _taken(cursor: Cursor, span: ir.Span, any_order: bool) -> list[Value] | Unknown:
+    """What is left of an iterator, which is at its end then."""
+    found = cursor.take(span)
+    if isinstance(found, list) and cursor.unordered and len(found) > 1 and not any_order:
+        return Unknown("the order of a set is not known", span)
+    return found
+
+
+def stream(value: Value, span: ir.Span) -> Iterator[Value]:
+    """The elements of an iterable, each taken when it is asked for.
+
+    Raises:
+        UnclearError: what comes next is not known.
+    """
+    if isinstance(value, Cursor):
+        yield from value.steps()
+        return
+    found = elements(value, span, any_order=True)
+    if isinstance(found, Unknown):
+        raise UnclearError(found)
+    yield from found
+
+
+def is_unordered(value: Value) -> bool:
+    """Whether the order of an iterable's elements is not known."""
+    if isinstance(value, Cursor):
+        return value.unordered
+    return isinstance(value, (set, frozenset)) and len(value) > 1
 
 
 def compile_items(
@@ -77,18 +117,39 @@ def compile_sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     return make
 
 
-def as_set(values: list[Value], span: ir.Span) -> Value:
-    """A set; of what cannot be hashed, a tuple without repetitions."""
-    if all(isinstance(v, (int, str, float, EnumMember, type(None))) for v in values):
-        return frozenset(values)
-    kept: list[Value] = []
-    for value in values:
-        same = [equals(value, other, span) for other in kept]
-        if any(isinstance(s, Unknown) for s in same):
-            return LooseSet(tuple(values))
-        if True not in same:
-            kept.append(value)
-    return tuple(kept)
+def compile_members(unit: Unit, node: ir.Members, scope: Scope) -> Eval:
+    """A braced list that names members."""
+    pairs = tuple((str(name.value), unit.compile(value, scope)) for name, value in node.items
+                  if isinstance(name, ir.Const))  # fmt: skip
+    return lambda e: Braced((), {name: value(e) for name, value in pairs})
+
+
+def compile_array(unit: Unit, node: ir.ArrayInit, scope: Scope) -> Eval:
+    """A C array: a tuple of constants, or a list."""
+    items = tuple(unit.compile(i, scope) for i in node.items)
+    sizes = tuple(None if s is None else unit.compile(s, scope) for s in node.sizes)
+    compiler, module, span = unit.compiler, unit.module, node.span
+    kind = tuple if node.const else list
+
+    def made(make: Maker, values: tuple[Value, ...], counts: tuple[Value, ...]) -> Value:
+        inner, count = counts[1:], counts[0]
+        count = len(values) if count is None else plain(count)
+        if type(count) is not int or not len(values) <= count <= MAX_ELEMENTS:
+            return Unknown("how many elements an array has is not followed", span)
+        if inner and not all(isinstance(v, Braced) for v in values):
+            return Unknown("how an array is made is not followed", span)
+        if inner:
+            values = (*values, *(Braced(()) for _ in range(count - len(values))))
+            return kind(made(make, v.items, inner) for v in values)
+        missing = (make.empty(node.element) for _ in range(count - len(values)))
+        return kind((*(make.part(v, node.element) for v in values), *missing))
+
+    def run(e: Frame) -> Value:
+        values = tuple(item(e) for item in items)
+        counts = tuple(None if s is None else s(e) for s in sizes)
+        return made(Maker(compiler, e[RUN], module, span), values, counts)
+
+    return run
 
 
 def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
@@ -103,22 +164,19 @@ def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:
     span = node.span
 
     def run(e: Frame) -> Value:
-        result: dict[Value, Value] = {}
+        result: Value = {}
         for key, value in pairs:
             v = value(e)
             if key is None:
                 if not isinstance(v, dict) or rest_of(v) is not None:
                     return Unknown("a mapping is not known", span)
-                result.update(v)
+                result = joined_dicts(result, v, span)
+                if isinstance(result, Unknown):
+                    return result
                 continue
-            k = key(e)
-            unknown = unknown_in(k)
-            if unknown is not None:
-                return unknown.another()
-            try:
-                result[k] = v
-            except TypeError:
-                return Unknown("a key that cannot be hashed", span)
+            why = put_entry(result, key(e), v, span)
+            if why is not None:
+                return why.another()
         return result
 
     return run
@@ -141,20 +199,31 @@ def compile_comprehension(unit: Unit, node: ir.Comprehension, scope: Scope) -> E
     kind, span = node.kind, node.span
 
     def run(e: Frame) -> Value:
-        out: list[Value] = []
+        source = clauses[0].source(e)
+        loose = [source] if is_unordered(source) else []
+        if kind == "generator":
+            values = _each(clauses, element, e, source, loose)
+            return Cursor(values, unordered=bool(loose) or len(clauses) > 1)
         try:
-            stop = _fill(out, clauses, element, e)
-        except Failed:
-            if kind != "tuple" or not out:
-                raise
-            # the receiver of a generator may not consume it that far
-            return Unknown("a generator fails on the way", span)
-        if stop is not None:
+            out = _bounded(_each(clauses, element, e, source, loose), span)
+        except UnclearError as error:
             # what it depends on is not what it is
-            return Unknown(stop.reason, stop.span, free=stop.free, foreign=stop.foreign)
-        return _collect(kind, out, span)
+            why = error.why
+            return Unknown(why.reason, why.span, free=why.free, foreign=why.foreign)
+        if not loose or len(out) < 2 or kind == "set":
+            return _collect(kind, out, span)
+        return Unknown("the order of a set is not known", span)
 
     return run
+
+
+def _bounded(values: Iterator[Value], span: ir.Span) -> list[Value]:
+    out: list[Value] = []
+    for value in values:
+        out.append(value)
+        if len(out) > MAX_ELEMENTS:
+            raise Unsupported("a sequence is too long to follow", span)
+    return out
 
 
 def _clause(
@@ -168,24 +237,42 @@ def _clause(
     return _Clause(source, store, tuple(unit.compile(c, scope) for c in conditions), iterable.span)
 
 
-def _fill(out: list[Value], clauses: Sequence[_Clause], element: Eval, e: Frame) -> Unknown | None:
-    """Appends the elements that clauses make; what was not known, where that stopped it."""
-    if not clauses:
-        out.append(element(e))
-        return None
+def _each(
+    clauses: Sequence[_Clause], element: Eval, e: Frame, source: Value, loose: list[Value]
+) -> Iterator[Value]:
+    """The elements that clauses make, each when it is asked for. ``loose`` gets the iterables
+    whose order is not known. Variables are set again for each: others may have set them meanwhile.
+
+    Raises:
+        UnclearError: what comes next is not known.
+    """
+    yield from (element(e) for _ in _rounds(clauses, e, source, loose, ()))
+
+
+def _rounds(
+    clauses: Sequence[_Clause],
+    e: Frame,
+    source: Value,
+    loose: list[Value],
+    before: tuple[tuple[Store, Value], ...],
+) -> Iterator[None]:
     first, inner = clauses[0], clauses[1:]
-    values = elements(first.source(e), first.span)
-    if isinstance(values, Unknown):
-        return values
-    for value in values:
-        first.store(e, value)
+    for value in stream(source, first.span):
+        held = (*before, (first.store, value))
+        for store, known in held:
+            store(e, known)
         keep = _all_true(first.tests, e)
         if isinstance(keep, Unknown):
-            return keep
-        stop = _fill(out, inner, element, e) if keep else None
-        if stop is not None:
-            return stop
-    return None
+            raise UnclearError(keep)
+        if not keep:
+            continue
+        if not inner:
+            yield None
+            continue
+        further = inner[0].source(e)
+        if is_unordered(further):
+            loose.append(further)
+        yield from _rounds(inner, e, further, loose, held)
 
 
 def _all_true(tests: tuple[Eval, ...], e: Frame) -> Value:
@@ -212,12 +299,9 @@ def as_mapping(pairs: list[Value], span: ir.Span) -> Value:
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or rest_of(pair) is not None:
             return Unknown("a mapping is not known", span)
-        if unknown_in(pair[0]) is not None:
-            return unknown_in(pair[0])
-        try:
-            result[pair[0]] = pair[1]
-        except TypeError:
-            return Unknown("a key that cannot be hashed", span)
+        why = put_entry(result, pair[0], pair[1], span)
+        if why is not None:
+            return why
     return result
 
 

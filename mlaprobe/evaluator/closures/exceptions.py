@@ -13,7 +13,7 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.symbolic.symbols import joined
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import CaughtError
+from mlaprobe.evaluator.values.handled import CaughtError
 
 
 class _Handler(NamedTuple):
@@ -130,6 +130,8 @@ def catches(types: tuple[str, ...] | None, how: str) -> bool | None:
         other = any("exception" not in name and "error" not in name for name in types)
         return None if other else False
     how = how.rsplit(".", 1)[-1]
+    if how == "FrozenInstanceError" and not any(n.rsplit(".", 1)[-1] == how for n in types):
+        how = "AttributeError"
     raised = getattr(builtins, how, None)
     unsure = False
     for name in types:

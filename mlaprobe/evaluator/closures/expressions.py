@@ -5,29 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures import boolean, callables, displays
-from mlaprobe.evaluator.closures.attributes import attribute, subscript
-from mlaprobe.evaluator.closures.lvalues import compile_lvalue
+from mlaprobe.evaluator.closures import (
+    accesses,
+    boolean,
+    callables,
+    declarations,
+    displays,
+    subscripts,
+    templates,
+)
+from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.stores import compile_store
-from mlaprobe.evaluator.closures.unit import Scope, Unit
-from mlaprobe.evaluator.engine.calls import Braced
+from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
-from mlaprobe.evaluator.values import Unknown, Value
+from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.values import Unknown, Value, objects
 from mlaprobe.evaluator.values.comparing import negate
+from mlaprobe.evaluator.values.containers import Container, copied
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import (
+    Braced,
     Closure,
     EnumMember,
     EnumType,
-    Model,
-    Pointer,
     Record,
     Ref,
 )
+from mlaprobe.evaluator.values.objects import class_of
 from mlaprobe.evaluator.values.operators import binary, unary
-from mlaprobe.evaluator.values.optionals import Engaged, held
+from mlaprobe.evaluator.values.places import Elements, Iterator
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -102,6 +110,8 @@ def _unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
 
         def invert(e: Frame) -> Value:
             v = value(e)
+            if objects.special(v, "__bool__", "__len__"):
+                return not e[RUN].holds(v)
             return (not v) if v is True or v is False else negate(v)
 
         return invert
@@ -114,16 +124,20 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
     op, span, unsigned = node.op, node.span, node.unsigned
     if op in COMPARE:
         compare = COMPARE[op]
-        equality = op in ("==", "!=")
+        equality, python = op in ("==", "!="), unit.lang == "py"
 
         def comparing(e: Frame) -> Value:
             a, b = left(e), right(e)
             kind = type(a)
             if kind is type(b) and (kind is int or (equality and (kind is str or kind is bool))):
                 return compare(a, b)
-            return binary(op, a, b, span)
+            if equality and python and (a is None or b is None) and _plain(a) and _plain(b):
+                return (a is b) is (op == "==")
+            return operated(e, op, a, b, span)
 
         return comparing
+    if op in ("+", "-") and unit.lang == "cpp" and not unsigned:
+        return _moving(op, left, right, span)
     if op in ("+", "-", "*") and not unsigned:
         compute = ARITHMETIC[op]
 
@@ -131,10 +145,40 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
             a, b = left(e), right(e)
             if type(a) is int and type(b) is int:
                 return compute(a, b)
-            return binary(op, a, b, span)
+            return operated(e, op, a, b, span)
 
         return computing
+    if unit.lang == "py":
+        return lambda e: operated(e, op, left(e), right(e), span)
     return lambda e: binary(op, left(e), right(e), span, unsigned=unsigned)
+
+
+def _plain(value: Value) -> bool:
+    """Whether a value is one of Python's own, which compares itself."""
+    return value is None or isinstance(value, (int, float, str, tuple, list, dict, set, Sym))
+
+
+def operated(e: Frame, op: str, left: Value, right: Value, span: Span) -> Value:
+    """``left op right``, where that may mean a method of one of them."""
+    ours = class_of(left) is not None or class_of(right) is not None
+    if ours and objects.acts(op, left, right):
+        return objects.applied(e[RUN], op, left, right, span)
+    return binary(op, left, right, span)
+
+
+def _moving(op: str, left: Eval, right: Eval, span: Span) -> Eval:
+    """A sum or difference in C++, where an array is a pointer to its first element."""
+    compute = ARITHMETIC[op]
+
+    def run(e: Frame) -> Value:
+        a, b = left(e), right(e)
+        if type(a) is int and type(b) is int:
+            return compute(a, b)
+        if type(a) in (list, tuple) and type(b) is int:
+            a = Iterator(Elements(None, a), 0)
+        return binary(op, a, b, span)
+
+    return run
 
 
 def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
@@ -155,28 +199,14 @@ def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
     return run
 
 
-def _index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
-    obj, span = unit.compile(node.obj, scope), node.span
-    key = unit.compile(node.key, scope)
-    python = unit.lang == "py"
-    return lambda e: subscript(obj(e), key(e), span, python=python)
-
-
-def _slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
-    parts = [
-        unit.compile(p, scope) if p is not None else (lambda e: None)
-        for p in (node.lower, node.upper, node.step)
-    ]
-
-    return lambda e: slice(*[p(e) for p in parts])
-
-
 def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
     value, ctype, span = unit.compile(node.value, scope), node.type, node.span
     module = unit.module
 
     def run(e: Frame) -> Value:
         v = value(e)
+        if isinstance(v, Braced):
+            return unit.compiler.typed(e[RUN], v, ctype, module, span)
         if ctype.kind == "other" and not ctype.pointer and type(v) is int:
             kind = module.lookup(e[RUN], ctype.name, span)
             if isinstance(kind, EnumType):
@@ -192,45 +222,12 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
 def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
     args = tuple(unit.compile(a, scope) for a in node.args)
     compiler, ctype, module, span = unit.compiler, node.type, unit.module, node.span
+    braced = node.braced
+    if ctype.kind == "auto" and len(args) == 1:
+        return args[0]
     return lambda e: compiler.construct_named(
-        e[RUN], ctype, tuple(a(e) for a in args), module, span
+        e[RUN], ctype, tuple(a(e) for a in args), module, span, braced=braced
     )
-
-
-def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
-    value = unit.compile(node.value, scope)
-    lvalue = compile_lvalue(unit, node.value, scope)
-    if lvalue is None:
-        return value
-    found = scope.find(node.value.id) if isinstance(node.value, ir.Name) else None
-    is_pointer = found is not None and found[2] is not None and found[2].pointer
-
-    def run(e: Frame) -> Value:
-        current = value(e)
-        if isinstance(current, _OBJECTS) and not is_pointer and type(current) is not Engaged:
-            return current
-        target = lvalue(e)
-        return current if target is None else Pointer(target.frame, target.slot)
-
-    return run
-
-
-_OBJECTS = (Record, Model, Closure, list, dict)
-"""A pointer to an object is the object."""
-
-
-def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
-    value, span = unit.compile(node.value, scope), node.span
-
-    def run(e: Frame) -> Value:
-        v = value(e)
-        if isinstance(v, Pointer):
-            return v.load(Unknown("a pointer to nothing", span))
-        if v is None:
-            return Unknown("a null pointer is followed", span)
-        return held(v)
-
-    return run
 
 
 def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
@@ -259,9 +256,30 @@ def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
 
 def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
     module = unit.module
+    if node.captures:
+        return _capturing(unit, node, scope)
     if node.copies:
         return lambda e: Closure(node, module, _copied(e), scope)
-    return lambda e: Closure(node, module, e, scope)
+    if node.lang == "cpp":
+        return lambda e: Closure(node, module, e, scope)
+    defaults = declarations.compile_defaults(unit, node, scope)
+    return lambda e: Closure(node, module, e, scope, defaults(e))
+
+
+def _capturing(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
+    """A lambda with variables of its own."""
+    inner = Scope(FunctionScope(scope))
+    values = tuple(unit.compile(value, scope) for _, value, _ in node.captures)
+    slots = tuple(inner.declare(name) for name, _, _ in node.captures)
+    module = unit.module
+
+    def run(e: Frame) -> Value:
+        frame: Frame = {OUTER: e, RUN: e[RUN]}
+        for slot, value in zip(slots, values, strict=True):
+            frame[slot] = _copy(value(e))
+        return Closure(node, module, frame, inner)
+
+    return run
 
 
 def _copied(e: Frame) -> Frame:
@@ -273,8 +291,8 @@ def _copied(e: Frame) -> Frame:
 
 
 def _copy(value: Value) -> Value:
-    if isinstance(value, Record):
-        return value.copy()
+    if isinstance(value, (Record, tuple, Container)):
+        return copied(value)
     return list(value) if isinstance(value, list) else value
 
 
@@ -299,6 +317,12 @@ def _sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
     return displays.compile_sequence(unit, node, scope)
 
 
+def _class(unit: Unit, node: ir.Class, scope: Scope) -> Eval:
+    from mlaprobe.evaluator.closures.classes import compile_class
+
+    return compile_class(unit, node, scope)
+
+
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Const: _const,
     ir.Name: _name,
@@ -307,19 +331,24 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Bool: boolean.compile_bool,
     ir.Cond: _cond,
     ir.Attr: _attr,
-    ir.Index: _index,
-    ir.Slice: _slice,
+    ir.Index: accesses.compile_index,
+    ir.Slice: subscripts.compile_slice,
     ir.Cast: _cast,
     ir.Construct: _construct,
-    ir.AddressOf: _address,
-    ir.Deref: _deref,
+    ir.AddressOf: accesses.compile_address,
+    ir.Deref: accesses.compile_deref,
     ir.AssignExpr: _assign,
     ir.Function: _lambda,
     ir.Opaque: _opaque,
     ir.Sequence: _sequence,
+    ir.Members: displays.compile_members,
+    ir.Specialised: templates.compile_specialised,
+    ir.Fold: templates.compile_fold,
+    ir.ArrayInit: displays.compile_array,
     ir.Mapping: displays.compile_mapping,
     ir.Comprehension: displays.compile_comprehension,
     ir.Format: displays.compile_format,
     ir.Call: callables.compile_call,
     ir.Launch: callables.compile_launch,
+    ir.Class: _class,
 }

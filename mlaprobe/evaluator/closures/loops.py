@@ -14,22 +14,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.displays import elements
-from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
+from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
 from mlaprobe.evaluator.values import Args, Unknown, Value
+from mlaprobe.evaluator.values.containers import Container
 from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.walk import bound_names, written_names
+from mlaprobe.evaluator.walk import written_names
 
 LOOKUP = "a look-up in a hash map"
 """What a traced run calls the start of a loop over a hash map."""
 
 
-def _havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Eval:
+def havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Eval:
     """Makes everything unknown that the nodes may write outside themselves."""
     names = [name for name, _, _ in _writable(unit, nodes, scope)]
     span = nodes[0].span if nodes else ir.NOWHERE
@@ -46,7 +46,10 @@ def _havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str)
 def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tuple[str, int, str]]:
     """Variables around the nodes that they may write: name, frames up, slot."""
     found = []
-    for name in sorted(written_names(nodes, references=unit.lang == "cpp")):
+    written = written_names(nodes, references=unit.lang == "cpp")
+    if unit.lang == "py":
+        written |= _rebound(scope)
+    for name in sorted(written):
         place = scope.find(name)
         if place is None:
             continue
@@ -56,7 +59,14 @@ def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tupl
     return found
 
 
-def _some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, e: Frame) -> Value:
+def _rebound(scope: Scope) -> frozenset[str]:
+    """The variables of the functions around that a call may write."""
+    names = scope.function.rebound
+    outer = scope.function.outer
+    return names if outer is None else names | _rebound(outer)
+
+
+def some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, e: Frame) -> Value:
     """An arbitrary round of a loop whose rounds are not known; the signal that leaves the
     function, if this path takes one. What breaks out of the loop misses its ``else``."""
     run = e[RUN]
@@ -79,7 +89,7 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
     step = unit.compile(node.step, scope) if node.step is not None else None
     orelse = unit.block(node.orelse, scope)
     everything = (*node.body, *((node.step,) if node.step is not None else ()))
-    havoc = _havoc_of(unit, everything, scope, "written in a loop that cannot be followed")
+    havoc = havoc_of(unit, everything, scope, "written in a loop that cannot be followed")
     span, first = node.span, node.first
 
     def run(e: Frame) -> Value:
@@ -88,7 +98,7 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
             if not again:
                 known = truth(test(e))
                 if isinstance(known, Unknown):
-                    return _some_round(unit, body, orelse, havoc, known, e)
+                    return some_round(unit, body, orelse, havoc, known, e)
                 if not known:
                     return orelse(e)
             again = False
@@ -106,43 +116,8 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
     return run
 
 
-def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
-    """A loop over elements."""
-    source = unit.compile(node.iterable, scope)
-    inner = unit.inner(scope)
-    if unit.lang == "cpp":
-        for name in bound_names(node.target):
-            inner.declare(name)
-    store = compile_store(unit, node.target, inner)
-    body = unit.block(node.body, inner)
-    orelse = unit.block(node.orelse, scope)
-    havoc = _havoc_of(unit, node.body, scope, "written in a loop that cannot be followed")
-    written = _Written(unit, node.body, scope, "written in the order of a hash map")
-    span = node.span
-    any_order = _AnyOrder(unit, span, store, body, orelse, written)
-
-    def run(e: Frame) -> Value:
-        container = source(e)
-        values = elements(container, span)
-        if isinstance(values, Unknown):
-            store(e, Unknown("an element of " + values.reason, span))
-            return _some_round(unit, body, orelse, havoc, values, e)
-        if isinstance(container, Unordered):
-            return any_order.run(e, container, values)
-        for value in values:
-            store(e, value)
-            signal = body(e)
-            if signal is BREAK:
-                return None
-            if signal is not None and signal is not CONTINUE:
-                return signal
-        return orelse(e)
-
-    return run
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _AnyOrder:
+class AnyOrder:
     """A loop over a hash map: every element may be the first that leaves it."""
 
     unit: Unit
@@ -150,11 +125,12 @@ class _AnyOrder:
     store: Store
     body: Eval
     orelse: Eval
-    written: _Written
+    written: Written
 
     def run(self, e: Frame, container: Unordered, values: list[Value]) -> Value:
         """The signal of the loop."""
-        self._watch(e, container)
+        if container.matches:
+            self._watch(e, container)
         written, run = self.written, e[RUN]
         start = written.save(e)
         leaving, steady = self._rounds(e, values, start)
@@ -166,7 +142,8 @@ class _AnyOrder:
                 written.restore(e, start)
             return self.orelse(e)
         at = 0
-        run.observations.append(("matched", len(leaving)))
+        if container.matches:
+            run.observations.append(("matched", len(leaving)))
         if len(leaving) > 1:
             why = Unknown("the order of a hash map", self.span, free="hash order")
             at = run.choose(len(leaving), why)
@@ -211,12 +188,12 @@ class _AnyOrder:
         return leaving, steady
 
 
-class _Written:
+class Written:
     """The variables that a loop may write, to be saved and put back."""
 
     def __init__(self, unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> None:
         self.names = _writable(unit, nodes, scope)
-        self._spoil = _havoc_of(unit, nodes, scope, reason)
+        self._spoil = havoc_of(unit, nodes, scope, reason)
 
     def _frames(self, e: Frame) -> Iterator[tuple[Frame, str]]:
         for _, depth, slot in self.names:
@@ -225,7 +202,7 @@ class _Written:
     def save(self, e: Frame) -> Args | None:
         """The values; ``None`` where one can be changed in place."""
         values = tuple(frame.get(slot, self) for frame, slot in self._frames(e))
-        kept = (*IMMUTABLE, Unknown, _Written)
+        kept = (*IMMUTABLE, Unknown, Container, Written)
         return values if all(isinstance(v, kept) for v in values) else None
 
     def restore(self, e: Frame, saved: Args | None) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.closures.displays import elements
+from mlaprobe.evaluator.closures.listmethods import changing_method
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
-from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.ir import NOWHERE, Span
+from mlaprobe.evaluator.symbolic.symbols import SymText, plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.comparing import entry_of, negate
+from mlaprobe.evaluator.values.iterables import DefaultDict, View
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.truth import truth
 
@@ -40,8 +44,34 @@ def _substr(text: str, start: int = 0, count: int = NPOS) -> str:
     return text[start:] if count < 0 else text[start : start + count]
 
 
-def _compare(text: str, other: str) -> int:
+def _rfind(text: str, part: str, last: int = NPOS) -> int:
+    at = text.rfind(part, 0, min(last, len(text)) + len(part))
+    return at if at >= 0 else NPOS
+
+
+def _compare(text: str, *args: Value) -> int:
+    """``compare`` of a text, or of a part of it, with another."""
+    other: str = args[-1]
+    if len(args) == 3 and not isinstance(args[0], str):
+        if not 0 <= args[0] <= len(text) or args[1] < 0:
+            raise _OutOfRange
+        text = text[args[0] : args[0] + args[1]]
+    elif len(args) != 1:
+        raise ValueError("a comparison of parts")
     return (text > other) - (text < other)
+
+
+def _join(text: str, parts: Value) -> str:
+    items = elements(parts, NOWHERE)
+    if isinstance(items, Unknown) or unknown_in(items) is not None:
+        raise TypeError("what is joined is not known")
+    return text.join(plain(items))
+
+
+def _formatted(text: str, *args: Value) -> str:
+    if not all(type(a) in (int, str, float, bool) for a in args):
+        raise TypeError("what is formatted is not known")
+    return text.format(*args)
 
 
 _TEXT: dict[str, Callable[..., Value]] = {
@@ -53,6 +83,7 @@ _TEXT: dict[str, Callable[..., Value]] = {
     "data": lambda s: s,
     "substr": _substr,
     "compare": _compare,
+    "rfind": _rfind,
     "starts_with": str.startswith,
     "ends_with": str.endswith,
     "front": lambda s: s[0],
@@ -68,7 +99,8 @@ _TEXT: dict[str, Callable[..., Value]] = {
     "lstrip": str.lstrip,
     "rstrip": str.rstrip,
     "split": str.split,
-    "join": lambda s, parts: s.join(parts),
+    "join": _join,
+    "format": _formatted,
     "replace": str.replace,
     "isdigit": str.isdigit,
     "removeprefix": str.removeprefix,
@@ -77,8 +109,16 @@ _TEXT: dict[str, Callable[..., Value]] = {
 }
 
 
+_NUMBER: dict[str, Callable[..., Value]] = {
+    "bit_length": int.bit_length,
+    "bit_count": lambda n: bin(n).count("1"),
+}
+
+
 def method(obj: Value, name: str, span: Span, *, python: bool) -> Value:
     """A method of a plain value, as something that can be called."""
+    if type(obj) is SymText:
+        obj = plain(obj)
     if isinstance(obj, str):
         if name == "find" and python:
             return _safe(name, obj, str.find, span)
@@ -87,15 +127,12 @@ def method(obj: Value, name: str, span: Span, *, python: bool) -> Value:
         function = _TEXT.get(name)
         return _safe(name, obj, function, span) if function else _missing(obj, name, span)
     if isinstance(obj, dict):
-        return _dict_method(obj, name, span)
+        return _dict_method(obj, name, span, python=python)
     if isinstance(obj, (list, tuple)):
-        return _sequence_method(obj, name, span)
-    if isinstance(obj, (set, frozenset)):
-        if name in ("union", "issubset", "intersection"):
-            return _safe(name, obj, getattr(frozenset, name), span)
-        return _mutation(obj, name, span)
-    if isinstance(obj, int) and name == "bit_length":
-        return _safe(name, obj, int.bit_length, span)
+        return _sequence_method(obj, name, span, python=python)
+    number = plain(obj) if name in _NUMBER else None
+    if isinstance(number, int):
+        return _safe(name, number, _NUMBER[name], span)
     return _missing(obj, name, span)
 
 
@@ -132,56 +169,43 @@ def _safe(name: str, obj: Value, function: Callable[..., Value], span: Span) -> 
     return Builtin(name, call)
 
 
-def _dict_method(obj: dict[Value, Value], name: str, span: Span) -> Value:
+def _dict_method(obj: dict[Value, Value], name: str, span: Span, *, python: bool) -> Value:
     if name == "get":
 
         def get(run: Run, args: Args, kwargs: Kwargs, where: Span) -> Value:
-            if not args or isinstance(args[0], Unknown):
+            if not args or kwargs or isinstance(args[0], Unknown):
                 return _first_unknown(args, "get", where)
             found, value = entry_of(obj, args[0], where)
             if found is True:
                 return value
             return found if isinstance(found, Unknown) else (args[1] if len(args) > 1 else None)
 
-        return Builtin("get", get)
+        return Builtin("get", get, symbolic=True)
     rest = rest_of(obj)
-    if name in _STORES and rest is None:
-        return Builtin(name, lambda run, a, k, s: _stored(run, obj, name, a, k, s), symbolic=True)
-    if name in ("keys", "values", "items") and rest is not None:
+    found = changing_method(obj, name, _mutation(obj, name, span))
+    if found is not None:
+        return found
+    if name == "copy":
+        if isinstance(obj, DefaultDict):
+            return Builtin(name, lambda run, a, k, s: DefaultDict(obj.factory, obj), symbolic=True)
+        return Builtin(name, lambda run, a, k, s: dict(obj), symbolic=True)
+    if name in ("keys", "values", "items") and rest is not None and not python:
         return Builtin(name, lambda run, a, k, s: rest.another())
     if name in ("keys", "values", "items"):
         parts = {"keys": tuple(obj), "values": tuple(obj.values()), "items": tuple(obj.items())}
+        if python:
+            return Builtin(name, lambda run, a, k, s: View(obj, name))
         return Builtin(name, lambda run, a, k, s: parts[name])
     return _mutation(obj, name, span)
 
 
-_STORES = frozenset(("pop", "setdefault", "update"))
-
-
-def _stored(
-    run: Run, obj: dict[Value, Value], name: str, args: Args, kwargs: Value, span: Span
-) -> Value:
-    """A method that changes a dict in a way that is known, where its arguments are."""
-    if name == "update":
-        other = args[0] if len(args) == 1 else {}
-        if len(args) > 1 or not isinstance(other, dict) or rest_of(other) is not None:
-            return _mutation(obj, name, span).call(run, args, kwargs, span)
-        run.effects += 1
-        obj.update({**other, **kwargs})
-        return None
-    keys = (*obj, *args[:1])
-    if kwargs or not 1 <= len(args) <= 2 or not all(isinstance(k, str) for k in keys):
-        return _mutation(obj, name, span).call(run, args, kwargs, span)
-    run.effects += 1
-    if name == "setdefault":
-        return obj.setdefault(args[0], args[1] if len(args) > 1 else None)
-    if args[0] not in obj and len(args) == 1:
-        raise Failed("exception", "KeyError", repr(args[0]), span)
-    return obj.pop(*args)
-
-
-def _sequence_method(obj: Value, name: str, span: Span) -> Value:
+def _sequence_method(obj: Value, name: str, span: Span, *, python: bool) -> Value:
     rest = rest_of(obj)
+    found = changing_method(obj, name, _mutation(obj, name, span)) if python else None
+    if found is not None and isinstance(obj, list):
+        return found
+    if name == "copy" and isinstance(obj, list) and python:
+        return Builtin(name, lambda run, a, k, s: list(obj), symbolic=True)
     if name in ("size", "length"):
         return Builtin(name, lambda run, a, k, s: len(obj) if rest is None else rest.another())
     if name == "empty":
@@ -195,7 +219,7 @@ def _sequence_method(obj: Value, name: str, span: Span) -> Value:
             obj.append(args[0] if args else None)
             return None
 
-        return Builtin(name, append)
+        return Builtin(name, append, symbolic=True)
     if name in ("index", "count"):
         return _safe(name, obj, getattr(type(obj), name), span)
     return _mutation(obj, name, span)
@@ -216,7 +240,6 @@ _KEEPS_LENGTH = {"data", "begin", "end", "cbegin", "cend", "rbegin", "rend", "fr
 _KEEPS_LENGTH |= {"reserve", "capacity", "shrink_to_fit", "sort", "reverse", "copy"}
 """Methods of a list or vector that may change its elements and not how many there are."""
 _ASKS = {"cbegin", "cend", "at", "front", "back", "max_size"}
-_ASKS |= {"difference", "symmetric_difference", "issuperset", "isdisjoint", "copy"}
 """Methods that do not change what cannot be made unknown in place: a tuple or a set."""
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops
+from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops, rounds
 from mlaprobe.evaluator.closures.displays import text_of
+from mlaprobe.evaluator.closures.listmethods import removed
 from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import havoc
@@ -69,18 +70,33 @@ def _assign(unit: Unit, node: ir.Assign, scope: Scope) -> Eval:
     def update(e: Frame) -> Value:
         before, after = old(e), value(e)
         result = binary(op, before, after, span)
-        if isinstance(before, list) and unit.lang == "py":
-            # a list is changed where it is, under all its names
+        if isinstance(before, (list, dict, set)) and unit.lang == "py":
+            # it is changed where it is, under all its names
             e[RUN].changes(before, span)
-            if isinstance(result, list):
-                before[:] = result
-                result = before
-            else:
-                havoc(before, "added to a list", span)
+            if not replaced(before, result):
+                havoc(before, "something unknown is added", span)
+            result = before
         store(e, result)
         return None
 
     return update
+
+
+def replaced(value: Value, by: Value) -> bool:
+    """Gives a list, a dict or a set the contents of another, where they are known."""
+    if isinstance(value, list) and isinstance(by, list):
+        value[:] = by
+    elif isinstance(value, dict) and isinstance(by, dict):
+        items = tuple(by.items())
+        value.clear()
+        value.update(items)
+    elif isinstance(value, set) and isinstance(by, (set, frozenset)):
+        items = tuple(by)
+        value.clear()
+        value.update(items)
+    else:
+        return False
+    return True
 
 
 def _expression(unit: Unit, node: ir.ExprStmt, scope: Scope) -> Eval:
@@ -220,6 +236,28 @@ def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Eval:
     return run
 
 
+def _remove(unit: Unit, node: ir.Remove, scope: Scope) -> Eval:
+    steps = tuple(_removal(unit, target, scope) for target in node.targets)
+
+    def run(e: Frame) -> Value:
+        for step in steps:
+            step(e)
+        return None
+
+    return run
+
+
+def _removal(unit: Unit, target: Node, scope: Scope) -> Eval:
+    found = scope.find(target.id) if isinstance(target, ir.Name) else None
+    if found is not None and found[0] == 0:
+        slot = found[1]
+        return lambda e: e.pop(slot, None)
+    if isinstance(target, ir.Index):
+        obj, key = unit.compile(target.obj, scope), unit.compile(target.key, scope)
+        return lambda e: removed(e[RUN], obj(e), key(e), target.span)
+    return _opaque(unit, ir.OpaqueStmt(target.span, "this del is not followed", (), True), scope)
+
+
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Decl: declarations.declare,
     ir.Unpack: declarations.unpack,
@@ -228,7 +266,7 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Block: _block,
     ir.If: _if,
     ir.While: loops.compile_while,
-    ir.ForEach: loops.compile_foreach,
+    ir.ForEach: rounds.compile_foreach,
     ir.Switch: _switch,
     ir.Return: _return,
     ir.Jump: _jump,
@@ -236,7 +274,8 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Throw: exceptions.compile_throw,
     ir.Try: exceptions.compile_try,
     ir.Define: declarations.define,
-    ir.LocalClass: declarations.local_class,
     ir.Import: declarations.imported,
     ir.OpaqueStmt: _opaque,
+    ir.Remove: _remove,
+    ir.Outer: lambda unit, node, scope: lambda e: None,
 }

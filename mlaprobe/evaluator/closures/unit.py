@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.ir import CType, Node, Span
 from mlaprobe.evaluator.values import Value
-from mlaprobe.evaluator.walk import written_names
+from mlaprobe.evaluator.walk import rebound_names, written_names
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -40,9 +40,16 @@ class FunctionScope:
         return frozenset(written_names(self.body, references=True))
 
     @cached_property
+    def rebound(self) -> frozenset[str]:
+        """Variables that functions inside it write, whenever they are called."""
+        return rebound_names(self.body)
+
+    @cached_property
     def assigned(self) -> frozenset[str]:
         """Names that the body may write itself, not through a pointer that it takes."""
-        return frozenset(written_names(self.body, through_pointers=False, references=True))
+        return frozenset(
+            written_names(self.body, through_pointers=False, references=True, methods=False)
+        )
 
 
 class Scope:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Function, Param, Span
 from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
+from mlaprobe.evaluator.values.containers import spoiled
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.kinds import Closure, Pointer, Record, Ref
+from mlaprobe.evaluator.values.kinds import Braced, Closure, Model, Pointer, Record, Ref
+from mlaprobe.evaluator.values.objects import Instance, OfObject
+from mlaprobe.evaluator.values.places import Iterator
 from mlaprobe.evaluator.walk import written_names
-
-
-class Braced:
-    """A C++ braced list whose type the place that receives it decides."""
-
-    __slots__ = ("items",)
-
-    def __init__(self, items: Args) -> None:
-        self.items = items
 
 
 def bind(
@@ -28,6 +24,7 @@ def bind(
     args: Args,
     kwargs: Kwargs,
     span: Span,
+    known: Mapping[str, Value],
 ) -> None:
     """Put arguments into a new frame.
 
@@ -50,7 +47,7 @@ def bind(
         elif param.name in left:
             frame[slot] = _receive(left.pop(param.name), param, span)
         elif default is not None:
-            value = default(frame)
+            value = known[param.name] if param.name in known else default(frame)
             # Python makes it once, for all calls
             value = frame[RUN].own(value) if function.lang == "py" else value
             frame[slot] = _receive(value, param, span)
@@ -92,7 +89,8 @@ def result_of_unknown(
     to return it may fail."""
     run.emit("call", name, args, kwargs, span)
     returns = returns or callee.foreign
-    for value in (*args, *kwargs.values()):
+    owner = (callee.owner,) if isinstance(callee, OfObject) else ()
+    for value in (*owner, *args, *kwargs.values()):
         run.havocs(value, span)
         havoc(value, f"{name} may have written it", span)
     if not returns and run.decide(
@@ -109,21 +107,54 @@ def result_of_unknown(
 
 
 def havoc(value: Value, reason: str, span: Span) -> None:
-    """Havocs what someone else may have written through a value."""
-    if isinstance(value, Pointer):
+    """Havocs what someone else may have written through a value, and through what it holds."""
+    todo, seen = [value], set[int]()
+    while todo:
+        one = todo.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            todo += _held(one)
+            _lose(one, reason, span)
+
+
+def _held(value: Value) -> Iterable[Value]:
+    """The values inside one that can be changed through it."""
+    if isinstance(value, Instance):
+        return tuple(value.fields.values())
+    if isinstance(value, (list, tuple)):
+        return tuple(v for v in value if isinstance(v, _CHANGING))
+    if isinstance(value, dict):
+        return tuple(v for v in value.values() if isinstance(v, _CHANGING))
+    return value.held() if isinstance(value, Model) else ()
+
+
+_CHANGING = (list, dict, set, tuple, Instance, Model, Closure)
+
+
+def _lose(value: Value, reason: str, span: Span) -> None:
+    if isinstance(value, Iterator):
+        value.spoil(Unknown(reason, span))
+    elif isinstance(value, Pointer):
         before = value.load()
         if not (isinstance(before, Unknown) and before.foreign):
-            value.store(Unknown(reason, span))
+            value.store(spoiled(before, Unknown(reason, span)))
     elif isinstance(value, Record):
         for name in value.fields:
             value.fields[name] = Unknown(reason, span)
+        if isinstance(value, Instance):
+            value.lost = Unknown(reason, span)
     elif isinstance(value, list):
         value[:] = [Rest(reason, span)]
     elif isinstance(value, dict):
         value.clear()
         value[Rest(reason, span)] = Unknown(reason, span)
+    elif isinstance(value, set):
+        value.clear()
+        value.add(Rest(reason, span))
+    elif isinstance(value, Model):
+        value.lose(reason, span)
     elif isinstance(value, Closure) and value.frame is not None:
         function = value.function
         written = written_names(function.body, references=function.lang == "cpp")
         for slot in written & value.frame.keys():
-            value.frame[slot] = Unknown(reason, span)
+            value.frame[slot] = spoiled(value.frame[slot], Unknown(reason, span))

@@ -12,6 +12,7 @@ from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.kept import Copies
+from mlaprobe.evaluator.values.objects import called, special
 from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:
@@ -128,12 +129,19 @@ class Run:
 
     def holds(self, value: Value) -> bool:
         """Whether a value is true on this path; where that is not known, a side is taken."""
+        if special(value, "__bool__", "__len__"):
+            name = "__bool__" if special(value, "__bool__") else "__len__"
+            value = called(self, value, name, (), NOWHERE)
         known = truth(value)
         return self.decide(known) if isinstance(known, Unknown) else bool(known)
 
     def own(self, value: Value) -> Value:
         """A value that outlives the run, as the run may use it."""
         return self.copies.of(value)
+
+    def keep(self, value: Value) -> Value:
+        """A value that other calls get, too."""
+        return self.copies.keep(value)
 
     def changes(self, value: Value, span: Span) -> None:
         """The program changes a value in place.

@@ -24,6 +24,8 @@ class Unpack(Node):
 
     names: tuple[str, ...]
     init: Node
+    ref: bool = False
+    """Whether they are references to the parts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +80,10 @@ class ForEach(Node):
     iterable: Node
     body: tuple[Node, ...]
     orelse: tuple[Node, ...] = ()
+    ref: bool = False
+    """Whether the target is a C++ reference through which the elements can be written."""
+    type: CType | None = None
+    """The declared type of the target in C++."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,15 +145,6 @@ class Define(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalClass(Node):
-    """A class inside a function whose body only sets attributes."""
-
-    name: str
-    bases: tuple[Node, ...]
-    attributes: tuple[tuple[str, Node], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Import(Node):
     """``from module import name as alias`` inside a function; ``name`` is ``None`` for a plain
     import of the module. The module is absolute."""
@@ -165,3 +162,17 @@ class OpaqueStmt(Node):
     reason: str
     writes: tuple[str, ...] = ()
     exits: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remove(Node):
+    """``del``: variables and elements."""
+
+    targets: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outer(Node):
+    """``nonlocal``: names that belong to a function further out."""
+
+    names: tuple[str, ...]

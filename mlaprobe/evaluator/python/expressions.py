@@ -53,14 +53,18 @@ class Expressions:
     """Translates expressions of one function or of module level."""
 
     place: Place
-    volatile: frozenset[str] = frozenset()
-    """Variables that a nested function rebinds: their value is not followed."""
     depth: int = 0
     fixed: ir.Span | None = None
     """The span to give to everything, inside formatted strings."""
     temporaries: int = 0
     handlers: list[str | None] = field(default_factory=list)
     """The names of the exceptions of the enclosing ``except`` clauses."""
+    owner: str = ""
+    """The class around."""
+    first: str = ""
+    """The first parameter of the function around."""
+    generates: bool = False
+    """Whether the function around is a generator."""
 
     def span(self, node: ast.AST) -> ir.Span:
         """Where a node stands."""
@@ -71,9 +75,13 @@ class Expressions:
         self.temporaries += 1
         return f"#{self.temporaries}"
 
-    def opaque(self, node: ast.AST, reason: str) -> ir.Opaque:
+    def opaque(self, node: ast.AST, reason: str) -> ir.Node:
         """An expression that is not followed."""
-        return ir.Opaque(self.span(node), reason, written_names(node))
+        span = self.span(node)
+        result: ir.Node = ir.Opaque(span, reason, written_names(node))
+        for name in walrus_names(node):
+            result = ir.AssignExpr(span, ir.Name(span, name), result)
+        return result
 
     def expr(self, node: ast.expr) -> ir.Node:
         """Value expression."""
@@ -104,9 +112,7 @@ class Expressions:
         return self.opaque(node, f"a {type(node.value).__name__} literal is not followed")
 
     def name(self, node: ast.Name) -> ir.Node:
-        if node.id in self.volatile and isinstance(node.ctx, ast.Load):
-            return self.opaque(node, f"a nested function rebinds {node.id}")
-        return ir.Name(self.span(node), node.id)
+        return ir.Name(self.span(node), self.mangled(node.id))
 
     def unary(self, node: ast.UnaryOp) -> ir.Node:
         return ir.Unary(self.span(node), UNARY_OPS[type(node.op)], self.expr(node.operand))
@@ -147,11 +153,25 @@ class Expressions:
     # --- access ---
 
     def call(self, node: ast.Call) -> ir.Node:
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            return self._super(node)
         kwargs = tuple([(k.arg, self.expr(k.value)) for k in node.keywords])
         return ir.Call(self.span(node), self.expr(node.func), self.exprs(node.args), kwargs)
 
+    def _super(self, node: ast.Call) -> ir.Node:
+        if not (self.owner and self.first):
+            return self.opaque(node, "super() is not followed here")
+        span = self.span(node)
+        names = tuple(ir.Name(span, name) for name in ("__class__", self.first))
+        return ir.Call(span, ir.Name(span, "super"), names)
+
     def attribute(self, node: ast.Attribute) -> ir.Node:
-        return ir.Attr(self.span(node), self.expr(node.value), node.attr)
+        return ir.Attr(self.span(node), self.expr(node.value), self.mangled(node.attr))
+
+    def mangled(self, name: str) -> str:
+        """A name as Python makes it private to the class around."""
+        private = name.startswith("__") and not name.endswith("__") and self.owner
+        return f"_{self.owner.lstrip('_')}{name}" if private else name
 
     def subscript(self, node: ast.Subscript) -> ir.Node:
         return ir.Index(self.span(node), self.expr(node.value), self.expr(node.slice))
@@ -179,13 +199,13 @@ class Expressions:
     ) -> ir.Node:
         if any(g.is_async for g in node.generators):
             return self.opaque(node, "an asynchronous comprehension is not followed")
-        if any(isinstance(n, (ast.NamedExpr, ast.Yield)) for n in ast.walk(node)):
-            return self.opaque(node, "a comprehension that assigns is not followed")
+        if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node)):
+            return self.opaque(node, "a comprehension that yields is not followed")
         if isinstance(node, ast.DictComp):
             pair = (self.expr(node.key), self.expr(node.value))
             kind, element = "dict", cast(ir.Node, ir.Sequence(pair[0].span, "tuple", pair))
         else:
-            kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "tuple")
+            kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
             element = self.expr(node.elt)
         clauses = [
             (self.expr(g.target), self.expr(g.iter), self.exprs(g.ifs)) for g in node.generators
@@ -232,13 +252,19 @@ class Expressions:
         return tuple(params)
 
     def _param(self, node: ast.arg, default: ast.expr | None, kind: str) -> ir.Param:
-        return ir.Param(self.span(node), node.arg, self.optional(default), kind)
+        return ir.Param(self.span(node), self.mangled(node.arg), self.optional(default), kind)
 
     def function(self, node: ast.Lambda) -> ir.Function:
         """A lambda."""
         params, span = self.parameters(node.args), self.span(node)
         body = (ir.Return(self.span(node.body), self.expr(node.body)),)
         return ir.Function(span, "<lambda>", params, body, lang="py")
+
+
+def walrus_names(node: ast.AST) -> tuple[str, ...]:
+    """The names that ``:=`` binds in an expression."""
+    found = (n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+    return tuple(dict.fromkeys(found))
 
 
 def _text(node: ast.expr) -> str:

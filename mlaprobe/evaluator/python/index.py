@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.python.aliases import aliased, binding
 from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, root_name
 
 _STAR = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*", re.MULTILINE)
@@ -41,7 +44,8 @@ def parse(text: str, file: str) -> ast.Module | SyntaxProblem:
     except SyntaxError as error:
         line, column = error.lineno or 1, max(error.offset or 1, 1)
         span = Span(file, line, column, line, column + 1)
-        return SyntaxProblem(f"syntax error: {error.msg}", span)
+        version = ".".join(map(str, sys.version_info[:2]))
+        return SyntaxProblem(f"syntax error for Python {version}: {error.msg}", span)
     except (ValueError, MemoryError) as error:  # the latter for what is nested too deeply
         return SyntaxProblem(f"cannot be parsed: {error}", Span(file, 1, 1, 1, 2))
 
@@ -84,8 +88,9 @@ class Names:
         return self.stars or self.dynamic or name in self.bound or name in self.changed
 
 
-def names_of(node: ast.stmt) -> Names:
-    """What a statement, with the blocks inside it, does to the names of its module."""
+def names_of(node: ast.stmt, *, given: bool = True) -> Names:
+    """What a statement, with the blocks inside it, does to the names of its module. ``given``:
+    what it gives to functions may be changed by them."""
     names = Names()
     todo: list[ast.AST] = [node]
     while todo:
@@ -104,7 +109,7 @@ def names_of(node: ast.stmt) -> Names:
         elif isinstance(item, ast.ExceptHandler) and item.name:
             names.bound.add(item.name)
         elif isinstance(item, ast.Call):
-            _called(item, names)
+            _called(item, names, given)
         if not isinstance(item, SCOPES):
             todo.extend(ast.iter_child_nodes(item))
     return names
@@ -131,7 +136,7 @@ def _imported(node: ast.ImportFrom, names: Names) -> None:
             names.bound.add(alias.asname or alias.name)
 
 
-def _called(node: ast.Call, names: Names) -> None:
+def _called(node: ast.Call, names: Names, given: bool) -> None:
     func = node.func
     if isinstance(func, ast.Name) and func.id in ("exec", "eval"):
         names.dynamic = True
@@ -145,6 +150,10 @@ def _called(node: ast.Call, names: Names) -> None:
         root = root_name(func.value)
         if root:
             names.changed.add(root)
+    if given and isinstance(func, ast.Name) and not hasattr(builtins, func.id):
+        # a function of the module's may change what it is given
+        passed = (*node.args, *(k.value for k in node.keywords))
+        names.changed.update(n for n in map(root_name, passed) if n)
 
 
 def _changed_outside(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -152,7 +161,7 @@ def _changed_outside(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[st
     names = Names()
     aliases: dict[str, set[str]] = {}
     for stmt in function.body:
-        found = names_of(stmt)
+        found = names_of(stmt, given=False)
         names.bound |= found.bound
         names.changed |= found.changed
         for node in ast.walk(stmt):
@@ -218,6 +227,41 @@ class Index:
     def binds(self, name: str) -> bool:
         """Whether a statement names it outright."""
         return name in self._by_name
+
+    @cached_property
+    def _bound_from(self) -> dict[str, list[tuple[int, set[str]]]]:
+        """Names, and the statements that give them the value of others."""
+        found: dict[str, list[tuple[int, set[str]]]] = {}
+        for position, node in enumerate(self.body):
+            for part in ast.walk(node) if not isinstance(node, SCOPES) else ():
+                source, targets = binding(part)
+                for target in targets:
+                    names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+                    for name in names if source is not None else ():
+                        assert source is not None
+                        found.setdefault(name, []).append((position, aliased(source)))
+        return found
+
+    def changed_elsewhere(self, name: str, node: ast.stmt, position: int) -> ast.stmt | None:
+        """A statement that may change a name's value under another name, after it was bound."""
+        for other, bindings in self._bound_from.items():
+            for at, sources in bindings:
+                same = name in sources if other != name else False
+                mine = other == name and at == position
+                for source in ({other} if same else set()) | (sources if mine else set()):
+                    later = self._changing(source, at)
+                    if later is not None and source != name:
+                        return later
+        return None
+
+    def _changing(self, name: str, position: int) -> ast.stmt | None:
+        """A statement from a place on, or a function, that changes a name's value in place."""
+        start = position if isinstance(self.body[position], BLOCKS) else position + 1
+        later = (p for p in self._by_name.get(name, ()) if p >= start)
+        found = next((p for p in later if name in self.names[p].changed), None)
+        if found is not None:
+            return self.body[found]
+        return self.changed_by_functions.get(name)
 
     def final(self, name: str, position: int) -> bool:
         """Whether ``name`` is at a statement what it is at the end of the module."""

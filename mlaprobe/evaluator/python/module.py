@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.python.classes import class_value
 from mlaprobe.evaluator.python.index import FUNCTIONS, Index, SyntaxProblem, flat
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.resolve import Resolver
 from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
-from mlaprobe.evaluator.python.statements import (
-    TRANSPARENT_DECORATORS,
-    translate_expr,
-    translate_function,
-)
+from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
+from mlaprobe.evaluator.python.stdlib import Partial
+from mlaprobe.evaluator.python.translate import translate_class, translate_expr, translate_function
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Closure
@@ -43,6 +41,7 @@ class PyModule(Module):
         self.place = Place.of(path, text, dotted, self.is_package)
         self.index = Index(text, self.place)
         self._functions: dict[int, ir.Function] = {}
+        self._classes: dict[int, ir.Class] = {}
 
     def __repr__(self) -> str:
         return f"PyModule({self.dotted})"
@@ -168,11 +167,61 @@ class PyModule(Module):
             self.index.canonical(d.func if isinstance(d, ast.Call) else d)
             for d in node.decorator_list
         )
-        if TRANSPARENT_DECORATORS.issuperset(decorators):
-            return Closure(function, self)
+        own = TRANSPARENT_DECORATORS.union(
+            d for d in decorators if d.rpartition(".")[2] in self.project.transparent
+        )
+        if own.issuperset(decorators):
+            return Closure(function, self, defaults=self._defaults(run, node, position))
+        made = self._decorated(run, function, decorators, own, position)
+        if made is not None:
+            return made
         names = (n.id for d in node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name))
         gives = not (node.returns is None or getattr(node.returns, "value", self) is None)
         return EntryPoint(node.name, self.view(names, position), function, decorators, gives)
+
+    def _defaults(
+        self, run: Run, node: ast.FunctionDef | ast.AsyncFunctionDef, position: int
+    ) -> dict[str, Value] | None:
+        """The values of parameters that are made of names which have others later."""
+        args = node.args
+        plain = [*args.posonlyargs, *args.args]
+        pairs = [*zip(plain[len(plain) - len(args.defaults) :], args.defaults, strict=True)]
+        pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d]
+        found: dict[str, Value] = {}
+        for arg, default in pairs:
+            parts = [n.id for n in ast.walk(default) if isinstance(n, ast.Name)]
+            if not all(self.index.final(name, position) for name in parts):
+                found[arg.arg] = self.evaluate(run, default, position).value
+        return found or None
+
+    def _decorated(
+        self,
+        run: Run,
+        function: ir.Function,
+        names: tuple[str, ...],
+        own: frozenset[str],
+        position: int,
+    ) -> Value | None:
+        """What decorators of the source make of a function; ``None`` where they are others, or
+        that is not followed."""
+        if any(name.rpartition(".")[2] in self.project.entry_decorators for name in names):
+            return None
+        pairs = [*zip(function.decorators, names, strict=True)]
+        view = self.view((), position)
+
+        def start(child: Run) -> Value:
+            value: Value = Closure(function, self)
+            for node, name in reversed(pairs):
+                if name in own:
+                    continue
+                decorator = child.machine.evaluate(child, node, view)
+                if not isinstance(decorator, (Closure, Partial)):
+                    raise Unsupported(f"{name} is no function of the source", node.span)
+                value = child.machine.call(child, decorator, (value,), {}, node.span)
+            return value
+
+        made = settle(run, start, (self.dotted, position)).value
+        return made if isinstance(made, (Closure, Partial)) else None
 
     def function_ir(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Function:
         """The function of a statement; always the same object."""
@@ -183,7 +232,11 @@ class PyModule(Module):
 
     def class_value(self, run: Run, node: ast.ClassDef, position: int) -> Value:
         """What a class statement binds."""
-        return class_value(run, self, node, position)
+        found = self._classes.get(id(node))
+        if found is None:
+            found = self._classes[id(node)] = translate_class(node, self.place)
+        limit = (self.dotted, position)
+        return settle(run, lambda child: child.machine.evaluate(child, found, self), limit).value
 
     def import_name(
         self, run: Run, module: str, name: str | None, span: Span, *, strict: bool = True

@@ -124,3 +124,19 @@ def is_pure(node: ast.AST) -> bool:
     """Whether evaluating an expression twice is the same as evaluating it once."""
     impure = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
     return not any(isinstance(n, impure) for n in ast.walk(node))
+
+
+def called_name(node: ast.expr) -> str | None:
+    """The dotted name of a decorator."""
+    return dotted_name(node.func if isinstance(node, ast.Call) else node)
+
+
+def type_names(nodes: Iterable[ast.expr]) -> tuple[str, ...]:
+    """The last parts of exception types' names; ``?`` for what has no name."""
+    names: list[str] = []
+    for node in nodes:
+        if isinstance(node, ast.Tuple):
+            names += type_names(node.elts)
+        else:
+            names.append((dotted_name(node) or "?").split(".")[-1])
+    return tuple(names)

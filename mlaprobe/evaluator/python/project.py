@@ -57,6 +57,8 @@ class PyProject:
         overrides: Mapping[str, Value] | None = None,
         entry_packages: Iterable[str] = (),
         roots: Iterable[str] = ("aiter",),
+        transparent: Iterable[str] = (),
+        entry_decorators: Iterable[str] = (),
     ) -> None:
         self.read = read
         spec = find_spec(lambda dotted: self.locate(dotted, None))
@@ -69,6 +71,10 @@ class PyProject:
         """Packages whose functions make and launch kernels: calls of them are entry points."""
         self.roots = tuple(roots)
         """Packages that are taken as importable."""
+        self.transparent = frozenset(transparent)
+        """Decorators of the source, by name, of functions that compute what their bodies do."""
+        self.entry_decorators = frozenset(entry_decorators)
+        """Decorators of the source, by name, that make entry points."""
         self._modules: dict[str, PyModule | None] = {}
 
     @cached_property

@@ -16,9 +16,10 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.exceptions import catches
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.python.effects import executed
 from mlaprobe.evaluator.python.index import BLOCKS, names_of
+from mlaprobe.evaluator.python.place import type_names
 from mlaprobe.evaluator.python.settle import MISSING, Settled, combine
-from mlaprobe.evaluator.python.statements import type_names
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, ExternalModule, ModuleRef
 from mlaprobe.evaluator.python.writes import (
     header_names,
@@ -29,7 +30,8 @@ from mlaprobe.evaluator.python.writes import (
     written_keys,
 )
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, LooseSet
+from mlaprobe.evaluator.values.objects import Instance
 from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
 Rest = Callable[[], Value]
 
 SKIP: Value = object()
+MOST_STATEMENTS = 40
+"""How many statements may change a value one after the other."""
+_CHANGING = (list, dict, set, Instance, LooseSet)
+"""Values that are changed in place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +98,9 @@ class Resolver:
         if names.dynamic and self._may_set(node):
             return Unknown(f"{name} may be set by name here", self.module.place.span(node))
         if name in names.bound:
-            return self._assigned(node, position)
+            return self._assigned(node, rest, position)
         if name in names.changed:
-            return self._changed(node, rest())
+            return self._changed(node, rest(), position)
         return SKIP
 
     def _may_set(self, node: ast.stmt) -> bool:
@@ -145,9 +151,9 @@ class Resolver:
         span = self.module.place.span(node)
         names = names_of(node)
         if self.name in names.bound:
-            return Unknown(f"{self.name} is assigned in a loop", span)
+            return self._executed(node, rest(), position)
         if self.name in names.changed:
-            return self._changed(node, rest())
+            return self._changed(node, rest(), position)
         if names.dynamic and self._may_set(node):
             return Unknown(f"{self.name} may be set by name here", span)
         return rest()
@@ -240,25 +246,51 @@ class Resolver:
     def _evaluate(self, node: ast.expr, position: int) -> Settled:
         return self.module.evaluate(self.run, node, position)
 
-    def _assigned(self, node: ast.stmt, position: int) -> Value:
+    def _assigned(self, node: ast.stmt, rest: Rest, position: int) -> Value:
         span = self.module.place.span(node)
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             if node.value is not None:
-                return self._evaluate(node.value, position).value
+                value = self._evaluate(node.value, position).value
+                return self._alone(node, value, position)
             return Unknown(f"{self.name} is declared without a value", span)
         if isinstance(node, ast.Assign):
             for target in reversed(node.targets):
                 path = target_path(target, self.name)
                 if path is not None:
-                    return pick(self._evaluate(node.value, position).value, path, span)
+                    value = pick(self._evaluate(node.value, position).value, path, span)
+                    return self._alone(node, value, position)
         if isinstance(node, ast.Delete):
             return MISSING
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)):
+            return self._executed(node, rest(), position)
         return Unknown(f"how {self.name} is bound is not followed", span)
 
-    def _changed(self, node: ast.stmt, value: Value) -> Value:
+    def _alone(self, node: ast.stmt, value: Value, position: int) -> Value:
+        """A value that is bound, where nothing changes it under another name later."""
+        if not isinstance(value, _CHANGING):
+            return value
+        other = self.module.index.changed_elsewhere(self.name, node, position)
+        if other is None:
+            return value
+        reason = f"{self.name} may be changed under another name"
+        return Unknown(reason, self.module.place.span(other))
+
+    def _executed(self, node: ast.stmt, before: Value, position: int) -> Value:
+        """A value after a statement that is run."""
+        span = self.module.place.span(node)
+        if len(self.module.index.positions(self.name)) > MOST_STATEMENTS:
+            return Unknown(f"{self.name} is changed by too many statements", span)
+        if isinstance(before, Unknown):
+            return before
+        value = executed(self.module, self.run, node, self.name, before, position)
+        return self._alone(node, value, position)
+
+    def _changed(self, node: ast.stmt, value: Value, position: int) -> Value:
         """A value after a statement that may have changed it in place."""
         if isinstance(value, (Closure, EntryPoint, ModuleRef, ExternalModule, Builtin, EnumType)):
             return value
         if value is MISSING or isinstance(value, (int, float, str, tuple, type(None))):
             return value
+        if isinstance(value, _CHANGING):
+            return self._executed(node, value, position)
         return Unknown(f"{self.name} is changed in place", self.module.place.span(node))

@@ -42,7 +42,7 @@ class ImportRun(Run):
 
     def own(self, value: Value) -> Value:
         """The value itself: what a module binds is what others have."""
-        return self.copies.add(value)
+        return self.copies.keep(value)
 
     def havocs(self, value: Value, span: Span) -> None:
         """What a value holds is about to become unknown.

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.expressions import BINARY_OPS, MAX_DEPTH, Expressions
+from mlaprobe.evaluator.python.generators import is_followed_generator
+from mlaprobe.evaluator.python.index import names_of
 from mlaprobe.evaluator.python.match import Patterns
-from mlaprobe.evaluator.python.place import Place, dotted_name, own_nodes, written_names
+from mlaprobe.evaluator.python.place import (
+    called_name,
+    dotted_name,
+    own_nodes,
+    type_names,
+    written_names,
+)
 from mlaprobe.evaluator.values import Value
+from mlaprobe.evaluator.walk import walk
 
 TRANSPARENT_DECORATORS = frozenset(
     {
@@ -29,16 +39,13 @@ TRANSPARENT_DECORATORS = frozenset(
 )
 """Decorators of a function that computes what its body computes."""
 
+CACHING = frozenset(("functools.lru_cache", "lru_cache", "functools.cache", "cache"))
+"""Decorators that keep a function's results from call to call."""
+YIELDED = "#yielded"
+"""The variable for what a generator yields."""
 _GENERATOR = (ast.Yield, ast.YieldFrom, ast.Await)
 _EXITS = (ast.Return, ast.Raise, ast.Assert, ast.Break, ast.Continue)
 _SUPPRESS = frozenset({"suppress", "contextlib.suppress"})
-
-
-def _rebound_inside(node: ast.AST) -> frozenset[str]:
-    """The variables that functions nested in this one declare ``nonlocal``."""
-    nested = (n for n in own_nodes(node) if isinstance(n, ast.FunctionDef) and n is not node)
-    inner = (n for function in nested for n in ast.walk(function))
-    return frozenset(name for n in inner if isinstance(n, ast.Nonlocal) for name in n.names)
 
 
 class Statements(Patterns, Expressions):
@@ -72,7 +79,17 @@ class Statements(Patterns, Expressions):
     def _expression(self, node: ast.Expr) -> tuple[ir.Node, ...]:
         if isinstance(node.value, ast.Constant):
             return ()
+        if isinstance(node.value, (ast.Yield, ast.YieldFrom)):
+            return (self._yielded(node.value),)
         return (ir.ExprStmt(self.span(node), self.expr(node.value)),)
+
+    def _yielded(self, node: ast.Yield | ast.YieldFrom) -> ir.Node:
+        """A generator's elements are put into a list."""
+        span = self.span(node)
+        how = "append" if isinstance(node, ast.Yield) else "extend"
+        value = ir.Const(span, None) if node.value is None else self.expr(node.value)
+        method = ir.Attr(span, ir.Name(span, YIELDED), how)
+        return ir.ExprStmt(span, ir.Call(span, method, (value,)))
 
     def _assign(self, node: ast.Assign) -> ir.Node:
         return ir.Assign(self.span(node), self.exprs(node.targets), self.expr(node.value))
@@ -89,11 +106,13 @@ class Statements(Patterns, Expressions):
         return ir.Assign(self.span(node), (self.expr(node.target),), self.expr(node.value), op)
 
     def _delete(self, node: ast.Delete) -> ir.Node:
-        return self.opaque_stmt(node, "del is not followed")
+        return ir.Remove(self.span(node), self.exprs(node.targets))
 
-    def _scope(self, node: ast.Global | ast.Nonlocal) -> ir.Node:
-        kind = type(node).__name__.lower()
-        return ir.OpaqueStmt(self.span(node), f"{kind} variable", tuple(node.names))
+    def _global(self, node: ast.Global) -> ir.Node:
+        return ir.OpaqueStmt(self.span(node), "global variable", tuple(node.names))
+
+    def _nonlocal(self, node: ast.Nonlocal) -> ir.Node:
+        return ir.Outer(self.span(node), tuple(node.names))
 
     def _pass(self, node: ast.Pass) -> tuple[ir.Node, ...]:
         return ()
@@ -118,6 +137,8 @@ class Statements(Patterns, Expressions):
         return ir.Jump(self.span(node), type(node).__name__.lower())
 
     def _return(self, node: ast.Return) -> ir.Node:
+        if self.generates:
+            return ir.Return(self.span(node), ir.Name(self.span(node), YIELDED))
         return ir.Return(self.span(node), self.optional(node.value))
 
     # --- failures ---
@@ -174,7 +195,8 @@ class Statements(Patterns, Expressions):
         span = self.span(node)
         decorators = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
         names = (dotted_name(d) or "?" for d in decorators)
-        unclear = next((name for name in names if name not in TRANSPARENT_DECORATORS), None)
+        known = TRANSPARENT_DECORATORS
+        unclear = next((n for n in names if n not in known and not n.endswith(".wraps")), None)
         if unclear is not None:
             value = ir.Opaque(span, f"a function decorated with {unclear} is not followed")
             return ir.Assign(span, (ir.Name(span, node.name),), value)
@@ -185,30 +207,68 @@ class Statements(Patterns, Expressions):
         params = self.parameters(node.args)
         decorators = self.exprs(node.decorator_list)
         span = self.span(node)
-        if isinstance(node, ast.AsyncFunctionDef) or any(
-            isinstance(n, _GENERATOR) for n in own_nodes(node)
+        generates = is_followed_generator(node)
+        if not generates and (
+            isinstance(node, ast.AsyncFunctionDef)
+            or any(isinstance(n, _GENERATOR) for n in own_nodes(node))
         ):
             opaque = ir.Opaque(span, f"{node.name} is a generator or asynchronous")
             body: tuple[ir.Node, ...] = (ir.Return(span, opaque),)
         else:
-            inner = Statements(self.place, self.volatile | _rebound_inside(node), self.depth)
+            first = params[0].name if params else ""
+            inner = Statements(
+                self.place, self.depth, owner=self.owner, first=first, generates=generates
+            )
             body = inner.body(node.body)
-        return ir.Function(span, node.name, params, body, decorators=decorators, lang="py")
+            if generates:
+                made = ir.Name(span, YIELDED)
+                start = ir.Assign(span, (made,), ir.Sequence(span, "list", ()))
+                body = (start, *body, ir.Return(span, made))
+        return ir.Function(
+            span,
+            self.mangled(node.name),
+            params,
+            body,
+            decorators=decorators,
+            lang="py",
+            cached=not CACHING.isdisjoint(map(called_name, node.decorator_list)),
+            generator=generates,
+        )
 
     def _class(self, node: ast.ClassDef) -> ir.Node:
-        attributes: list[tuple[str, ir.Node]] = []
-        for stmt in node.body:
-            target = stmt.targets[0] if isinstance(stmt, ast.Assign) else None
-            if isinstance(stmt, ast.Assign) and isinstance(target, ast.Name):
-                if len(stmt.targets) > 1 or target.id.startswith("_"):
-                    return self._unfollowed(node)
-                attributes.append((target.id, self.expr(stmt.value)))
-            elif not (isinstance(stmt, ast.Pass) or _is_docstring(stmt)):
-                return self._unfollowed(node)
-        if node.decorator_list or node.keywords:
-            return self._unfollowed(node)
-        bases = self.exprs(node.bases)
-        return ir.LocalClass(self.span(node), node.name, bases, tuple(attributes))
+        span = self.span(node)
+        return ir.Assign(span, (ir.Name(span, node.name),), self.class_statement(node))
+
+    def class_statement(self, node: ast.ClassDef) -> ir.Class:
+        """The class of a class statement."""
+        inner = Statements(self.place, self.depth, owner=node.name)
+        own = frozenset(name for stmt in node.body for name in names_of(stmt).bound)
+        fields = [s for s in node.body if isinstance(s, ast.AnnAssign)]
+        return ir.Class(
+            self.span(node),
+            node.name,
+            self.exprs(node.bases),
+            tuple([(k.arg, self.expr(k.value)) for k in node.keywords]),
+            self.exprs(node.decorator_list),
+            tuple([part for stmt in node.body for part in inner.member(stmt, own)]),
+            tuple(
+                (s.target.id, ast.unparse(s.annotation))
+                for s in fields
+                if isinstance(s.target, ast.Name)
+            ),
+        )
+
+    def member(self, node: ast.stmt, own: frozenset[str]) -> tuple[ir.Node, ...]:
+        """A statement of a class body that binds these names."""
+        if not isinstance(node, ast.FunctionDef):
+            return self.stmt(node)
+        function = self.definition(node)
+        params = tuple([_seen_outside(p, own) for p in function.params])
+        kept = zip(node.decorator_list, function.decorators, strict=True)
+        transparent = TRANSPARENT_DECORATORS - {"staticmethod"}
+        decorators = tuple([d for n, d in kept if called_name(n) not in transparent])
+        function = replace(function, params=params, decorators=decorators)
+        return (ir.Define(self.span(node), function),)
 
     def _unfollowed(self, node: ast.ClassDef | ast.AsyncFunctionDef) -> ir.Node:
         reason = f"{type(node).__name__} {node.name} is not followed"
@@ -233,34 +293,15 @@ class Statements(Patterns, Expressions):
         return tuple([ir.Import(span, module, a.name, a.asname or a.name) for a in node.names])
 
 
-def translate_function(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, place: Place
-) -> ir.Function:
-    """A function or lambda.
-
-    Raises:
-        RecursionError: the stack is too short; so it is with the other two.
-    """
-    statements = Statements(place)
-    if isinstance(node, ast.Lambda):
-        return statements.function(node)
-    return statements.definition(node)
-
-
-def translate_expr(node: ast.expr, place: Place) -> ir.Node:
-    """An expression; what is not followed of it is ``Opaque``."""
-    return Statements(place).expr(node)
-
-
-def type_names(nodes: Iterable[ast.expr]) -> tuple[str, ...]:
-    """The last parts of exception types' names; ``?`` for what has no name."""
-    names: list[str] = []
-    for node in nodes:
-        if isinstance(node, ast.Tuple):
-            names += type_names(node.elts)
-        else:
-            names.append((dotted_name(node) or "?").split(".")[-1])
-    return tuple(names)
+def _seen_outside(param: ir.Param, own: frozenset[str]) -> ir.Param:
+    """A parameter of a method; a default that is made of names of the class is not followed."""
+    parts = [*walk(() if param.default is None else (param.default,))]
+    if param.default is None or not any(isinstance(n, ir.Call) for n in parts):
+        return param
+    if not any(isinstance(n, ir.Name) and n.id in own for n in parts):
+        return param
+    unclear = ir.Opaque(param.default.span, f"the default of {param.name} is of its class")
+    return replace(param, default=unclear)
 
 
 _STATEMENTS: dict[type[ast.stmt], Callable[[Value, Value], ir.Node | tuple[ir.Node, ...]]] = {
@@ -269,8 +310,8 @@ _STATEMENTS: dict[type[ast.stmt], Callable[[Value, Value], ir.Node | tuple[ir.No
     ast.AnnAssign: Statements._annotated,
     ast.AugAssign: Statements._augmented,
     ast.Delete: Statements._delete,
-    ast.Global: Statements._scope,
-    ast.Nonlocal: Statements._scope,
+    ast.Global: Statements._global,
+    ast.Nonlocal: Statements._nonlocal,
     ast.Pass: Statements._pass,
     ast.If: Statements._if,
     ast.While: Statements._while,

@@ -8,11 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.closures.displays import as_mapping, elements
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.python.values import RecordClass
+from mlaprobe.evaluator.python.functional import FUNCTIONAL
+from mlaprobe.evaluator.python.iterators import ITERATORS
+from mlaprobe.evaluator.python.records import RECORDS
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values.enums import ENUMS
+from mlaprobe.evaluator.values.iterables import DefaultDict
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record, computed, plain
+from mlaprobe.evaluator.values.operators import binary
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -50,15 +56,6 @@ class Environ(Model):
         return Unknown(f"os.environ.{name} is not followed", span)
 
 
-def _namedtuple(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    if kwargs or len(args) != 2 or not isinstance(args[0], str):
-        return Unknown("this named tuple is not followed", span)
-    names = args[1].replace(",", " ").split() if isinstance(args[1], str) else args[1]
-    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
-        return Unknown("a named tuple of unknown fields", span)
-    return RecordClass(args[0], tuple((name, None) for name in names))
-
-
 @dataclass(slots=True, eq=False)
 class Partial(Model):
     """``functools.partial``: a function with some of its arguments."""
@@ -66,6 +63,15 @@ class Partial(Model):
     function: Value
     args: Args
     kwargs: Kwargs
+
+    changes = True
+
+    def held(self) -> Args:
+        return (self.function, *self.args, *self.kwargs.values())
+
+    def fresh(self, own: Callable[[Value], Value]) -> Partial:
+        kwargs = {name: own(value) for name, value in self.kwargs.items()}
+        return Partial(own(self.function), tuple(map(own, self.args)), kwargs)
 
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         named = {**self.kwargs, **kwargs}
@@ -76,6 +82,40 @@ def _partial(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if not args or not isinstance(args[0], (Closure, Builtin, Model)):
         return Unknown("a function with some of its arguments is not followed", span)
     return Partial(args[0], args[1:], kwargs)
+
+
+def _prod(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    values = elements(args[0], span, any_order=True) if len(args) == 1 else Unknown("prod", span)
+    if isinstance(values, Unknown):
+        return values
+    product: Value = kwargs.get("start", 1)
+    for value in values:
+        product = binary("*", product, value, span)
+    return product
+
+
+def _defaultdict(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    factory, rest = (args[0] if args else None), args[1:]
+    if kwargs or len(rest) > 1 or not all(isinstance(r, dict) for r in rest):
+        return Unknown("this default dict is not followed", span)
+    return DefaultDict(factory, rest[0] if rest else {})
+
+
+def _as_dict(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """``OrderedDict``, which is a dict but for how two of them are compared."""
+    pairs = args[0] if args else {}
+    if kwargs or len(args) > 1:
+        return Unknown("this ordered dict is not followed", span)
+    if isinstance(pairs, dict):
+        return dict(pairs)
+    values = elements(pairs, span)
+    return values if isinstance(values, Unknown) else as_mapping(values, span)
+
+
+def _proxy(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """``MappingProxyType``: another name for a dict, which only reads it."""
+    known = len(args) == 1 and isinstance(args[0], dict)
+    return args[0] if known else Unknown("this mapping is not followed", span)
 
 
 class Match(Model):
@@ -115,14 +155,20 @@ STANDARD: dict[str, Value] = {
     "re.match": _matching(re.match),
     "re.search": _matching(re.search),
     "re.fullmatch": _matching(re.fullmatch),
-    "collections.namedtuple": Builtin("collections.namedtuple", _namedtuple),
+    **ITERATORS,
+    **FUNCTIONAL,
+    "collections.defaultdict": Builtin("collections.defaultdict", _defaultdict),
+    "collections.OrderedDict": Builtin("collections.OrderedDict", _as_dict, symbolic=True),
+    "types.MappingProxyType": Builtin("types.MappingProxyType", _proxy, symbolic=True),
+    **RECORDS,
+    **ENUMS,
     "functools.partial": Builtin("functools.partial", _partial, symbolic=True),
     "math.ceil": rounding("ceil"),
     "math.floor": rounding("floor"),
     "math.gcd": plain("math.gcd", math.gcd),
     "math.lcm": plain("math.lcm", math.lcm),
     "math.log2": plain("math.log2", math.log2),
-    "math.prod": plain("math.prod", math.prod),
+    "math.prod": Builtin("math.prod", _prod, symbolic=True),
     "math.sqrt": plain("math.sqrt", math.sqrt),
     "operator.index": plain("operator.index", lambda v: v.__index__()),
     "os.environ": Environ(),

@@ -10,7 +10,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Model, Record
+from mlaprobe.evaluator.values.kinds import Model
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -134,53 +134,3 @@ class EntryPoint(Model):
 
     def index(self, key: Value, span: Span) -> Value:
         return self
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PyClass(Model):
-    """A class of the source that is not modelled further than its attributes."""
-
-    name: str
-    module: PyModule
-    attributes: dict[str, ir.Node]
-    """Its plain attributes: expressions, and functions where they are methods."""
-
-    def get_in(self, run: Run, name: str, span: Span) -> Value:
-        """An attribute of the class itself."""
-        node = self.attributes.get(name)
-        if node is None:
-            return Unknown(f"attribute {name} of class {self.name} is not followed", span)
-        return run.own(self.module.value_of(run, node))
-
-    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        why = Unknown(f"objects of class {self.name} are not followed", span)
-        return _unfollowed(run, why, self.name, args, kwargs, span)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordClass(Model):
-    """A dataclass or a named tuple: a call makes a record."""
-
-    name: str
-    fields: tuple[tuple[str, ir.Node | None], ...]
-    """(name, default) in order."""
-    module: PyModule | None = None
-
-    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        left = dict(kwargs)
-        if len(args) > len(self.fields):
-            message = f"{self.name}() takes {len(self.fields)} arguments, got {len(args)}"
-            raise _failed("TypeError", message, span)
-        values: dict[str, Value] = {}
-        for position, (name, default) in enumerate(self.fields):
-            if position < len(args):
-                values[name] = args[position]
-            elif name in left:
-                values[name] = left.pop(name)
-            elif default is not None and self.module is not None:
-                values[name] = self.module.value_of(run, default)
-            else:
-                raise _failed("TypeError", f"{self.name}() is missing {name}", span)
-        if left:
-            raise _failed("TypeError", f"{self.name}() does not take {next(iter(left))}", span)
-        return Record(self.name, values)

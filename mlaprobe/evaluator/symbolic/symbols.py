@@ -119,6 +119,14 @@ class Sym:
             return False
         return self._stated(("in", self.expr, numbers), self.value in numbers, self.size)
 
+    def concretize_among(self, numbers: tuple[int, ...]) -> bool:
+        """Whether it is one of some numbers; if so, the answer holds for that one alone."""
+        found = self.among(numbers)
+        there = found.ask() if type(found) is Condition else bool(found)
+        if there:
+            self.concretize()
+        return there
+
     def _stated(self, expr: Expr, result: bool, size: int) -> Condition | bool:
         if expr in self.path_condition.asked:
             return result
@@ -202,8 +210,9 @@ def plain(value: Any) -> Any:
         return value.concretize()
     if kind is SymText:
         return "".join(str(plain(p)) for p in value.parts)
-    if kind is tuple:
-        return tuple(plain(v) for v in value)
+    if isinstance(value, tuple):
+        parts = tuple(plain(v) for v in value)
+        return parts if kind is tuple else value.remade(parts)  # type: ignore[attr-defined]
     if kind is list:
         value[:] = [plain(v) for v in value]
     return value

@@ -5,15 +5,18 @@ from __future__ import annotations
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
-from mlaprobe.evaluator.symbolic.symbols import Sym, number_of, plain
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.kinds import EnumMember, Model
+from mlaprobe.evaluator.values.flags import combined
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
+from mlaprobe.evaluator.values.objects import NOTHING, NamedTuple
 
 LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""
 WIDEST = 128
 """The most bits of a whole number that arithmetic makes."""
 NUMBERS = (int, float)
+SETS = (set, frozenset)
 
 
 def arithmetic(op: str, left: Value, right: Value, span: Span, unsigned: int = 0) -> Value:
@@ -66,22 +69,53 @@ def _plain(op: str, left: Value, right: Value, span: Span, unsigned: int) -> Val
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         known = left if isinstance(left, Unknown) else right
         return known.derive(op, left, right)
+    if type(left) is SymText or type(right) is SymText:
+        left, right = plain(left), plain(right)
+    if isinstance(left, EnumMember) or isinstance(right, EnumMember):
+        flag = combined(op, left, right)
+        if flag is not NOTHING:
+            return flag
     left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return _compute(op, left, right, span, unsigned)
     rest = next((r for r in (rest_of(left), rest_of(right)) if r is not None), None)
     if rest is not None:
         return rest.another()
+    left, right = (tuple(s) if type(s) is NamedTuple else s for s in (left, right))
     if op == "+" and type(left) is type(right) and isinstance(left, (str, tuple, list)):
         return left + right if len(left) + len(right) <= LONGEST else _too_long(span)
     if op == "*" and isinstance(left, (str, tuple, list)) and type(right) is int:
         return left * right if len(left) * right <= LONGEST else _too_long(span)
     if op == "%" and isinstance(left, str):
-        return Unknown("text formatted with %", span)
-    sets = (set, frozenset)
-    if op in ("|", "&", "-") and isinstance(left, sets) and isinstance(right, sets):
+        return _filled_in(left, right, span)
+    if isinstance(left, Pointer) or isinstance(right, Pointer):
+        return _of_pointers(op, left, right, span)
+    if op in ("|", "&", "-", "^") and isinstance(left, SETS) and isinstance(right, SETS):
         return ARITHMETIC[op](left, right)
     return Unknown(f"{op} of {kind_of(left)} and {kind_of(right)}", span)
+
+
+def _of_pointers(op: str, left: Value, right: Value, span: Span) -> Value:
+    """Arithmetic with pointers and iterators."""
+    found: Value = None
+    if isinstance(left, Pointer) and isinstance(right, Pointer) and op == "-":
+        found = right.distance(left)
+    elif isinstance(left, Pointer) and type(right) is int and op in ("+", "-"):
+        found = left.moved(right if op == "+" else -right)
+    elif isinstance(right, Pointer) and type(left) is int and op == "+":
+        found = right.moved(left)
+    return Unknown("where an iterator is", span) if found is None else found
+
+
+def _filled_in(text: str, values: Value, span: Span) -> Value:
+    """``text % values``."""
+    parts = values if isinstance(values, tuple) else (values,)
+    if not all(type(p) in (int, str, float, bool) for p in parts):
+        return Unknown("text formatted with %", span)
+    try:
+        return text % values
+    except (TypeError, ValueError) as error:
+        return Unknown(f"text formatted with %: {error}", span)
 
 
 def _too_long(span: Span) -> Unknown:

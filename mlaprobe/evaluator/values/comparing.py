@@ -1,20 +1,28 @@
-"""Comparisons, membership and look-up over known and unknown values."""
+"""Comparisons and look-up over known and unknown values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cmp_to_key
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
-from mlaprobe.evaluator.symbolic.symbols import Condition, Sym, number_of
+from mlaprobe.evaluator.symbolic.symbols import Condition, Sym, SymText, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.arithmetic import (
     NUMBERS,
-    arithmetic,
+    SETS,
     kind_of,
     plain_number,
 )
-from mlaprobe.evaluator.values.kinds import EnumMember, Model
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
+from mlaprobe.evaluator.values.objects import (
+    Instance,
+    ObjectType,
+    class_name,
+    class_of,
+    special,
+)
 from mlaprobe.evaluator.values.truth import settled, truth
 
 PLAIN = frozenset((int, bool, str, float, EnumMember))
@@ -34,6 +42,24 @@ def extreme(
             return better.derive(name, *(v for v in values if not isinstance(v, list)))
         best = at if better else best
     return values[best]
+
+
+def in_order(sizes: Sequence[Value], reverse: bool, span: Span) -> list[int] | Unknown:
+    """The places of some values, sorted by them; equal ones stay in order."""
+    unclear: list[Unknown] = []
+
+    def before(one: int, other: int) -> int:
+        for sign, pair in ((-1, (one, other)), (1, (other, one))):
+            less = compare("<", sizes[pair[0]], sizes[pair[1]], span)
+            if isinstance(less, Unknown):
+                unclear.append(less)
+                return 0
+            if less:
+                return sign
+        return 0
+
+    order = sorted(range(len(sizes)), key=cmp_to_key(before), reverse=reverse)
+    return unclear[0].another() if unclear else order
 
 
 def compare(op: str, left: Value, right: Value, span: Span) -> Value:
@@ -57,15 +83,33 @@ def compare(op: str, left: Value, right: Value, span: Span) -> Value:
     left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return COMPARE[op](left, right)
-    if type(left) is type(right) and isinstance(left, (str, tuple, list, set, frozenset)):
-        unknown = unknown_in((left, right))
-        if unknown is not None:
-            return unknown.another()
-        try:
-            return COMPARE[op](left, right)
-        except TypeError:
-            pass
+    if isinstance(left, SETS) and isinstance(right, SETS):
+        lost = next((r for r in (rest_of(left), rest_of(right)) if r is not None), None)
+        return COMPARE[op](left, right) if lost is None else lost.another()
+    if isinstance(left, str) and isinstance(right, str):
+        return COMPARE[op](left, right)
+    if isinstance(left, Instance) and isinstance(right, Instance):
+        if left.cls is not right.cls or not left.cls.ordered:
+            return Unknown(f"{class_name(left)} {op} {class_name(right)}", span)
+        return _in_order(op, left.parts, right.parts, span)
+    for kind in SEQUENCES:
+        if isinstance(left, kind) and isinstance(right, kind):
+            return _in_order(op, left, right, span)
     return Unknown(f"{kind_of(left)} {op} {kind_of(right)}", span)
+
+
+def _in_order(op: str, left: Value, right: Value, span: Span) -> Value:
+    """The order of two sequences: that of the first items that differ."""
+    rest = next((r for r in (rest_of(left), rest_of(right)) if r is not None), None)
+    if rest is not None:
+        return rest.another()
+    for one, other in zip(left, right, strict=False):
+        same = equals(one, other, span)
+        if isinstance(same, Unknown):
+            return same.another()
+        if not same:
+            return compare(op, one, other, span)
+    return COMPARE[op](len(left), len(right))
 
 
 def condition(op: str, left: Value, right: Value) -> Condition | bool | None:
@@ -80,15 +124,6 @@ def condition(op: str, left: Value, right: Value) -> Condition | bool | None:
 def _are_numbers(*values: Value) -> bool:
     """Whether all are numbers, plain ones or symbols."""
     return all(type(number_of(value)) in (int, bool, float) for value in values)
-
-
-def membership(container: Value, item: Sym) -> Condition | bool | None:
-    """``item in container`` for plain numbers, not written down yet; ``None`` for anything else."""
-    if isinstance(container, (tuple, list, set, frozenset, dict)) and all(
-        type(element) is int for element in container
-    ):
-        return item.among(tuple(sorted(set(container))))
-    return None
 
 
 def _compare_unknown(op: str, left: Value, right: Value) -> Value:
@@ -115,6 +150,10 @@ def equals(left: Value, right: Value, span: Span) -> Value:
             if isinstance(one, Model):
                 return _from_model(one.equals(other), span)
         return compare("==", left, right, span)
+    if type(left) is SymText or type(right) is SymText:
+        left, right = plain(left), plain(right)
+    if class_of(left) is not None or class_of(right) is not None:
+        return _equal_objects(left, right, span)
     if left is right and _steady(left):
         return True
     if isinstance(left, Unknown) or isinstance(right, Unknown):
@@ -123,6 +162,10 @@ def equals(left: Value, right: Value, span: Span) -> Value:
         return _equal_members(left, right, span)
     if left is None or right is None:
         return _equals_none(right if left is None else left, span)
+    if isinstance(left, Pointer) and isinstance(right, Pointer):
+        return _from_model(left.same(right), span)
+    if any(_no_value(side) for side in (left, right)):
+        return False
     if isinstance(left, Model):
         return _from_model(left.equals(right), span)
     if isinstance(right, Model):
@@ -133,13 +176,39 @@ def equals(left: Value, right: Value, span: Span) -> Value:
     rest = next((r for r in (rest_of(left), rest_of(right)) if r is not None), None)
     if rest is not None:
         return rest.another()
+    if isinstance(left, SETS) and isinstance(right, SETS):
+        return left == right
     if isinstance(left, SEQUENCES) and type(left) is type(right):
         return _equal_sequences(left, right, span)
     if isinstance(left, dict) and isinstance(right, dict):
         return _equal_mappings(left, right, span)
-    if type(left) is type(right) and isinstance(left, (str, set, frozenset, range)):
+    if type(left) is type(right) and isinstance(left, (str, range)):
         return left == right
     return Unknown(f"{kind_of(left)} == {kind_of(right)}", span)
+
+
+def _no_value(side: Value) -> bool:
+    """Whether a value is a member of a Python enum, which equals nothing else."""
+    kind = side.kind if isinstance(side, EnumMember) and side.scoped else None
+    return isinstance(kind, ObjectType) and not kind.defines("__eq__")
+
+
+def _equal_objects(left: Value, right: Value, span: Span) -> Value:
+    """Equality where one is an object of a class of the source."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return _compare_unknown("==", left, right)
+    if special(left, "__eq__") or special(right, "__eq__"):
+        return Unknown(f"how a {class_name(left)} is compared is not followed here", span)
+    if left is right:
+        return True
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return _equal_sequences(left, right, span)
+    one, other = class_of(left), class_of(right)
+    if isinstance(left, Instance) and isinstance(right, Instance) and one is other:
+        return _equal_sequences(left.parts, right.parts, span) if left.cls.compared else False
+    if any(isinstance(side, Model) and side.equals(left) is None for side in (left, right)):
+        return Unknown("these values cannot be compared", span)
+    return False
 
 
 def _steady(value: Value) -> bool:
@@ -159,6 +228,10 @@ def _equals_none(other: Value, span: Span) -> Value:
 
 
 def _equal_members(left: EnumMember, right: EnumMember, span: Span) -> Value:
+    if any(_no_value(side) for side in (left, right)):
+        if left.enum != right.enum:
+            return False
+        left, right = left.alias or left, right.alias or right
     if left.value is not None and right.value is not None:
         return left.value == right.value
     if left.enum == right.enum and left.name == right.name:
@@ -200,47 +273,12 @@ def identical(left: Value, right: Value, span: Span) -> Value:
             return False
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):
         return _equal_members(left, right, span)
+    for a, b in ((left, right), (right, left)):
+        if isinstance(a, Model) and a.one_of_a_kind:
+            return _from_model(a.equals(b), span)
+    if class_of(left) is not None and class_of(right) is not None and not isinstance(left, tuple):
+        return False
     return Unknown("identity of two values", span)
-
-
-def contains(container: Value, item: Value, span: Span) -> Value:
-    """``item in container``."""
-    if isinstance(container, Unknown):
-        return container.derive("contains", item)
-    if isinstance(container, str) and isinstance(item, str):
-        return item in container
-    if isinstance(container, range) and type(item) in (int, bool):
-        return item in container
-    if type(item) is Sym:
-        if isinstance(container, range):
-            return _in_range(container, item, span)
-        stated = membership(container, item)
-        if stated is not None:
-            return stated.ask() if type(stated) is Condition else stated
-    if isinstance(container, (dict, set, frozenset)) and isinstance(item, (list, dict)):
-        return Unknown(f"a {kind_of(item)} is nothing that can be looked up", span)
-    if isinstance(container, dict):
-        container = tuple(container)
-    elif isinstance(container, Model):
-        elements = container.members()
-        if elements is None:
-            return Unknown("the elements of a container are not known", span)
-        container = tuple(elements)
-    if not isinstance(container, (tuple, list, set, frozenset, range)):
-        return Unknown(f"membership in a {kind_of(container)}", span)
-    return settled(True, (equals(item, element, span) for element in container))
-
-
-def _in_range(container: range, item: Sym, span: Span) -> bool:
-    """Membership of a symbol in a range, as the comparisons that make it."""
-    if not container:
-        return False
-    low, high = min(container[0], container[-1]), max(container[0], container[-1])
-    if not item.fits(low, high):
-        return False
-    offset = arithmetic("-", item, low, span)
-    rest = arithmetic("%", offset, abs(container.step), span)
-    return bool(compare("==", rest, 0, span))
 
 
 def entry_of(mapping: dict[Value, Value], key: Value, span: Span) -> tuple[Value, Value]:
@@ -250,13 +288,17 @@ def entry_of(mapping: dict[Value, Value], key: Value, span: Span) -> tuple[Value
             return True, mapping[key]
         except KeyError:
             pass
+    if type(key) is Sym and all(type(known) is int for known in mapping):
+        if not key.concretize_among(tuple(sorted(mapping))):
+            return False, None
+        return True, mapping[key.value]
     unknown: Unknown | None = None
     for known, value in mapping.items():
         same = equals(key, known, span)
         if same is True:
             return True, value
         if isinstance(same, Unknown):
-            unknown = unknown or same
+            unknown = same if unknown is None else unknown
     return (False if unknown is None else unknown), None
 
 

@@ -8,9 +8,11 @@ calls have left there is not known.
 from __future__ import annotations
 
 from mlaprobe.evaluator.values import Value
+from mlaprobe.evaluator.values.iterables import DefaultDict
 from mlaprobe.evaluator.values.kinds import Model, Record
+from mlaprobe.evaluator.values.objects import Instance, NamedTuple
 
-_HOLDERS = (list, dict, set, tuple, Record)
+_HOLDERS = (list, dict, DefaultDict, set, tuple, Record, Instance, NamedTuple)
 
 
 class Copies:
@@ -31,6 +33,20 @@ class Copies:
         """Takes a value as it is, with all that it holds, where a copy must not be made."""
         return self._taken(value, value)
 
+    def keep(self, value: Value) -> Value:
+        """Takes a value as it is, and everything that it holds."""
+        todo: list[Value] = [value]
+        while todo:
+            one = todo.pop()
+            if type(one) not in _HOLDERS or one in self:
+                continue
+            self._taken(one, one)
+            if isinstance(one, dict):
+                todo += [*one, *one.values()]
+            else:
+                todo += one.fields.values() if isinstance(one, Record) else one
+        return value
+
     def of(self, value: Value) -> Value:
         """The copy of a value; itself where nothing in it can be changed."""
         kind = type(value)
@@ -49,15 +65,22 @@ class Copies:
 
     def _copied(self, value: Value) -> Value:
         kind = type(value)
-        if kind is tuple:
+        if kind in (tuple, NamedTuple):
             parts = tuple(map(self.of, value))
-            return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
+            if all(a is b for a, b in zip(parts, value, strict=True)):
+                return value
+            return parts if kind is tuple else value.remade(parts)
         if kind is list:
             return [self.of(v) for v in value]
         if kind is dict:
             return {k: self.of(v) for k, v in value.items()}
+        if kind is DefaultDict:
+            return DefaultDict(value.factory, {k: self.of(v) for k, v in value.items()})
         if kind is set:
             return set(value)
         if kind is Record:
             return Record(value.type, {n: self.of(v) for n, v in value.fields.items()})
-        return value.fresh()
+        if kind is Instance:
+            fields = {n: self.of(v) for n, v in value.fields.items()}
+            return Instance(value.cls, fields, value.lost)
+        return value.fresh(self.of)

@@ -7,12 +7,12 @@ Known values are plain ``int``, ``bool``, ``float``, ``str``, ``None``, ``tuple`
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Node, Span
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -25,8 +25,12 @@ class EnumMember:
 
     enum: str
     name: str
-    value: int | None = None
+    value: Value = None
     scoped: bool = True
+    kind: Model | None = field(default=None, compare=False)
+    """The class of a Python enum."""
+    alias: EnumMember | None = field(default=None, compare=False)
+    """The member whose name this one is another for."""
 
     def __repr__(self) -> str:
         return f"{self.enum}::{self.name}" if self.enum else self.name
@@ -38,6 +42,8 @@ class EnumType:
 
     name: str
     members: tuple[EnumMember, ...]
+    cls: Model | None = field(default=None, compare=False)
+    """The class of a Python enum."""
 
     def member(self, name: str) -> EnumMember | None:
         """The member of that name."""
@@ -69,6 +75,15 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class MethodOf:
+    """A method of a C++ class."""
+
+    function: Function
+    const: bool
+    static: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StructType:
     """A C++ struct: members in declaration order with their types and default values."""
 
@@ -86,6 +101,10 @@ class StructType:
     odd: tuple[str, ...] = ()
     """Members whose place does not follow from the types: arrays, bit fields, any of an aligned
     struct."""
+    methods: Callable[[str], MethodOf | None] = field(
+        default=lambda name: None, compare=False, repr=False
+    )
+    """The methods that its body defines, by name."""
 
 
 class Pointer:
@@ -109,6 +128,18 @@ class Pointer:
         """Write through the pointer."""
         self.frame[self.slot] = value
 
+    def same(self, other: Pointer) -> bool | None:
+        """Whether another points to the same; ``None`` where that is not known."""
+        return True if other.frame is self.frame and other.slot == self.slot else None
+
+    def moved(self, by: int) -> Pointer | None:
+        """The pointer to so many elements further on, where that is followed."""
+        return None
+
+    def distance(self, other: Pointer) -> int | None:
+        """How many elements further on another points, where that is followed."""
+        return None
+
 
 class Ref(Pointer):
     """What a C++ reference is bound to. A variable that holds one stands for its target."""
@@ -116,10 +147,28 @@ class Ref(Pointer):
     __slots__ = ()
 
 
+class InValue:
+    """What holds a part of a value, as the frame of a pointer: reading gives a copy, and writing
+    gives the variable around it another value."""
+
+    __slots__ = ()
+
+
+class Braced:
+    """A C++ braced list whose type the place that receives it decides."""
+
+    __slots__ = ("items", "members")
+
+    def __init__(self, items: Args, members: dict[str, Value] | None = None) -> None:
+        self.items = items
+        self.members = members
+        """Values by the name of the member, where the list names them."""
+
+
 class Closure:
     """A function of the source, ready to be called."""
 
-    __slots__ = ("frame", "function", "module", "scope")
+    __slots__ = ("defaults", "frame", "function", "module", "scope")
 
     def __init__(
         self,
@@ -127,7 +176,10 @@ class Closure:
         module: Module,
         frame: dict[str, Value] | None = None,
         scope: Value = None,
+        defaults: dict[str, Value] | None = None,
     ) -> None:
+        self.defaults = defaults
+        """Values of parameters that were computed where the function stands (Python)."""
         self.function = function
         self.module = module
         self.frame = frame
@@ -152,6 +204,8 @@ class Builtin:
     """Whether C++ template arguments are handed over, as the keyword ``<>``."""
     constant: bool = False
     """Whether it only returns what is known of the question: it may be called early."""
+    by_place: bool = False
+    """Whether it is given references to the variables that are its arguments."""
 
 
 class Model:
@@ -165,12 +219,21 @@ class Model:
 
     by_reference = False
     """Whether a call of it may write the variables that are its arguments."""
+    one_of_a_kind = False
+    """Whether equal ones are one and the same."""
     changes = False
     """Whether the thing itself can change: then ``fresh`` makes a copy."""
 
-    def fresh(self) -> Model:
-        """A copy that changes alone."""
+    def fresh(self, own: Callable[[Value], Value]) -> Model:
+        """A copy that changes alone; ``own`` makes those of what it holds."""
         return self
+
+    def held(self) -> Args:
+        """The values that someone who gets it may change through it."""
+        return ()
+
+    def lose(self, reason: str, span: Span) -> None:
+        """Someone may have changed it."""
 
     def put(self, name: str, value: Value, span: Span) -> None:
         """An attribute is assigned.
@@ -234,37 +297,33 @@ class LooseSet(Model):
     """A set of which it is not known whether some of its elements are the same."""
 
     elements: Args
+    changes = True
+
+    def fresh(self, own: Callable[[Value], Value]) -> LooseSet:
+        return LooseSet(tuple(map(own, self.elements)))
+
+    def lose(self, reason: str, span: Span) -> None:
+        self.elements = (Rest(reason, span),)
 
     def members(self) -> Iterator[Value] | None:
         return iter(self.elements)
 
 
-class SettingsBase(Model):
-    """A base class outside the source whose subclasses have nothing but their attributes."""
-
-    __slots__ = ()
-
-
-@dataclass(slots=True, eq=False)
-class CaughtError(Model):
-    """An exception in the hands of a handler."""
-
-    failure: Value
-
-    def get(self, name: str, span: Span) -> Value:
-        if name == "what":
-            message = self.failure.message
-            return Builtin(name, lambda run, args, kwargs, where: message, symbolic=True)
-        return Unknown(f"{name} of an exception", span, foreign=True)
-
-
 class Unordered(Model):
     """A container whose order of iteration is arbitrary (a hash map), of known elements."""
 
-    __slots__ = ("elements", "probe")
+    __slots__ = ("elements", "matches", "probe")
 
-    def __init__(self, elements: Args, probe: Callable[[Value], Value] | None = None) -> None:
+    def __init__(
+        self,
+        elements: Args,
+        probe: Callable[[Value], Value] | None = None,
+        *,
+        matches: bool = True,
+    ) -> None:
         self.elements = elements
+        self.matches = matches
+        """Whether how many elements make a loop end is written down."""
         self.probe = probe
         """Makes, for a run, an extra element that only observes a loop's accesses to its
         elements."""

@@ -12,12 +12,21 @@ from mlaprobe.evaluator.values.arithmetic import (
     kind_of,
     plain_number,
 )
-from mlaprobe.evaluator.values.comparing import compare, contains, identical, negate
-from mlaprobe.evaluator.values.kinds import Model
+from mlaprobe.evaluator.values.comparing import compare, identical, negate
+from mlaprobe.evaluator.values.flags import inverted
+from mlaprobe.evaluator.values.iterables import View
+from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model
+from mlaprobe.evaluator.values.mappings import concrete, joined
+from mlaprobe.evaluator.values.membership import contains
+from mlaprobe.evaluator.values.objects import NOTHING
+
+_AS_SETS = (LooseSet, View)
 
 
 def binary(op: str, left: Value, right: Value, span: Span, *, unsigned: int = 0) -> Value:
     """``left op right``, for any values; the compiler shortcuts the common cases."""
+    if op in COMPARE and (type(left) in _AS_SETS or type(right) in _AS_SETS):
+        left, right = concrete(left, span), concrete(right, span)
     if op in COMPARE:
         return compare(op, left, right, span)
     if op in ("is", "is not"):
@@ -26,6 +35,10 @@ def binary(op: str, left: Value, right: Value, span: Span, *, unsigned: int = 0)
     if op in ("in", "not in"):
         inside = contains(right, left, span)
         return negate(inside) if op == "not in" else inside
+    if op == "|" and isinstance(left, dict) and isinstance(right, dict):
+        return joined(left, right, span)
+    if op in ("|", "&", "-", "^") and (type(left) in _AS_SETS or type(right) in _AS_SETS):
+        left, right = concrete(left, span), concrete(right, span)
     return arithmetic(op, left, right, span, unsigned)
 
 
@@ -41,6 +54,10 @@ def unary(op: str, value: Value, span: Span) -> Value:
         return value.derive(op)
     if isinstance(value, Model) and op == "-":
         return arithmetic("-", 0, value, span)
+    if op == "~" and isinstance(value, EnumMember):
+        flag = inverted(value)
+        if flag is not NOTHING:
+            return flag
     value = plain_number(value)
     if isinstance(value, NUMBERS):
         if op == "-":

@@ -6,7 +6,17 @@ from collections.abc import Iterable
 
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, Model, Record
+from mlaprobe.evaluator.values.classes import PyClass
+from mlaprobe.evaluator.values.iterables import View
+from mlaprobe.evaluator.values.kinds import (
+    Builtin,
+    Closure,
+    EnumMember,
+    EnumType,
+    Model,
+    Record,
+)
+from mlaprobe.evaluator.values.objects import class_name, special
 
 
 def truth(value: Value) -> Value:
@@ -18,7 +28,7 @@ def truth(value: Value) -> Value:
         return value.compare("!=", value, 0)
     if kind is SymText:
         return True
-    if kind in (list, dict):
+    if kind in (list, dict, set):
         rest = rest_of(value)
         return bool(value) if rest is None or len(value) > 1 else rest.another()
     if kind in (int, float, str, tuple, set, frozenset, range):
@@ -28,20 +38,32 @@ def truth(value: Value) -> Value:
     if isinstance(value, Unknown):
         return value
     if isinstance(value, EnumMember):
-        if value.value is None or value.scoped:
+        if isinstance(value.kind, PyClass) and value.scoped and not value.kind.flag:
+            return True if not value.kind.defines("__bool__") else Unknown("an enum's truth")
+        if value.value is None or (value.scoped and value.kind is None):
             return Unknown(f"truth of {value!r} is not known")
         return bool(value.value)
-    if isinstance(value, (Model, Record, Closure, Builtin)):
+    if special(value, "__bool__", "__len__"):
+        return Unknown(f"the truth of a {class_name(value)} is not followed")
+    if isinstance(value, (tuple, dict)):
+        return bool(value)
+    if isinstance(value, View):
+        return truth(value.mapping)
+    if isinstance(value, (Model, Record, Closure, Builtin, EnumType)):
         return True
     return Unknown(f"truth of a {kind.__name__} is not known")
 
 
 def settled(stop: bool, values: Iterable[Value]) -> Value:
     """Whether any of some truth values is true (``stop`` is true), or all are (it is false)."""
-    unknown: Unknown | None = None
+    unknowns: list[Unknown] = []
     for value in values:
         if value is stop:
             return stop
-        if unknown is None and isinstance(value, Unknown):
-            unknown = value
-    return (not stop) if unknown is None else unknown
+        if isinstance(value, Unknown):
+            unknowns.append(value)
+    if not unknowns:
+        return not stop
+    # what the first of them says is not yet what all say
+    first = unknowns[0]
+    return first if len(unknowns) == 1 else first.derive("any" if stop else "all", *unknowns)

@@ -116,13 +116,16 @@ class SomeText(Something):
 
 
 class Rest(Unknown):
-    """Stands first in a list or a dict for elements that are not known: none, one or many."""
+    """Stands first in a list or a dict, or in a set, for elements that are not known: none, one or
+    many."""
 
     __slots__ = ()
 
 
 def rest_of(value: Value) -> Rest | None:
-    """Why it is not known what a list or a dict holds besides, where that is so."""
+    """Why it is not known what a list, a dict or a set holds besides, where that is so."""
+    if isinstance(value, set):
+        return next((v for v in value if type(v) is Rest), None)
     if isinstance(value, (list, dict)) and value:
         first = value[0] if isinstance(value, list) else next(iter(value))
         return first if type(first) is Rest else None

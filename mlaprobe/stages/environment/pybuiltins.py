@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlaprobe.evaluator.closures.displays import as_mapping, as_set, elements
+from mlaprobe.evaluator.closures.displays import as_mapping, elements
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.python.types import TYPES, instance_of, type_of
 from mlaprobe.evaluator.symbolic import symbols
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value
-from mlaprobe.evaluator.values.comparing import extreme
+from mlaprobe.evaluator.values.arithmetic import plain_number
+from mlaprobe.evaluator.values.comparing import extreme, in_order
+from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import Builtin, plain
+from mlaprobe.evaluator.values.mappings import as_set, concrete
+from mlaprobe.evaluator.values.objects import Instance, called, special
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.evaluator.values.truth import settled, truth
+from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.stages.environment.libraries import Call, Library, library_externals
 from mlaprobe.stages.environment.tensors import Tensor
 
@@ -22,7 +27,11 @@ from mlaprobe.stages.environment.tensors import Tensor
 def _len(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if args and isinstance(args[0], Tensor):
         return args[0].shape[0]
-    values = elements(args[0], span) if args else Unknown("len of nothing", span)
+    if args and special(args[0], "__len__"):
+        return called(run, args[0], "__len__", (), span)
+    if not args or isinstance(args[0], (Cursor, Instance)):
+        raise Failed("exception", "TypeError", "len() of what has none", span)
+    values = elements(concrete(args[0], span), span, any_order=True)
     return values if isinstance(values, Unknown) else len(values)
 
 
@@ -37,8 +46,13 @@ def _range(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 
 def _int(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     value = args[0] if args else 0
+    value = plain_number(value)
     if isinstance(value, Unknown) or (type(value) is Sym and type(value.value) is int):
         return value
+    if type(value) is Sym:  # a float
+        value = value.concretize()
+    if isinstance(value, float) and not abs(value) < 2**63:
+        return Unknown("a float out of range of an integer", span)
     if isinstance(value, (int, float)):
         return int(value)
     if isinstance(value, str):
@@ -50,6 +64,8 @@ def _int(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 
 
 def _bool(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    if args and special(args[0], "__bool__", "__len__"):
+        return run.holds(args[0])
     return truth(args[0]) if args else False
 
 
@@ -101,36 +117,35 @@ def _measured(run: Run, values: list[Value], kwargs: Kwargs, span: Span) -> list
 
 def _extreme(name: str, op: str) -> Call:
     def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        values = elements(args[0], span) if len(args) == 1 else list(args)
+        sized = "key" in kwargs
+        values = elements(args[0], span, any_order=not sized) if len(args) == 1 else list(args)
         if isinstance(values, Unknown):
             return values
+        if not values and "default" in kwargs:
+            return kwargs["default"]
+        if not values:
+            raise Failed("exception", "ValueError", f"{name}() of nothing", span)
         return extreme(name, op, values, _measured(run, values, kwargs, span), span)
-
-    return call
-
-
-def _quantifier(stop: bool) -> Call:
-    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        values = elements(args[0], span)
-        if isinstance(values, Unknown):
-            return values.derive(f"any {stop}", values)
-        return settled(stop, map(truth, values))
 
     return call
 
 
 def _sequence(kind: type) -> Call:
     def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        values = elements(args[0], span) if args else []
+        unordered = kind in (set, frozenset)
+        values = elements(args[0], span, any_order=unordered) if args else []
         if isinstance(values, Unknown):
             return values
-        return as_set(values, span) if kind is frozenset else kind(values)
+        if not unordered:
+            return kind(values)
+        made = as_set(values, span)
+        return frozenset(made) if kind is frozenset and isinstance(made, set) else made
 
     return call
 
 
 def _sum(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    values = elements(args[0], span)
+    values = elements(args[0], span, any_order=True)
     if isinstance(values, Unknown):
         return values
     total: Any = args[1] if len(args) > 1 else 0
@@ -139,58 +154,25 @@ def _sum(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return total
 
 
-def _enumerate(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    values = elements(args[0], span)
-    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
-    if isinstance(values, Unknown) or not isinstance(start, int):
-        return Unknown("an enumeration", span)
-    return tuple(enumerate(values, start))
-
-
-def _zip(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    lists = [elements(a, span) for a in args]
-    unknown = next((x for x in lists if isinstance(x, Unknown)), None)
-    return unknown if unknown is not None else tuple(zip(*lists, strict=False))
-
-
 def _sorted(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    values = elements(args[0], span)
+    values = elements(args[0], span, any_order="key" not in kwargs)
     if isinstance(values, Unknown):
         return values
     sizes, reverse = _measured(run, values, kwargs, span), truth(kwargs.get("reverse", False))
     unknown = next((s for s in (*sizes, reverse) if isinstance(s, Unknown)), None)
     if unknown is not None:
         return unknown.derive("sorted")
-    try:
-        order = sorted(range(len(values)), key=sizes.__getitem__, reverse=reverse)
-    except TypeError:
-        return Unknown("a sorted list", span)
-    return [values[at] for at in order]
+    order = in_order(sizes, bool(reverse), span)
+    return order if isinstance(order, Unknown) else [values[at] for at in order]
 
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (float,),
-    "str": (str,),
-    "bool": (bool,),
-    "list": (list,),
-    "tuple": (tuple,),
-    "dict": (dict,),
-    "Tensor": (Tensor,),
-}
+_TYPES = {**TYPES, "Tensor": (Tensor,)}
 
 
 def _isinstance(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    if len(args) != 2 or isinstance(args[0], Unknown):
+    if len(args) != 2:
         return Unknown("the type of a value", span)
-    kinds = args[1] if isinstance(args[1], tuple) else (args[1],)
-    for kind in kinds:
-        names = _TYPES.get(getattr(kind, "name", ""))
-        if names is None:
-            return Unknown("the type of a value", span)
-        if isinstance(args[0], names):
-            return True
-    return False
+    return instance_of(args[0], args[1], span, _TYPES)
 
 
 def _getattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
@@ -227,25 +209,22 @@ _BUILTINS: dict[str, Call] = {
     "ascii": _repr,
     "min": _extreme("min", "<"),
     "max": _extreme("max", ">"),
-    "all": _quantifier(False),
-    "any": _quantifier(True),
     "tuple": _sequence(tuple),
     "list": _sequence(list),
-    "set": _sequence(frozenset),
+    "set": _sequence(set),
     "frozenset": _sequence(frozenset),
     "sum": _sum,
-    "enumerate": _enumerate,
-    "zip": _zip,
     "sorted": _sorted,
     "isinstance": _isinstance,
+    "type": type_of,
     "getattr": _getattr,
     "hasattr": _hasattr,
     "dict": _dict,
     "print": lambda run, a, k, s: None,
 }
-_SYMBOLIC = frozenset(
-    ("int", "bool", "min", "max", "repr", "str", "format", "len", "tuple", "list", "dict")
-)
+_ALL_VALUES = ("tuple", "list", "dict", "set", "frozenset", "len", "min", "max", "any", "all")
+_TYPED = ("int", "bool", "repr", "str", "format", "isinstance", "type", "getattr", "hasattr")
+_SYMBOLIC = frozenset((*_ALL_VALUES, *_TYPED))
 """Built-in functions that can work with symbols."""
 _PLAIN = (abs, round, float, divmod, bin, hex, oct, ord, chr)
 

@@ -100,18 +100,45 @@ ELEMENTWISE = {
 """Operators that work on each element, by numpy's names."""
 
 
+class TheDevice(Model):
+    """The device that all tensors of a question are on."""
+
+    __slots__ = ()
+
+    @property
+    def identity(self) -> Hashable:
+        return ("the device",)
+
+    def equals(self, other: Any) -> bool | None:
+        return True if isinstance(other, TheDevice) else None
+
+    def get(self, name: str, span: Span) -> Any:
+        return Unknown(f"{name} of a device", span, key=("device", name), foreign=True, free="data")
+
+
+THE_DEVICE = TheDevice()
+
+
 class Tensor(Model):
     """A tensor of known rank; a dimension may be unknown."""
 
-    __slots__ = ("contiguous", "dtype", "name", "shape", "span")
+    __slots__ = ("contiguous", "dtype", "name", "shape", "sliced", "span")
 
     def __init__(
-        self, name: str, shape: tuple[Any, ...], dtype: DtypeToken, *, contiguous: bool = True
+        self,
+        name: str,
+        shape: tuple[Any, ...],
+        dtype: DtypeToken,
+        *,
+        contiguous: bool = True,
+        sliced: bool = False,
     ) -> None:
         self.name = name
         self.shape = shape
         self.dtype = dtype
-        self.contiguous = contiguous
+        self.contiguous = contiguous and not sliced
+        self.sliced = sliced
+        """Whether it is a part of wider rows: not contiguous, but of evenly spaced rows."""
         self.span = NOWHERE
         """Where it was made of another."""
 
@@ -131,6 +158,10 @@ class Tensor(Model):
         are its arguments."""
         return Tensor(self.name, shape, dtype, contiguous=contiguous)
 
+    def resized(self, shape: tuple[Any, ...]) -> Tensor:
+        """The same with other dimensions, or symbols for them."""
+        return Tensor(self.name, shape, self.dtype, contiguous=self.contiguous, sliced=self.sliced)
+
     def filled(self, how: str, values: tuple[Any, ...]) -> None:
         """Notes what it starts with: what torch's function ``how`` fills it with."""
 
@@ -141,6 +172,7 @@ class Tensor(Model):
             "scalar_type": self.dtype,
             "ndim": len(self.shape),
             "is_cuda": True,
+            "device": THE_DEVICE,
         }
         if name in simple:
             return simple[name]
@@ -234,6 +266,8 @@ def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """``view``/``reshape``: a dimension of -1 is what is left."""
     dims = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if len(dims) == 1 and isinstance(dims[0], DtypeToken):
+        if tensor.sliced:
+            return Unknown(f"a view of {tensor.name}, which is not contiguous", span, foreign=True)
         return tensor.derived("view", tensor.shape, dims[0], contiguous=tensor.contiguous)
     known: list[Any] = list(dims)
     if any(isinstance(d, DtypeToken) for d in known):
@@ -242,7 +276,17 @@ def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
         at = next(i for i, d in enumerate(known) if type(d) is int and d == -1)
         rest = _product((*known[:at], *known[at + 1 :]), span)
         known[at] = _divide(tensor.numel(span), rest, tensor, span)
+    if tensor.sliced:
+        return _regrouped(tensor, tuple(known), span)
     return tensor.derived("reshape", tuple(known), tensor.dtype, tuple(known))
+
+
+def _regrouped(tensor: Tensor, dims: tuple[Any, ...], span: Span) -> Value:
+    """A view of a part of wider rows: their spacing allows any grouping of the rows, none of what
+    is in them."""
+    if binary("==", dims[-1], tensor.shape[-1], span) is not True:
+        return Unknown(f"a view of {tensor.name}, which is not contiguous", span, foreign=True)
+    return Tensor(tensor.name, dims, tensor.dtype, sliced=True)
 
 
 def _divide(total: Any, rest: Any, tensor: Tensor, span: Span) -> Any:
@@ -272,6 +316,8 @@ def _same(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
 def _converted(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = [*args, *kwargs.values()]
     dtype = next((v for v in values if isinstance(v, DtypeToken)), tensor.dtype)
+    if tensor.sliced and dtype.equals(tensor.dtype) is not False:
+        return tensor
     return tensor.derived("astype", tensor.shape, dtype, contiguous=tensor.contiguous)
 
 

@@ -1,0 +1,162 @@
+"""Class statements as closures: a body that is run once, and what its names are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.declarations import compile_defaults
+from mlaprobe.evaluator.closures.statements import compile_statement
+from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
+from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
+from mlaprobe.evaluator.values import Args, Unknown, Value
+from mlaprobe.evaluator.values.classes import PyClass
+from mlaprobe.evaluator.values.enums import enum_type, numbered
+from mlaprobe.evaluator.values.handled import SettingsBase
+from mlaprobe.evaluator.values.kinds import Builtin, Closure
+from mlaprobe.evaluator.values.members import Base, Field
+from mlaprobe.evaluator.values.objects import NOTHING
+from mlaprobe.evaluator.walk import assigned_names, walk
+
+CELL = "__class__"
+"""What methods call the class that they are defined in."""
+
+Part = Callable[[Frame, Frame], None]
+"""A statement of a body: it gets the frame of the body and the one around the methods."""
+
+
+def compile_class(unit: Unit, node: ir.Class, scope: Scope) -> Eval:
+    """The closure for the class of a class statement."""
+    cell = Scope(FunctionScope(scope))
+    cell.declare(CELL)
+    names = assigned_names(node.body)
+    inner = Scope(FunctionScope(cell, node.body))
+    slots = {name: inner.declare(name) for name in names}
+    statement = _Class(
+        node=node,
+        module=str(getattr(unit.module, "dotted", "")),
+        bases=tuple(unit.compile(b, scope) for b in node.bases),
+        keywords=tuple((key, unit.compile(value, scope)) for key, value in node.keywords),
+        decorators=tuple(unit.compile(d, scope) for d in node.decorators),
+        slots=slots,
+        parts=tuple(_part(unit, part, inner, cell, slots) for part in node.body),
+    )
+    return statement.run
+
+
+def _part(unit: Unit, node: ir.Node, inner: Scope, cell: Scope, slots: dict[str, str]) -> Part:
+    if isinstance(node, ir.Define):
+        return _method(unit, node.function, inner, cell, slots[node.function.name])
+    run = compile_statement(unit, node, inner)
+    value = node.value if isinstance(node, ir.Assign) else None
+    inside = walk(() if value is None else (value,), into_functions=False)
+    calls = [n.func for n in inside if isinstance(n, ir.Call) and _is_named(n.func)]
+    callees = tuple(unit.compile(func, inner) for func in calls)
+    bound = assigned_names((node,))
+
+    def execute(frame: Frame, around: Frame) -> None:
+        # What cannot be followed makes its own name unknown, and not the class.
+        for callee in callees:
+            found = callee(frame)
+            if isinstance(found, Unknown):
+                frame.update((slots[name], found.derive("()")) for name in bound)
+                return
+        run(frame)
+
+    return execute
+
+
+def _is_named(node: ir.Node) -> bool:
+    return isinstance(node, ir.Name) or (isinstance(node, ir.Attr) and _is_named(node.obj))
+
+
+def _method(unit: Unit, function: ir.Function, inner: Scope, cell: Scope, slot: str) -> Part:
+    decorators = [unit.compile(d, inner) for d in function.decorators]
+    defaults = compile_defaults(unit, function, inner)
+    module, span = unit.module, function.span
+
+    def execute(frame: Frame, around: Frame) -> None:
+        value: Value = Closure(function, module, around, cell, defaults(frame))
+        for decorator in reversed(decorators):
+            found = decorator(frame)
+            if not isinstance(found, Builtin):
+                value = Unknown(f"decorated method {function.name} is not followed", span)
+                break
+            value = found.call(frame[RUN], (value,), {}, span)
+        frame[slot] = value
+
+    return execute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Class:
+    """A compiled class statement."""
+
+    node: ir.Class
+    module: str
+    bases: tuple[Eval, ...]
+    keywords: tuple[tuple[str | None, Eval], ...]
+    decorators: tuple[Eval, ...]
+    slots: dict[str, str]
+    parts: tuple[Part, ...]
+
+    def run(self, e: Frame) -> Value:
+        """The class."""
+        node, run = self.node, e[RUN]
+        bases = tuple(base(e) for base in self.bases)
+        around: Frame = {OUTER: e, RUN: run}
+        frame: Frame = {OUTER: around, RUN: run}
+        kind = next((b.kind for b in bases if isinstance(b, Base) and "enum" in b.kind), "")
+        before: dict[str, Value] = {}
+        for part in self.parts:
+            part(frame, around)
+            if kind:
+                named = self._names(frame)
+                numbered(named, before, kind)
+                frame.update((self.slots[name], value) for name, value in named.items())
+        names = self._names(frame)
+        unclear = self._unclear(names, e)
+        if unclear is not None:
+            return unclear
+        made = PyClass(node.name, bases, names, self._reason(bases), node.annotated)
+        value: Value = made
+        if kind:
+            value = enum_type(made, f"{self.module}.{node.name}", bases, kind)
+        elif made.fields is None and made.tuple:
+            made.fields = tuple(self._fields(made))
+        around[CELL] = value
+        for decorator in reversed(self.decorators):
+            value = run.machine.call(run, decorator(e), (value,), {}, node.span)
+        return value
+
+    def _names(self, frame: Frame) -> dict[str, Value]:
+        return {name: frame[slot] for name, slot in self.slots.items() if slot in frame}
+
+    def _unclear(self, names: dict[str, Value], e: Frame) -> Unknown | None:
+        """Why it is not known what class this is, where it is made in a way of its own."""
+        span, name = self.node.span, self.node.name
+        if "__init_subclass__" in names:
+            return Unknown(f"how subclasses of {name} are made is not followed", span)
+        for key, value in self.keywords:
+            made = value(e) if key == "metaclass" else None
+            if not isinstance(made, Base):
+                return Unknown(f"how class {name} is made is not followed", span)
+        return None
+
+    def _reason(self, bases: Args) -> str:
+        """Why objects of the class are not followed."""
+        for base in bases:
+            if isinstance(base, PyClass):
+                if base.reason:
+                    return base.reason
+            elif isinstance(base, Unknown):
+                return f"objects of class {self.node.name} are not followed: {base.reason}"
+            elif not isinstance(base, (Base, SettingsBase)):
+                return f"objects of class {self.node.name} are not followed"
+        return ""
+
+    def _fields(self, made: PyClass) -> Iterator[Field]:
+        """Those of a named tuple."""
+        for name, _ in self.node.annotated:
+            yield Field(name, default=made.attributes.pop(name, NOTHING))

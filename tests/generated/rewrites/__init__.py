@@ -1,0 +1,22 @@
+"""Python modules that say which head counts are native, each in another construct.
+
+A module has a function ``native(heads, qlen)``. What it returns is what Python makes of it.
+"""
+
+from tests.generated.rewrites.classes import CLASSES
+from tests.generated.rewrites.corners import CORNERS
+from tests.generated.rewrites.enums import ENUMS
+from tests.generated.rewrites.functions import FUNCTIONS
+from tests.generated.rewrites.lasting import LASTING
+from tests.generated.rewrites.objects import OBJECTS
+from tests.generated.rewrites.patterns import PATTERNS
+from tests.generated.rewrites.records import RECORDS
+from tests.generated.rewrites.shared import SHARED
+from tests.generated.rewrites.tables import TABLES
+
+REWRITES = {**CLASSES, **ENUMS, **FUNCTIONS, **PATTERNS, **RECORDS, **TABLES}
+
+CASES = {**CORNERS, **OBJECTS, **SHARED}
+"""Modules of which not all is followed."""
+
+__all__ = ["CASES", "LASTING", "REWRITES"]
