@@ -82,7 +82,7 @@ def test_a_tensor_is_what_it_is_in_torch(code: str) -> None:
         "t.repeat_interleave(t, dim=0)",
         "t.repeat_interleave(2, dim=0, output_size=5)",
         "t[0, 0, 0]",
-        "t.device",
+        "t.device.type",
         "t.dtype.is_complex",
         "t.dtype == 4",
     ],

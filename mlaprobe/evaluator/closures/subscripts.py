@@ -51,15 +51,9 @@ def _with_default(run: Run, owner: DefaultDict, key: Value, span: Span) -> Value
 
 
 def compile_slice(unit: Unit, node: ir.Slice, scope: Scope) -> Eval:
-    """``lower:upper:step``."""
+    """``lower:upper:step``, of which each may be unknown."""
     parts = [
         unit.compile(p, scope) if p is not None else (lambda e: None)
         for p in (node.lower, node.upper, node.step)
     ]
-
-    def run(e: Frame) -> Value:
-        values = [p(e) for p in parts]
-        unknown = next((v for v in values if isinstance(v, Unknown)), None)
-        return unknown if unknown is not None else slice(*values)
-
-    return run
+    return lambda e: slice(*[p(e) for p in parts])
