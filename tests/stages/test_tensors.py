@@ -97,6 +97,37 @@ def test_a_view_as_another_dtype_keeps_the_shape() -> None:
     assert (viewed.shape, viewed.dtype.kind) == (SHAPE, "byte")
 
 
+SLICED_LIKE_TORCH = [
+    "t.is_contiguous()",
+    "t.shape == (2, 6, 4)",
+    "t.view(-1, 4).is_contiguous()",
+    "t.reshape(3, 4, -1).is_contiguous()",
+    "t.view(4, 3, 4).shape",
+    "t.permute(1, 0, 2).is_contiguous()",
+    "t.permute(1, 0, 2).reshape(12, 4).is_contiguous()",
+    "t.contiguous().is_contiguous()",
+    "t.to(torch.bfloat16).is_contiguous()",
+    "t.to(torch.bfloat16).reshape(12, 4).is_contiguous()",
+    "t.detach().is_contiguous()",
+]
+
+
+@pytest.mark.parametrize("code", SLICED_LIKE_TORCH)
+def test_a_part_of_wider_rows_is_what_it_is_in_torch(code: str) -> None:
+    torch = pytest.importorskip("torch")
+    real = torch.empty((2, 6, 9), dtype=torch.bfloat16)[..., :4]
+    expected = eval(code, {"t": real, "torch": torch})
+    found = evaluated(code, Tensor("t", SHAPE, DtypeToken("bf16"), sliced=True))
+    assert found == (tuple(expected) if isinstance(expected, torch.Size) else expected)
+
+
+@pytest.mark.parametrize("code", ["t.view(48)", "t.reshape(4, 12)", "t.view(torch.uint8)"])
+def test_other_rows_of_a_part_of_wider_ones_are_not_known(code: str) -> None:
+    """A view raises, a reshape copies: neither is followed."""
+    found = evaluated(code, Tensor("t", SHAPE, DtypeToken("bf16"), sliced=True))
+    assert isinstance(found, Unknown)
+
+
 def test_dtypes_are_equal_where_nothing_tells_them_apart() -> None:
     here, there, either = dtype_for("fp8", "gfx942"), dtype_for("fp8", "gfx950"), DtypeToken("fp8")
     assert (str(here), str(there), str(either)) == ("fp8/e4m3fnuz", "fp8/e4m3fn", "fp8")
