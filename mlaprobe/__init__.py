@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Evidence,
         Failure,
         Kernel,
+        Operation,
         PlannerCall,
         Route,
         StageOutcome,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     )
     from mlaprobe.opening.probing import probe
     from mlaprobe.padding.api import CannotRunError, padded_num_heads, plan
+    from mlaprobe.padding.operations import LeastCount, least_count
     from mlaprobe.padding.origin import PlanSource
     from mlaprobe.padding.plan import PadPlan, Rejected, Way
     from mlaprobe.padding.request import Mode
@@ -68,10 +70,12 @@ __all__ = [
     "Evidence",
     "Failure",
     "Kernel",
+    "LeastCount",
     "MlaprobeError",
     "Mode",
     "NotAiterError",
     "NotInstalledError",
+    "Operation",
     "OutOfRangeError",
     "PadPlan",
     "PlanSource",
@@ -91,6 +95,7 @@ __all__ = [
     "Way",
     "__version__",
     "emulate",
+    "least_count",
     "padded_num_heads",
     "plan",
     "plan_run",
@@ -104,6 +109,7 @@ _HOMES = {
         *("MlaprobeError", "NotAiterError", "NotInstalledError", "OutOfRangeError"),
         *("RuleError", "SourceError", "UsageError"),
     ),
+    "padding.operations": ("LeastCount", "least_count"),
     "padding.origin": ("PlanSource",),
     "padding.tensors": ("Strategy",),
     "padding.plan": ("PadPlan", "Rejected", "Way"),
@@ -113,7 +119,7 @@ _HOMES = {
     "padding.runplan": ("CannotServeError", "RunCase", "RunConflict", "RunPlan", "plan_run"),
     "core.shape": (
         *("Decision", "DecodeShape", "Dtype", "Evidence", "Failure", "Kernel"),
-        *("PlannerCall", "Route", "StageOutcome", "Verdict"),
+        *("Operation", "PlannerCall", "Route", "StageOutcome", "Verdict"),
     ),
     "snapshot": ("Snapshot",),
 }

@@ -20,10 +20,11 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             *("plan", "padded_num_heads", "PadPlan", "Rejected", "Way", "PlanSource"),
             *("plan_run", "RunCase", "RunPlan", "RunConflict", "Mode", "Strategy"),
+            *("least_count", "LeastCount"),
         ),
     ),
     ("Questions and answers", ("DecodeShape", "PlannerCall", "Decision", "StageOutcome", "Kernel")),
-    ("Words", ("Verdict", "Failure", "Route", "Dtype", "Evidence")),
+    ("Words", ("Verdict", "Failure", "Operation", "Route", "Dtype", "Evidence")),
     (
         "Errors",
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,22 @@ def test_reduce_heads(tree: str) -> None:
     assert capability.reduce_heads(128) == (16,)
     assert capability.next_reduce_heads(33) == 64
     assert capability.next_reduce_heads(17, 128) is None
+
+
+def test_least_count_from_python(tree: str) -> None:
+    import mlaprobe
+
+    shape = mlaprobe.DecodeShape(
+        arch="gfx950",
+        q_dtype=mlaprobe.Dtype.FP8,
+        kv_dtype=mlaprobe.Dtype.FP8,
+        num_heads=9,
+        op="prefill",  # type: ignore[arg-type]
+    )
+    found = mlaprobe.least_count(probe(tree), shape, (1, 4096))
+    assert (found.num_heads, found.runs, found.undecided) == (16, True, False)
+    assert found.own.verdict is mlaprobe.Verdict.NO_REDUCER
+    with pytest.raises(mlaprobe.UsageError, match=r"resolved by mlaprobe\.plan"):
+        mlaprobe.least_count(probe(tree), replace(shape, op=mlaprobe.Operation.DECODE), (1,))
+    with pytest.raises(mlaprobe.UsageError, match="padding would give query heads"):
+        mlaprobe.least_count(probe(tree), replace(shape, num_kv_heads=3), (1,))
