@@ -15,6 +15,7 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
+from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ class _CallSite:
     def _builtin(self, e: Frame, function: Builtin, values: list[Value], named: Kwargs) -> Value:
         if function.takes_template:
             named = {"<>": tuple(t(e) for t in self.template)}
+        if any(type(v) is Cursor for v in values):
+            e[RUN].effects += 1  # elements are taken from it
         if not function.symbolic:
             values = [plain(v) for v in values]
             named = {k: plain(v) for k, v in named.items()}
