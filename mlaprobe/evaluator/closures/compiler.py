@@ -149,6 +149,7 @@ class Compiler:
         code = self.code(run, closure)
         if run.depth >= MAX_DEPTH:
             raise Unsupported("calls are nested too deeply", span)
+        run.goes_on(span)
         frame: Frame = {OUTER: closure.frame, RUN: run}
         for slot, kind in zip(code.template, types, strict=False):
             frame[slot] = kind

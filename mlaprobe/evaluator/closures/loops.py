@@ -149,7 +149,9 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
         if isinstance(container, Unordered):
             return any_order.run(e, container, values)
         live = python and isinstance(container, (list, dict))
+        goes_on = e[RUN].goes_on
         for value in _live(container, e, span) if live else values:
+            goes_on(span)
             store(e, value)
             signal = body(e)
             if signal is BREAK:
