@@ -14,7 +14,7 @@ AITER  := amd-aiter==0.1.7.post2.dev18
 PARALLEL := --numprocesses auto --dist loadfile
 
 .DELETE_ON_ERROR:
-.PHONY: report test check bench fuzz clean venv dev lint types reference rule releases releases-check help
+.PHONY: report test check bench engines fuzz clean venv dev lint types reference rule releases releases-check help
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -40,6 +40,15 @@ bench: dev ## medians and ratios; not a test
 
 fuzz: dev ## feed damaged files to everything that reads (a minute)
 	$(PY) -m tests.fuzz --inputs 20000
+
+# Some 400 MB; the wheels are opened as archives, and never installed.
+ENGINES := .engines
+
+engines: dev ## the adapters against vLLM, SGLang and ATOM as they are released
+	mkdir -p $(ENGINES)
+	$(PIP) download --no-deps --dest $(ENGINES) vllm==0.33.0 sglang==0.5.23
+	test -d $(ENGINES)/ATOM.git || git clone --quiet --bare https://github.com/ROCm/ATOM $(ENGINES)/ATOM.git
+	MLAPROBE_ENGINE_WHEELS=$(ENGINES) $(PY) -m pytest tests/adapters
 
 reference: dev ## the pages of docs/reference that come from the code
 	$(PY) -m tools.reference

@@ -62,7 +62,7 @@ print(json.dumps(found), file=sys.__stderr__)
 """
 SHAPES = """
 import mlaprobe
-from mlaprobe.adapters import vllm
+from mlaprobe.adapters import vllm_0_2 as vllm
 from mlaprobe.reports.explanation import explain
 
 HERE = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8"}

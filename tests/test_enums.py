@@ -46,4 +46,4 @@ def test_a_member_stays_the_same_object(member: Any) -> None:
 
 def test_statuses_that_accept() -> None:
     assert {status for status in Status if status.taken} == TAKEN
-    assert sorted(TAKEN) == ["fold", "native", "passthrough", "qlen_fold"]
+    assert sorted(TAKEN) == ["fold", "native", "padded", "passthrough", "qlen_fold"]

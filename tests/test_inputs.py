@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlaprobe.cli.support.common import parse_archs, parse_dtypes, parse_planner
-from mlaprobe.core.inputs import LARGEST, whole
+from mlaprobe.core.inputs import LARGEST, byte_count, bytes_in_words, whole
 from mlaprobe.core.shape import SAME, DecodeShape, Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.api import plan
@@ -343,3 +343,38 @@ def test_odd_arguments_of_a_plan(name: str, value: Any) -> None:
         assert {type(made.lse), type(made.persistent)} == {bool}
         assert all(normal(decision.shape) for decision in made.decisions)
         assert made.line
+
+
+@pytest.mark.parametrize(
+    ("written", "count"),
+    [
+        *((5 << 30, 5 << 30), ("5GiB", 5 << 30), ("5 GB", 5 << 30), ("5g", 5 << 30)),
+        *(("5000000000", 5 * 10**9), ("64KiB", 65536), (" 1TiB ", 1 << 40), ("1", 1)),
+    ],
+)
+def test_a_size_of_memory(written: object, count: int) -> None:
+    assert byte_count(written, "kv_cache_bytes") == count
+    assert shape(kv_cache_bytes=written).kv_cache_bytes == count
+
+
+@pytest.mark.parametrize(
+    "written", ["", "4.5GiB", "GiB", "-1", "0", "5GiBs", "5 5", 0, -1, True, 1.5, 1 << 63]
+)
+def test_what_is_no_size(written: object) -> None:
+    with pytest.raises(UsageError, match="kv_cache_bytes"):
+        shape(kv_cache_bytes=written)
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(4 << 30, "4 GiB"), (3 << 29, "1.5 GiB"), ((4 << 30) + 8, "4294967304 bytes"), (7, "7 bytes")],
+)
+def test_a_size_in_words(count: int, words: str) -> None:
+    assert bytes_in_words(count) == words
+
+
+def test_splits_and_sparse_metadata() -> None:
+    assert shape(num_kv_splits=2, sparse=1).sparse is True
+    for wrong in ({"num_kv_splits": 0}, {"num_kv_splits": "2"}, {"sparse": "yes"}):
+        with pytest.raises(UsageError):
+            shape(**wrong)

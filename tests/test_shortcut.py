@@ -1,8 +1,10 @@
-"""A revision that is a bundled release is answered without being read."""
+"""A source that is a bundled release, by its commit or by its files, is answered without being
+evaluated."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +15,15 @@ from mlaprobe.core.shape import DecodeShape, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import SourceError
 from mlaprobe.opening import bundled
-from mlaprobe.opening.shortcut import KnownRevision, quickest
+from mlaprobe.opening.shortcut import KnownSource, quickest
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
-from tests.sources.trees import git, write_git
+from mlaprobe.sources import MAX_BYTES, open_source
+from mlaprobe.sources.reads import reads_of
+from tests.sources.trees import Tree, git, write, write_git, write_zip
 from tests.stages.ask import BF16, FP8, shape
 from tests.trees import today
+from tools.releases import reads_text
 
 TAG = "v0.1.20"
 SCOPE = Scope(archs=("gfx950",), heads=(16, 24, 32, 48, 64), qlens=(1, 2), page_sizes=(1,))
@@ -57,14 +62,18 @@ def releases(
     (folder / f"{TAG}.json").write_text(text, encoding="utf-8")
     index = {"releases": {TAG: f"{TAG}.json"}, "commits": {TAG: commit}}
     (folder / bundled.INDEX).write_text(json.dumps(index), encoding="utf-8")
+    reads = reads_of(live.source, live.source.blobs_read, live.session.listed)
+    (folder / bundled.READS).write_text(reads_text({TAG: reads}), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bundled, "folder", lambda: folder)
-        bundled.index.cache_clear()
+        for kept in (bundled.index, bundled.reads):
+            kept.cache_clear()
         yield folder
-    bundled.index.cache_clear()
+    for kept in (bundled.index, bundled.reads):
+        kept.cache_clear()
 
 
-def _said(found: Capability | KnownRevision, asked: DecodeShape) -> object:
+def _said(found: Capability | KnownSource, asked: DecodeShape) -> object:
     decision = found.decide(asked)
     stages = [(name, replace(each, sizes=None)) for name, each in decision.stages]
     return replace(decision, stages=tuple(stages)), tuple(decision.evidence)
@@ -73,7 +82,7 @@ def _said(found: Capability | KnownRevision, asked: DecodeShape) -> object:
 @pytest.mark.usefixtures("releases")
 def test_the_snapshot_answers_for_its_commit(repository: Path, live: Capability) -> None:
     with quickest(f"{repository}@{TAG}") as quick:
-        assert isinstance(quick, KnownRevision)
+        assert isinstance(quick, KnownSource)
         assert quick.source.label == live.source.label
         assert quick.archs == ("gfx950",)
         for asked in SHAPES:
@@ -94,11 +103,72 @@ def test_the_source_answers_what_the_snapshot_does_not_hold(
 
 
 @pytest.mark.usefixtures("releases")
-def test_another_commit_is_read(repository: Path) -> None:
+def test_another_commit_with_the_same_files_is_known(repository: Path, live: Capability) -> None:
     git(repository, "commit", "--quiet", "--allow-empty", "--message=two")
-    assert isinstance(quickest(f"{repository}@HEAD"), Capability)
-    assert isinstance(quickest(f"{repository}@{TAG}"), KnownRevision)
-    assert isinstance(quickest(str(repository)), Capability)
+    for spec in (f"{repository}@HEAD", f"{repository}@{TAG}", str(repository)):
+        with quickest(spec) as known:
+            assert isinstance(known, KnownSource)
+            assert known.source.label == spec
+            assert _said(known, SHAPES[0]) == _said(live, SHAPES[0])
+
+
+@pytest.mark.usefixtures("releases")
+@pytest.mark.parametrize("kind", ["directory", "git", "archive"])
+def test_the_same_files_wherever_they_lie(kind: str, tmp_path: Path, live: Capability) -> None:
+    tree = {**today.tree(), "README.md": "another", "aiter/untouched.py": "import os"}
+    spec = _as_source(kind, tmp_path, tree)
+    with quickest(spec) as known:
+        assert isinstance(known, KnownSource)
+        assert (known.release, known.erratum_release) == (None, TAG)
+        for asked in (*SHAPES, *OUTSIDE):
+            assert _said(known, asked) == _said(live, asked), asked
+        assert known.live.erratum_release == TAG
+
+
+def _changes(live: Capability) -> Iterator[tuple[str, str]]:
+    """For every file that was looked for: the same with one more line, or one that was not
+    there; then files in the folders that were listed."""
+    for path, blob in live.source.blobs_read.items():
+        file = live.source.read(path)
+        if blob is None:
+            if "/" in path and not any(path.startswith(f"{p}/") for p in live.source.blobs_read):
+                yield path, ""
+        elif file is not None and not file.is_binary:
+            yield path, file.text + "\n"
+    yield "hsa/gfx950/mla/more.co", "x"
+    yield "hsa/gfx9999/mla/mla_asm.csv", ""
+
+
+@pytest.mark.usefixtures("releases")
+def test_whatever_answers_depend_on_has_to_be_the_same(tmp_path: Path, live: Capability) -> None:
+    """Each file that was read, each that was looked for in vain, each list of files."""
+    tree, seen = today.tree(), 0
+    for at, (path, text) in enumerate(_changes(live)):
+        changed = {**tree, path: text}
+        root = tmp_path / str(at)
+        with open_source(_as_source("directory", root, changed)) as source:
+            seen += 1
+            assert bundled.of_files(source) is None, path
+        shutil.rmtree(root)
+    assert seen > 20
+    with open_source(_as_source("directory", tmp_path / "same", tree)) as source:
+        assert bundled.of_files(source) == TAG
+
+
+@pytest.mark.usefixtures("releases")
+def test_a_file_that_cannot_be_read_is_no_match(tmp_path: Path, live: Capability) -> None:
+    path = next(path for path, blob in live.source.blobs_read.items() if blob is not None)
+    spec = _as_source("directory", tmp_path, {**today.tree(), path: "x" * (MAX_BYTES + 1)})
+    with open_source(spec) as source:
+        assert bundled.of_files(source) is None
+
+
+def _as_source(kind: str, folder: Path, tree: Tree) -> str:
+    if kind == "git":
+        return f"{write_git(folder / 'git', tree, tag=None)}@HEAD"
+    if kind == "archive":
+        return str(write_zip(folder / "aiter.zip", tree))
+    return str(write(folder, tree))
 
 
 def test_where_nothing_is_bundled_that_is_said(

@@ -27,8 +27,10 @@ from mlaprobe.emulation.case import Case, CaseResult
 from mlaprobe.emulation.matrix import DTYPES, How, Scope, blob_of, cases
 from mlaprobe.emulation.pool import Record, run_cases
 from mlaprobe.opening import bundled
+from mlaprobe.rulefiles.cachelimits import FILE, limit_of
+from mlaprobe.rulefiles.cachelimits import row_of as limit_row
 from mlaprobe.rulefiles.loader import rules_dir
-from mlaprobe.rulefiles.outcomes import FOLDER, KernelRun, row_of
+from mlaprobe.rulefiles.outcomes import FOLDER, KernelRun, read, row_of
 
 ARCHS = ("gfx942", "gfx950")
 GIB = 1 << 30
@@ -108,7 +110,7 @@ def emulated(
         of = found.setdefault(
             result.blob, Found(symbol=case.symbol, co=case.co, release=release, arch=arch)
         )
-        of.runs.setdefault(_run(case, result), []).append(case.kv_lens)
+        of.runs.setdefault(run_of(case, result), []).append(case.kv_lens)
 
 
 def _is_new(capability: Capability, case: Case, release: str, found: dict[str, Found]) -> bool:
@@ -117,7 +119,7 @@ def _is_new(capability: Capability, case: Case, release: str, found: dict[str, F
     return blob is not None and (known is None or known.release == release)
 
 
-def _run(case: Case, result: CaseResult) -> KernelRun:
+def run_of(case: Case, result: CaseResult) -> KernelRun:
     """A launch and its outcome, without its KV tokens."""
     shape = case.shape
     right = result.standing == Standing.PASSED
@@ -151,6 +153,18 @@ def write(found: dict[str, Found]) -> None:
         text = '{"blobs":{\n' + ",\n".join(lines) + "\n}}\n"
         (folder / f"{arch}.json").write_text(text, encoding="utf-8", newline="\n")
         print(f"{arch}: {len(lines)} code objects", file=sys.stderr)
+    (rules_dir() / FILE).write_text(limits_text(), encoding="utf-8", newline="\n")
+
+
+def limits_text() -> str:
+    """What the outcomes say of large caches, a line for each code object."""
+    found = {}
+    for blob, entry in read(rules_dir() / FOLDER).items():
+        limit = limit_of(map(KernelRun.of, entry["runs"]), entry["release"])
+        if limit is not None:
+            found[blob] = limit
+    lines = [f"{json.dumps(blob)}:{_compact(limit_row(found[blob]))}" for blob in sorted(found)]
+    return '{"blobs":{\n' + ",\n".join(lines) + "\n}}\n"
 
 
 def _compact(value: object) -> str:

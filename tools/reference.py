@@ -24,7 +24,10 @@ def pages() -> dict[str, str]:
         "cli.md": ("mlaprobe/cli/", clipages.cli_page()),
         "api.md": ("the docstrings", apipages.api_page()),
         "findings.md": ("rules/findings/ and rules/changes.yaml", rulepages.findings_page()),
-        "errata.md": ("rules/errata.yaml and rules/launch.yaml", rulepages.errata_page()),
+        "errata.md": (
+            "rules/errata.yaml, rules/launch.yaml and rules/variations.yaml",
+            rulepages.errata_page(),
+        ),
         "models.md": ("rules/models.yaml", rulepages.models_page()),
     }
     return {name: MARK.format(source=source) + text for name, (source, text) in made.items()}

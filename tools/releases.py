@@ -1,4 +1,5 @@
-"""Makes the bundled releases anew: a snapshot for every AITER release, in ``rules/releases/``.
+"""Makes the bundled releases anew: a snapshot for every AITER release, in ``rules/releases/``, and
+what each of them was made of.
 
     python -m tools.releases PATH_OF_ROCM_AITER [--jobs 2] [--check]
 
@@ -15,11 +16,12 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.releases import release_key
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.opening import bundled
@@ -29,6 +31,7 @@ from mlaprobe.snapshot.making import make, sealed
 from mlaprobe.snapshot.writing import text_of
 from mlaprobe.sources import Source, open_source
 from mlaprobe.sources.git import run
+from mlaprobe.sources.reads import Reads, reads_of
 from mlaprobe.system.collecting import collect_rarely
 
 OWN = ("release", "commit", "same_files_as", "releases", "sha256")
@@ -43,6 +46,8 @@ class Made:
     data: Mapping[str, Any]
     releases: Mapping[str, str]
     """Every release, in order, and its commit."""
+    reads: Mapping[str, Reads]
+    """What answers were made of, by the last release that is the same in it."""
 
     @property
     def content(self) -> Mapping[str, Any]:
@@ -120,27 +125,34 @@ def snapshots(repository: Path, tags: Iterable[str]) -> list[Made]:
     """The snapshots of releases; those that say the same are one. A release is not asked where
     everything that was read of another is the same in it."""
     found: list[Made] = []
-    read: list[dict[str, str | None]] = []
-    """What was read of the release that each was made of."""
     for tag in tags:
         with collect_rarely(), open_source(f"{repository}@{tag}") as source:
             commit = source.commit or ""
-            same = next((at for at, files in enumerate(read) if _holds(source, files)), None)
+            same = next((at for at, made in enumerate(found) if _held(source, made)), None)
+            if same is not None:
+                found[same] = _joined(found[same], tag, commit, _held(source, found[same]))
+                continue
+            capability = Capability(source)
+            data = json.loads(make(capability, releases={tag: commit}))
+            reads = reads_of(source, source.blobs_read, capability.session.listed)
+            new = Made(data=data, releases={tag: commit}, reads={tag: reads})
+            same = next((at for at, made in enumerate(found) if made.content == new.content), None)
             if same is None:
-                data = json.loads(make(Capability(source), releases={tag: commit}))
-                new = Made(data=data, releases={tag: commit})
-                same = next((at for at, m in enumerate(found) if m.content == new.content), None)
-                if same is None:
-                    found.append(new)
-                    read.append(source.blobs_read)
-                    continue
-        both = {**found[same].releases, tag: commit}
-        found[same] = Made(data=found[same].data, releases=both)
+                found.append(new)
+            else:
+                found[same] = _joined(found[same], tag, commit, reads)
     return found
 
 
-def _holds(source: Source, files: Mapping[str, str | None]) -> bool:
-    return all(source.blob(path) == blob for path, blob in files.items())
+def _held(source: Source, made: Made) -> Reads | None:
+    return next((reads for reads in made.reads.values() if reads.held_by(source)), None)
+
+
+def _joined(made: Made, tag: str, commit: str, reads: Reads | None) -> Made:
+    """The snapshot with another release, of which this was read."""
+    assert reads is not None
+    kept = {release: each for release, each in made.reads.items() if each != reads}
+    return replace(made, releases={**made.releases, tag: commit}, reads={**kept, tag: reads})
 
 
 def files_of(found: Sequence[Made]) -> dict[str, str]:
@@ -154,7 +166,24 @@ def files_of(found: Sequence[Made]) -> dict[str, str]:
     return {
         **{each.file: each.text for each in found},
         bundled.INDEX: json.dumps(index, indent=1) + "\n",
+        bundled.READS: reads_text({r: reads for each in found for r, reads in each.reads.items()}),
     }
+
+
+def reads_text(reads: Mapping[str, Reads]) -> str:
+    """What answers were made of: the paths once, and a line for each release."""
+    paths = sorted({path for each in reads.values() for path in each.paths})
+    at = {path: place for place, path in enumerate(paths)}
+    entries = {
+        release: {
+            "paths": ranges([at[path] for path in each.paths]),
+            "listings": each.listings,
+            "digest": each.digest,
+        }
+        for release, each in sorted(reads.items(), key=lambda item: release_key(item[0]))
+    }
+    lines = ",\n".join(f"{json.dumps(name)}:{json.dumps(e)}" for name, e in entries.items())
+    return f'{{"paths":{json.dumps(paths, indent=0)},\n"releases":{{\n{lines}\n}}}}\n'
 
 
 def replace_folder(folder: Path, files: Mapping[str, str]) -> None:
@@ -173,7 +202,7 @@ def compared(files: Mapping[str, str], *, complete: bool) -> int:
     folder = bundled.folder()
     differing = []
     for name, text in files.items():
-        if complete or name != bundled.INDEX:
+        if complete or name not in (bundled.INDEX, bundled.READS):
             path = folder / name
             if not path.is_file() or path.read_bytes() != text.encode():
                 differing.append(name)

@@ -70,7 +70,7 @@ def _when(otherwise: Otherwise) -> str:
 
 
 def errata_page() -> str:
-    """Reports that source cannot show, and what a launch needs."""
+    """Reports that source cannot show, what a launch needs, and what is tried to find out."""
     lines = [
         "# Errata and launch needs",
         "",
@@ -94,7 +94,29 @@ def errata_page() -> str:
             ("passes", ", ".join(f"`{k}={v}`" for k, v in need.get("set", {}).items())),
             ("source", _links(need["reference"])),
         )
-    return _page(lines)
+    return _page([*lines, *_variations()])
+
+
+def _variations() -> list[str]:
+    """What is tried on launches that run."""
+    rows = (
+        (
+            f"`{entry['id']}`",
+            markdown(_line(entry["change"])),
+            markdown(_line(entry["need"])),
+            _shapes(entry.get("when", {})),
+            _links(entry.get("reference", ())),
+        )
+        for entry in load_rules("variations")["variations"]
+    )
+    return [
+        *("## What is tried", ""),
+        "`explain --needs` and plans change one thing at a time in a launch that runs. Where AITER "
+        "then answers otherwise, the launch needs what was changed, and the clause that decides is "
+        "shown. A row here says what is tried, not what happens: that is read from the source.",
+        "",
+        *_table(("id", "with", "what to do", "tried on", "reports"), rows),
+    ]
 
 
 def _erratum(entry: Mapping[str, Any]) -> list[str]:

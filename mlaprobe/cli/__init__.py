@@ -26,8 +26,8 @@ from mlaprobe.system.collecting import collect_rarely, end_without_collecting
 
 PROGRAM = "mlaprobe"
 COMMANDS = (
-    *("report", "explain", "table", "resolve", "models", "snapshot", "compare", "check"),
-    *("findings", "history", "doctor", "decode", "bench", "kernels"),
+    *("report", "explain", "table", "ops", "resolve", "models", "snapshot", "compare", "check"),
+    *("findings", "history", "doctor", "decode", "bench", "kernels", "audit"),
 )
 """In the order of ``--help``. Each is a function in the module of its name, with an ``EPILOG``."""
 DEBUG_VARIABLE = "MLAPROBE_DEBUG"

@@ -155,10 +155,10 @@ def _pin_text(answers: Any, spec: str) -> str:
         SourceError: a file of the source cannot be read.
     """
     from mlaprobe.deciding.capability import Capability
-    from mlaprobe.opening.shortcut import KnownRevision
+    from mlaprobe.opening.shortcut import KnownSource
     from mlaprobe.snapshot.making import make
 
-    if isinstance(answers, KnownRevision):
+    if isinstance(answers, KnownSource):
         answers = answers.live
     if not isinstance(answers, Capability):
         raise UsageError(

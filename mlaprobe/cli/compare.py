@@ -13,7 +13,7 @@ from mlaprobe.cli.support.outputs import FormatOption
 from mlaprobe.cli.support.progress import Progress
 from mlaprobe.core.axes import AXES
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.shape import PlannerCall, Route
+from mlaprobe.core.shape import Operation, PlannerCall, Route
 from mlaprobe.errors import UsageError
 
 EPILOG = """\b
@@ -36,6 +36,9 @@ def compare(
     new: Annotated[str, typer.Argument(metavar="NEW", callback=o.named, help="Another one.")],
     deployments: o.DeploymentsFile = None,
     filters: o.Filters = None,
+    needs: bool = typer.Option(
+        False, "--needs", help="Compare also what launches need: takes minutes."
+    ),
     every: bool = typer.Option(False, "--all", help="Show every change in the text."),
     format: FormatOption = None,
     output: o.OutputOption = None,
@@ -52,6 +55,7 @@ def compare(
 
 def _run(given: dict[str, Any]) -> None:
     from mlaprobe.compare.diff import compare as compare_grids
+    from mlaprobe.compare.needs import with_needs
     from mlaprobe.compare.results import compared
     from mlaprobe.compare.scope import compare_served, requests_for
     from mlaprobe.compare.signatures import changed_signatures
@@ -64,10 +68,13 @@ def _run(given: dict[str, Any]) -> None:
     old, new = common.sides(given["old"], given["new"], requests, quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     with Progress("shapes compared", quiet=given["quiet"]) as progress:
+        grids = [each.grid for each in served] or grids_of(given, old, new)
         if served:
             comparison = compare_served(old, new, served, step=progress.step)
         else:
-            comparison = compare_grids(old, new, grids_of(given, old, new), step=progress.step)
+            comparison = compare_grids(old, new, grids, step=progress.step)
+        if given["needs"]:
+            comparison = with_needs(comparison, old, new, grids, step=progress.step)
     results = compared(comparison, changed_signatures(old, new))
     specs = {"old": given["old"], "new": given["new"]}
     outputs.write_outputs(results, wanted, specs=specs, every=given["every"])
@@ -106,8 +113,20 @@ def grids_of(given: dict[str, Any], old: Any, new: Any) -> tuple[Grid, ...]:
     standard = standard_grids((old, new))
     filtered = shapes.make_grid(given, archs=lambda: standard[0].archs)
     fixed = shapes.parse_filters(given)
+    if filtered.op is not Operation.DECODE:
+        return _operation_grids(filtered, fixed)
     found = [replace(grid, **_within(grid, fixed)) for grid in standard if _compatible(grid, fixed)]
     return tuple(dict.fromkeys(grid for grid in found if grid.size)) or (filtered,)
+
+
+def _operation_grids(filtered: Grid, fixed: dict[str, Any]) -> tuple[Grid, ...]:
+    """A grid for each function by which an operation is carried out."""
+    from mlaprobe.rulefiles.operations import operations
+
+    modes = fixed.get("persistent", (True, False))
+    entries = operations()[filtered.op].entries
+    modes = tuple(each.persistent for each in entries if each.persistent in modes)
+    return tuple(replace(filtered, persistent=(mode,)) for mode in modes)
 
 
 def _compatible(grid: Grid, fixed: dict[str, Any]) -> bool:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.cli import machine
 from mlaprobe.cli.support import emit
 from mlaprobe.cli.support.progress import Progress
-from mlaprobe.errors import UsageError
+from mlaprobe.core.inputs import byte_count
 
 if TYPE_CHECKING:
     from mlaprobe.core.protocols import LiveAnswers
     from mlaprobe.decode.problem import Problem
     from mlaprobe.padding.plan import PadPlan
 
-_SIZE = re.compile(r"([0-9]{1,15})\s*(?:([KMGT])i?B?)?", re.I)
-_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 FAILED, UNKNOWN = 10, 11
 """Exit codes: the result is not right; it is not known whether it is."""
 
@@ -57,40 +54,35 @@ def cache_bytes(given: dict[str, Any]) -> int:
         UsageError: it is no size.
     """
     text = given["kv_cache_bytes"]
-    if text is None:
-        return 0
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise UsageError(f"--kv-cache-bytes: {text!r} is no size", hint="write 5GiB or 5000000000")
-    return int(found[1]) << _SHIFTS[(found[2] or "").upper()]
+    return 0 if text is None else byte_count(text, "--kv-cache-bytes")
 
 
 def passed_over(
     answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, Any]
 ) -> str | None:
     """Why ``auto`` does not take the emulator; ``None``: it does."""
-    from mlaprobe.decode.backends.emulate import EMULATE, too_long, unfit
+    from mlaprobe.decode.backends.emulate import EMULATE, How, too_long, unfit
 
     if given["backend"] == EMULATE or given["kv_cache_bytes"] is not None:
         return None
-    reason = unfit(answers, plan, problem) or too_long(plan, problem, given["schedules"])
+    reason = unfit(answers, plan, problem) or too_long(
+        plan, problem, How(schedules=given["schedules"])
+    )
     return None if reason is None else f"{EMULATE}: {reason}"
 
 
 def run(answers: LiveAnswers, plan: PadPlan, problem: Problem, given: dict[str, Any]) -> int:
     """Emulates a plan, prints what became of it, and returns the exit code."""
-    from mlaprobe.decode.backends.emulate import emulated
+    from mlaprobe.decode.backends.emulate import How, emulated
 
+    how = How(
+        schedules=given["schedules"],
+        seed=given["seed"],
+        kv_cache_bytes=cache_bytes(given),
+        force=given["force"],
+    )
     with Progress("emulating AITER's kernel", quiet=given["quiet"]):
-        found = emulated(
-            answers,
-            plan,
-            problem,
-            seed=given["seed"],
-            schedules=given["schedules"],
-            kv_cache_bytes=cache_bytes(given),
-            force=given["force"],
-        )
+        found = emulated(answers, plan, problem, how)
     if given["format"] == "json":
         from mlaprobe.output.runs.emulated_data import emulated_json
 

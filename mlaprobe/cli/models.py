@@ -37,6 +37,7 @@ def models(
     dtype: Annotated[str, o.option("--dtype", "LIST", PAIRS)] = "bf16/bf16,fp8/fp8",
     batch: o.BatchOne = None,
     page_size: o.PageSizeOne = "1",
+    kv_cache_bytes: o.CacheOne = None,
     kv_len: o.KvLenOne = None,
     env: o.EnvOption = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
@@ -54,7 +55,7 @@ def _run(given: dict[str, Any]) -> None:
     from mlaprobe.reports.deployments import assess
 
     common.parse_choice("--format", given["format"], FORMATS)
-    wanted = _deployments(given)
+    wanted = wanted_deployments(given)
     grid = _grid(given)
     answers = common.reading(given["aiter"], quiet=given["quiet"], quick=True)
     common.warn_unnamed([answers], grid["archs"], quiet=given["quiet"])
@@ -84,7 +85,7 @@ def _text(form: str, source: Any, found: Any) -> Any:
     return json_array(rows, {"schema": SCHEMA, "source": source_row(source)})
 
 
-def _deployments(given: dict[str, Any]) -> tuple[Any, ...]:
+def wanted_deployments(given: dict[str, Any]) -> tuple[Any, ...]:
     from mlaprobe.rulefiles.models import deployments, find
     from mlaprobe.rulefiles.models import models as all_models
 
@@ -132,5 +133,6 @@ def _grid(given: dict[str, Any]) -> dict[str, Any]:
         "archs": common.parse_archs("--arch", archs) if archs else (local_arch(),),
         "dtypes": common.parse_dtypes("--dtype", given["dtype"]),
         **{name: shapes.parse_optional(given, name) for name in ("page_size", "batch", "kv_len")},
+        "kv_cache_bytes": shapes.parse_cache(given),
         "env": common.parse_env("--env", given["env"] or ()),
     }

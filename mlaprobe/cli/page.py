@@ -16,7 +16,7 @@ from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import LiveAnswers, Opened
 from mlaprobe.findings.inspection import inspect
 from mlaprobe.findings.rules import finding_rules
-from mlaprobe.opening.shortcut import KnownRevision
+from mlaprobe.opening.shortcut import KnownSource
 from mlaprobe.output.html import Page, html_report
 from mlaprobe.reports.deployments import Assessment, assess
 from mlaprobe.reports.survey import head_counts, survey
@@ -72,7 +72,7 @@ def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
 
 def _with_files(answers: Opened) -> Opened:
     """The source itself, where answers come from a snapshot though it is at hand."""
-    return answers.live if isinstance(answers, KnownRevision) else answers
+    return answers.live if isinstance(answers, KnownSource) else answers
 
 
 def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessment, ...]:
@@ -88,6 +88,7 @@ def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessmen
         archs=grid.archs,
         dtypes=grid.dtypes,
         page_size=grid.page_sizes[0],
+        kv_cache_bytes=grid.kv_cache_sizes[0],
         batch=grid.batches[0],
         env=grid.env,
         step=step,

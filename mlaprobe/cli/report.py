@@ -11,6 +11,7 @@ import typer
 from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.progress import Progress
+from mlaprobe.core.enums import Operation
 from mlaprobe.errors import UsageError
 
 FORMATS = ("text", "json", "jsonl", "markdown", "csv", "html")
@@ -23,6 +24,7 @@ Examples:
   mlaprobe report --arch gfx950 --dtype fp8/fp8     one table
   mlaprobe report --heads 1-128 --qlen 1            every head count
   mlaprobe report --lse 0,1 --persistent 0,1        every mode apart
+  mlaprobe report --op prefill                      an operation besides decode
   mlaprobe report --format markdown -o report.md    for a document
   mlaprobe report --format html -o report.html      to look at, with findings and deployments
   mlaprobe report --format html -o report.html --against release:v0.1.19
@@ -57,6 +59,10 @@ def _run(
 
     common.parse_choice("--format", format, FORMATS)
     _needs_html(given["against"], format)
+    if format == "html" and given["op"] not in (None, Operation.DECODE.value):
+        raise UsageError(
+            "--format html goes with decode", hint="ask for an operation in another format"
+        )
     shapes.check_filters(given)
     aiter, instead = or_bundled(aiter)
     banner = "" if instead is None else _instead(instead, aiter)
@@ -68,7 +74,8 @@ def _run(
         write_page(given, aiter=aiter, banner=banner, output=output, quiet=quiet)
         return
     answers = common.reading(aiter, quiet=quiet, quick=True)
-    grid, others = shapes.make_grid(given, qlens=QLENS, archs=lambda: answers.archs), Others.NONE
+    qlens = QLENS if given["op"] in (None, Operation.DECODE) else (1,)
+    grid, others = shapes.make_grid(given, qlens=qlens, archs=lambda: answers.archs), Others.NONE
     common.warn_unnamed([answers], grid.archs, quiet=quiet)
     with Progress("head counts asked", quiet=quiet) as progress:
         if given["heads"] is None:
@@ -76,6 +83,10 @@ def _run(
             grid = replace(grid, heads=heads)
         progress.total = grid.size // len(grid.qlens)
         found = survey(answers, grid, others=others, step=progress.step)
+        if _is_bare(given):
+            from mlaprobe.reports.operations import overviews
+
+            found = replace(found, operations=overviews(answers, grid.archs, grid.dtypes))
     if format == "text":
         from mlaprobe.output.report import report as lines_of
 
@@ -85,6 +96,17 @@ def _run(
         from mlaprobe.output.report_data import report_text
 
         emit.write(report_text(format, found), output)
+
+
+_OF_DECODE = (
+    *("heads", "qlen", "lse", "persistent", "causal", "cp_round_robin", "batch"),
+    *("page_size", "route", "env", "planner", "op", "kv_heads"),
+)
+
+
+def _is_bare(given: dict[str, Any]) -> bool:
+    """Whether a report is about everything, or all of an arch and of dtypes."""
+    return not any(given[name] for name in _OF_DECODE)
 
 
 def _instead(why: str, source: str) -> str:

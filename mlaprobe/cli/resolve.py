@@ -10,6 +10,8 @@ import typer
 from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.progress import Progress
+from mlaprobe.core.enums import Operation
+from mlaprobe.errors import UsageError
 
 FORMATS = ("text", "json")
 NOTHING_RUNS, UNDECIDED = 10, 11
@@ -25,6 +27,7 @@ Examples:
   mlaprobe resolve --heads 32 --arch gfx950 --dtype fp8/fp8 --lse --auto-persistent
   mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --planner fast_mode=0
   mlaprobe resolve --aiter ~/src/aiter@v0.1.20 --heads 32 --arch gfx942 --dtype fp8/fp8
+  mlaprobe resolve --op prefill --heads 80 --arch gfx950 --dtype fp8/fp8
   mlaprobe resolve --heads 48 --arch gfx950 --dtype fp8/fp8 --format json
 """
 
@@ -45,12 +48,16 @@ def resolve(
     cp_round_robin: o.RoundRobinFlag = False,
     batch: o.BatchOne = None,
     page_size: o.PageSizeOne = "1",
+    kv_cache_bytes: o.CacheOne = None,
+    num_kv_splits: o.SplitsOne = None,
+    sparse: o.SparseFlag = False,
     kv_len: o.KvLenOne = None,
     strategy: o.StrategyOption = "tile",
     pad_qlen: Annotated[bool, o.switch("--pad-qlen", RIDE)] = False,
     profile: o.ProfileFile = None,
     planner: o.PlannerOption = None,
     env: o.EnvOption = None,
+    op: o.OperationOption = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
@@ -67,8 +74,12 @@ def resolve(
 def _run(given: dict[str, Any]) -> None:
     from mlaprobe.padding.api import plan
     from mlaprobe.padding.doubt import doubt
+    from mlaprobe.reports.nativeways import native_ways
 
     common.parse_choice("--format", given["format"], FORMATS)
+    if common.parse_operation("--op", given["op"] or "decode") is not Operation.DECODE:
+        _operation(given)
+        return
     question = _question(given)
     quiet = given["quiet"]
     answers = common.reading(given["aiter"], quiet=quiet, quick=True)
@@ -77,17 +88,52 @@ def _run(given: dict[str, Any]) -> None:
     with Progress("resolving", quiet=quiet):
         found = plan(capability=answers, **question)
         unclear = doubt(answers, found, question) if found.undecided and not found.runs else None
+        ways = native_ways(answers, found.decisions[0]) if found.runs else ()
     if given["format"] == "json":
         from mlaprobe.output.resolve_data import plan_json
 
-        emit.write(plan_json(answers.source, found), given["output"])
+        emit.write(plan_json(answers.source, found, ways), given["output"])
     else:
         from mlaprobe.output.resolve_text import resolve as lines_of
 
-        shown = partial(lines_of, doubt=unclear, spec=given["aiter"])
+        shown = partial(lines_of, doubt=unclear, ways=ways, spec=given["aiter"])
         emit.write_text(shown, answers.source, found, output=given["output"])
     if not found.runs:
         raise typer.Exit(UNDECIDED if found.undecided else NOTHING_RUNS)
+
+
+def _operation(given: dict[str, Any]) -> None:
+    """The least head count that an operation besides decode runs with."""
+    from mlaprobe.output import least as shown
+    from mlaprobe.padding.operations import least_count
+    from mlaprobe.system.gpu import arch as local_arch
+
+    for name, usual in _OF_DECODE.items():
+        if (given[name] or None) != (usual or None):
+            option = "--" + name.replace("_", "-")
+            raise UsageError(
+                f"{option} goes with decode", hint=f"leave it out with --op {given['op']}"
+            )
+    qlens = common.parse_numbers("--qlens", given["qlens"])
+    arch = given["arch"] or local_arch()
+    shape = shapes.parse_shape({**given, "arch": arch, "qlen": str(qlens[0]), "route": "asm"})
+    answers = common.reading(given["aiter"], quiet=given["quiet"], quick=True)
+    common.warn_unnamed([answers], [shape.arch], quiet=given["quiet"])
+    with Progress("resolving", quiet=given["quiet"]):
+        found = least_count(answers, shape, qlens)
+    if given["format"] == "json":
+        emit.write(shown.least_json(answers.source, found), given["output"])
+    else:
+        emit.write_text(shown.least_lines, answers.source, found, output=given["output"])
+    if not found.runs:
+        raise typer.Exit(UNDECIDED if found.undecided else NOTHING_RUNS)
+
+
+_OF_DECODE = {
+    **{"mode": "auto", "route": "auto", "strategy": "tile", "planner": None, "profile": None},
+    **{"kv_len": None, "auto_persistent": False, "pad_qlen": False},
+}
+"""Options that say how a decode is padded, with their defaults."""
 
 
 def _question(given: dict[str, Any]) -> dict[str, Any]:
@@ -105,10 +151,14 @@ def _question(given: dict[str, Any]) -> dict[str, Any]:
         "env": common.parse_env("--env", given["env"] or ()),
         "planner": common.parse_planner("--planner", given["planner"] or ()),
         "profile": _profile(given["profile"]),
-        **{name: shapes.parse_optional(given, name) for name in ("batch", "page_size", "kv_len")},
-        **{name: given[name] for name in ("lse", "causal", "cp_round_robin", "pad_qlen")},
+        **{name: shapes.parse_optional(given, name) for name in _NUMBERS},
+        "kv_cache_bytes": shapes.parse_cache(given),
+        **{name: given[name] for name in ("lse", "causal", "cp_round_robin", "sparse", "pad_qlen")},
         "persistent": "auto" if given["auto_persistent"] else given["persistent"],
     }
+
+
+_NUMBERS = ("batch", "page_size", "num_kv_splits", "kv_len")
 
 
 def _profile(path: str | None) -> Any:

@@ -12,6 +12,7 @@ from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.progress import Progress
 from mlaprobe.core.enums import StageName
+from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from mlaprobe.core.grid import Grid
@@ -26,6 +27,7 @@ Examples:
   mlaprobe table --arch gfx950 --dtype fp8/fp8 --heads 1-160 --qlen 1-8
   mlaprobe table --aiter ~/src/aiter@v0.1.20 --lse 0,1 --persistent 0,1 -o table.jsonl
   mlaprobe table --env AITER_ENABLE_EXPERIMENTAL=1 --format csv
+  mlaprobe table --op prefill --arch gfx950 --dtype fp8/fp8 --heads 1-128
   mlaprobe table --stage planner --heads 1-128
   mlaprobe table --stage reducer --heads 1-256
 """
@@ -63,6 +65,10 @@ def _run(given: dict[str, Any]) -> None:
     if stage is not None:
         common.parse_choice("--stage", stage, STAGES)
     shapes.check_filters(given)
+    if stage is not None and given["op"] is not None:
+        raise UsageError(
+            "--stage goes with decode", hint="the rows of an operation have its stages"
+        )
     answers = common.reading(given["aiter"], quiet=quiet)
     grid = shapes.make_grid(given, archs=lambda: answers.archs)
     common.warn_unnamed([answers], grid.archs, quiet=quiet)

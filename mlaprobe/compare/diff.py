@@ -18,12 +18,14 @@ from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.boxes import Cell
 from mlaprobe.core.enums import TextEnum
 from mlaprobe.core.grid import Grid
+from mlaprobe.core.needs import Need
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.reasons import deciding_clause
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
     Evidence,
+    Operation,
     PlannerCall,
     Route,
     StageName,
@@ -38,12 +40,16 @@ class Kind(TextEnum):
     """It ran, and does not any more, or not rightly."""
     SLOWER = "slower"
     """It reads the KV cache more often."""
+    NEEDS = "needs"
+    """It runs as before, if the caller does something that was not needed."""
     UNKNOWN = "unknown"
     """One of the sources could not be followed."""
     GAINS = "gains"
     """It did not run, and does."""
     FASTER = "faster"
     """It reads the KV cache less often."""
+    RELAXED = "relaxed"
+    """It runs as before, and something is not needed any more."""
     KERNEL = "kernel"
     """As before, by another kernel."""
     FILE = "file"
@@ -79,10 +85,17 @@ class Change:
     """``None`` for a shape that the resolver is not about."""
     deployments: tuple[str, ...] = ()
     """The names of the deployments that launch one of the shapes."""
+    need: Need | None = None
+    """What came or went, for a requirement."""
 
     @property
     def words(self) -> str:
         """From what to what."""
+        if self.need is not None:
+            how = "is" if self.kind is Kind.NEEDS else "was"
+            now = "needs" if self.kind is Kind.NEEDS else "no longer needs"
+            need = self.need
+            return f"{now}: {need.text} (with {need.change} it {how} {need.outcome})"
         if self.kind is Kind.KERNEL:
             return f"{self.new.words}, by another kernel"
         if self.kind is Kind.FILE:
@@ -111,6 +124,10 @@ class Comparison:
     """The number of shapes whose answer is unknown in the new source."""
     deployments: tuple[str, ...] = ()
     """The deployments that it is restricted to; empty: it is not."""
+    needs_unrecorded: int = 0
+    """The number of shapes whose needs are not recorded in one of the sources."""
+    needs_unknown: int = 0
+    """How often a need is not known in one of the sources."""
     pads: tuple[tuple[str, PadChange], ...] = ()
     """Deployments for which another head count is to be launched."""
 
@@ -256,7 +273,8 @@ def _witnessed(witnesses: Iterable[DecodeShape]) -> Iterator[Request]:
 
 def _padded(shape: DecodeShape) -> bool:
     """Whether the resolver is about a shape."""
-    return shape.route is Route.ASM and shape.planner == PlannerCall()
+    usual = shape.route is Route.ASM and shape.planner == PlannerCall()
+    return usual and shape.op is Operation.DECODE
 
 
 def deciding_stage(old: Decision, new: Decision) -> str | None:

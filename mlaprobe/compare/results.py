@@ -84,10 +84,15 @@ def change_finding(change: Change, waiver: str | None = None) -> Finding:
         shape=change.witness,
         region=change.region,
         evidence=tuple(clause for clause in clauses if clause is not None),
-        identity=f"{change.witness} {change.old.words} {change.new.words}",
+        identity=_identity(change),
         detail=_change_detail(change),
         waiver=waiver,
     )
+
+
+def _identity(change: Change) -> str:
+    need = "" if change.need is None else f" {change.need.id}"
+    return f"{change.witness} {change.old.words} {change.new.words}{need}"
 
 
 def _change_detail(change: Change) -> dict[str, Any]:
@@ -100,6 +105,7 @@ def _change_detail(change: Change) -> dict[str, Any]:
         "new_evidence": change.new_clause,
         "pad_target": None if pad is None else {"old": pad.old, "new": pad.new},
         "deployments": list(change.deployments),
+        **({} if change.need is None else {"need": change.need.id}),
     }
 
 
@@ -141,6 +147,12 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
     if comparison.fails_otherwise:
         verb = "fails" if comparison.fails_otherwise == 1 else "fail"
         yield f"{counted(comparison.fails_otherwise, 'shape')} {verb} in both, in another way"
+    if comparison.needs_unrecorded:
+        what = counted(comparison.needs_unrecorded, "shape")
+        yield f"what {what} need is not recorded in one of the sources, and was not compared"
+    if comparison.needs_unknown:
+        times = counted(comparison.needs_unknown, "need")
+        yield f"{times} known in one of the sources only"
     if comparison.unknown:
         verb = "is" if comparison.unknown == 1 else "are"
         yield f"{counted(comparison.unknown, 'shape')} {verb} not known in the new source"

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeVar
 
+from mlaprobe.core.axes import LAUNCH_AXES
 from mlaprobe.core.behaviour import Behaviour, Numbering, Row, behaviour_of
 from mlaprobe.core.enums import TAKEN, StageName, Status
 from mlaprobe.core.grid import Grid
+from mlaprobe.core.needs import Consequence, Need, Needing
 from mlaprobe.core.protocols import Decider, Opened, SourceInfo
-from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Route, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Operation, Route, Verdict
 
 T = TypeVar("T")
 Step = Callable[[], None]
@@ -121,6 +123,27 @@ def behaviour(answers: Opened, shape: DecodeShape) -> Behaviour:
     return _first_refusal(answers, shape) or behaviour_of(answers.decide(shape))
 
 
+def runs(answers: Opened, shape: DecodeShape) -> bool:
+    """Whether a shape runs."""
+    return behaviour(answers, shape).verdict.runs
+
+
+def needed(answers: Opened, shape: DecodeShape) -> tuple[tuple[str, Consequence], ...] | None:
+    """The ids of what a launch needs, with what comes of doing otherwise; ``None`` where that is
+    not recorded."""
+    if not isinstance(answers, Needing) or not answers.records_needs(shape):
+        return None
+    return tuple((need.id, need.outcome) for need in answers.needs(shape))
+
+
+def needs(answers: Opened, shape: DecodeShape) -> tuple[Need, ...] | None:
+    """The same with their evidence."""
+    if not isinstance(answers, Needing) or not answers.records_needs(shape):
+        return None
+    found = answers.needs(shape)
+    return tuple(replace(need, evidence=tuple(need.evidence)) for need in found)
+
+
 def pad(answers: Decider, shape: DecodeShape, qlens: tuple[int, ...]) -> int:
     """The head count that the resolver launches a shape with."""
     from mlaprobe.padding.api import bare_plan
@@ -141,7 +164,7 @@ def signatures(answers: Opened, functions: tuple[tuple[str, str], ...]) -> Signa
 def parts(grid: Grid) -> Iterator[tuple[Grid, ...]]:
     """A grid as grids in which only heads, query length and LSE vary; those of one arch and pair
     of dtypes together, in the order of the grid."""
-    varied = ("persistent", "causal", "cp_round_robin", "batches", "page_sizes")
+    varied = (*(axis.grid for axis in LAUNCH_AXES if axis.name != "lse"), "kv_heads")
     settings: list[dict[str, Any]] = [
         {name: (value,) for name, value in zip(varied, values, strict=True)}
         for values in product(*(getattr(grid, name) for name in varied))
@@ -202,6 +225,6 @@ def _first_refusal(answers: Opened, shape: DecodeShape) -> Behaviour | None:
 
 def _first_stages(shape: DecodeShape) -> tuple[str, ...]:
     """The stages that come first in the chain, and refuse most of what is refused."""
-    if shape.route is not Route.ASM:
+    if shape.route is not Route.ASM or shape.op is not Operation.DECODE:
         return ()
     return (StageName.SIZING, StageName.PLANNER) if shape.persistent else (StageName.DISPATCHER,)

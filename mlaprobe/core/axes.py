@@ -9,9 +9,10 @@ from operator import attrgetter
 from typing import Any
 
 from mlaprobe.core.boxes import Box, Cell, cover, size
+from mlaprobe.core.inputs import bytes_in_words
 from mlaprobe.core.numbers import ranges as written
 from mlaprobe.core.numbers import runs
-from mlaprobe.core.shape import SAME, DecodeShape, PlannerCall, Route
+from mlaprobe.core.shape import SAME, DecodeShape, Operation, PlannerCall, Route
 
 OMITTED = PlannerCall(q_dtype=None, kv_dtype=None)
 """A planner call of an engine that leaves the dtypes out."""
@@ -23,10 +24,12 @@ class Kind(Enum):
     ARCH = "arch"
     DTYPES = "dtypes"
     NUMBER = "number"
+    SIZE = "size"
     FLAG = "flag"
     PLANNER = "planner"
     ROUTE = "route"
     VARIABLES = "variables"
+    OPERATION = "operation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,14 @@ class Axis:
         return "--" + self.name.replace("_", "-")
 
     @property
+    def open(self) -> bool:
+        """Whether a shape may leave it unset, so that any value of it is possible."""
+        return self.usual is None
+
+    @property
     def fixed(self) -> bool:
         """Whether a grid holds one value of it, not several."""
-        return self.kind in (Kind.PLANNER, Kind.ROUTE, Kind.VARIABLES)
+        return self.kind in (Kind.PLANNER, Kind.ROUTE, Kind.VARIABLES, Kind.OPERATION)
 
 
 # --- values in words ---------------------------------------------------------------------------
@@ -114,6 +122,19 @@ def _numbers(what: str) -> Callable[[tuple[int | None, ...]], str]:
     return describe
 
 
+def _sizes(values: tuple[int | None, ...]) -> str:
+    """Sizes of the KV cache."""
+    parts = ["any size" if value is None else bytes_in_words(value) for value in values]
+    return f"a KV cache of {' or '.join(parts)}"
+
+
+def _kv_heads(values: tuple[int | None, ...]) -> str:
+    parts = ["the usual KV heads"] if None in values else []
+    if some := sorted(value for value in values if value is not None):
+        parts.append(f"{ranges(some)} KV head{'' if some == [1] else 's'}")
+    return " or ".join(parts)
+
+
 def _calls(values: tuple[PlannerCall, ...]) -> str:
     if values == (PlannerCall(), OMITTED):
         return "planner told the dtypes or none"
@@ -122,6 +143,10 @@ def _calls(values: tuple[PlannerCall, ...]) -> str:
 
 def _routes(values: tuple[Route, ...]) -> str:
     return "route " + " or ".join(map(str, values))
+
+
+def _operations(values: tuple[Operation, ...]) -> str:
+    return " or ".join(map(str, values))
 
 
 def _environments(values: tuple[tuple[tuple[str, str], ...], ...]) -> str:
@@ -134,6 +159,7 @@ def _environments(values: tuple[tuple[tuple[str, str], ...], ...]) -> str:
 _LSE = _flag("with LSE", "without LSE", "with or without LSE")
 _PERSISTENT = _flag("persistent", "non-persistent", "persistent or not")
 _CAUSAL = _flag("causal", "not causal", "causal or not")
+_SPARSE = _flag("sparse", "dense", "sparse or not")
 _CPRR = _flag("round-robin context parallel", "no round robin", "with or without round robin")
 AXES = (
     Axis("arch", Kind.ARCH, "arch", "archs"),
@@ -146,9 +172,14 @@ AXES = (
     Axis("cp_round_robin", Kind.FLAG, "cp_round_robin", "cp_round_robin", False, _CPRR),
     Axis("batch", Kind.NUMBER, "batch", "batches", None, _numbers("batch")),
     Axis("page_size", Kind.NUMBER, "page_size", "page_sizes", 1, _numbers("page size")),
+    Axis("kv_cache_bytes", Kind.SIZE, "kv_cache_bytes", "kv_cache_sizes", None, _sizes),
+    Axis("num_kv_splits", Kind.NUMBER, "num_kv_splits", "kv_splits", None, _numbers("KV splits")),
+    Axis("sparse", Kind.FLAG, "sparse", "sparse", False, _SPARSE),
     Axis("planner", Kind.PLANNER, "planner", "planner", PlannerCall(), _calls),
     Axis("route", Kind.ROUTE, "route", "route", Route.ASM, _routes),
     Axis("env", Kind.VARIABLES, "env", "env", (), _environments),
+    Axis("op", Kind.OPERATION, "op", "op", Operation.DECODE, _operations),
+    Axis("kv_heads", Kind.NUMBER, "num_kv_heads", "kv_heads", None, _kv_heads),
 )
 """In the order in which people write them."""
 AXIS_NAMES = tuple(axis.name for axis in AXES)

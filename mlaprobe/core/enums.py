@@ -49,6 +49,15 @@ class Route(TextEnum):
     GLUON = "gluon"
 
 
+class Operation(TextEnum):
+    """What a caller wants of AITER; ``rules/operations.yaml`` describes each."""
+
+    DECODE = "decode"
+    PREFILL = "prefill"
+    SPARSE = "sparse"
+    V4 = "v4"
+
+
 class StageName(TextEnum):
     """The stages of AITER's MLA decode that decide."""
 
@@ -78,6 +87,9 @@ class Status(TextEnum):
     """Of planner and dispatcher: a longer query of fewer heads."""
     PASSTHROUGH = "passthrough"
     """Of the planner: accepted though neither native nor folded."""
+    PADDED = "padded"
+    """Of the dispatcher: AITER itself launches more heads, and hands back those that were asked
+    for."""
     ACCEPTED = "accepted"
     """Of sizing and gluon."""
     KERNEL = "kernel"
@@ -103,7 +115,7 @@ class Status(TextEnum):
         return self in TAKEN
 
 
-TAKEN = frozenset((Status.NATIVE, Status.FOLD, Status.QLEN_FOLD, Status.PASSTHROUGH))
+TAKEN = frozenset((Status.NATIVE, Status.FOLD, Status.QLEN_FOLD, Status.PASSTHROUGH, Status.PADDED))
 """Statuses of planner and dispatcher that accept."""
 
 
@@ -124,3 +136,12 @@ class Standing(TextEnum):
     """AITER launches nothing."""
     PASSED = "PASSED"
     """The result is right, and nothing else was touched."""
+
+
+class Unwritten(TextEnum):
+    """On which paths of the dispatcher only the entry point gets the returned log-sum-exp, so that
+    it is written by the kernel or not at all."""
+
+    NEVER = "never"
+    SOMETIMES = "sometimes"
+    ALWAYS = "always"

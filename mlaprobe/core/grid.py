@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from mlaprobe.core.axes import AXES, shape_of
-from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, Route
+from mlaprobe.core.shape import DecodeShape, Dtype, Operation, PlannerCall, Route
 
 DtypePair = tuple[Dtype, Dtype]
 
@@ -48,9 +48,14 @@ class Grid:
     cp_round_robin: tuple[bool, ...] = (False,)
     batches: tuple[int | None, ...] = (None,)
     page_sizes: tuple[int, ...] = (1,)
+    kv_cache_sizes: tuple[int | None, ...] = (None,)
+    kv_splits: tuple[int | None, ...] = (None,)
+    sparse: tuple[bool, ...] = (False,)
     route: Route = Route.ASM
     env: tuple[tuple[str, str], ...] = ()
     planner: PlannerCall = field(default_factory=PlannerCall)
+    op: Operation = Operation.DECODE
+    kv_heads: tuple[int | None, ...] = (None,)
 
     @property
     def axes(self) -> tuple[tuple[Any, ...], ...]:
@@ -65,5 +70,5 @@ class Grid:
         return prod(map(len, self.axes))
 
     def shapes(self) -> Iterator[DecodeShape]:
-        """Every combination once, the arch slowest and the page size fastest."""
+        """Every combination once, the arch slowest and ``sparse`` fastest."""
         return map(shape_of, product(*self.axes))

@@ -17,12 +17,16 @@ from mlaprobe.errors import UsageError
 
 LARGEST = 2**31 - 1
 """AITER takes its numbers as signed 32-bit integers."""
+MOST_BYTES = 2**63 - 1
+"""The largest size of memory that can be meant."""
 ARCH = r"gfx[0-9a-f]+(?:-[0-9]+)*(?:-generic)?"
 """An arch by the compiler's name, or a family of them."""
 ARCH_FLAGS = r"(?::[a-z]+[+-])*"
 """What HIP's ``gcnArchName`` adds to it: ``:sramecc+:xnack-``."""
 _ARCH = re.compile(f"({ARCH}){ARCH_FLAGS}", re.ASCII)
-_NUMBER = re.compile(r"-?[0-9]{1,10}", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_SIZE = re.compile(r"([0-9]{1,15})\s*(?:([KMGT])i?B?)?", re.ASCII | re.I)
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _SHOWN = 60
 _PRODUCTS = {
@@ -50,7 +54,13 @@ def closest(word: str, known: Collection[str]) -> str | None:
 
 
 def whole(
-    value: object, what: str, *, least: int = 1, unset: int | None = None, text: bool = False
+    value: object,
+    what: str,
+    *,
+    least: int = 1,
+    unset: int | None = None,
+    text: bool = False,
+    most: int = LARGEST,
 ) -> int:
     """A whole number: a Python one, or anything that is an index, as numpy's are.
 
@@ -59,15 +69,16 @@ def whole(
         least: the smallest that can be meant.
         unset: a number below that, which stands for "not given".
         text: whether decimal digits in a text are one too, as configuration files have them.
+        most: the largest that can be meant.
 
     Raises:
         UsageError: it is none, or out of range. ``True`` is no number.
     """
     number = _number(value, text)
-    if number is None or number > LARGEST or (number < least and number != unset):
+    if number is None or number > most or (number < least and number != unset):
         kind = "a positive whole number" if least == 1 else f"a whole number of at least {least}"
         other = "" if unset is None else f", or {unset}"
-        size = f" (at most {LARGEST})" if number is not None and number > LARGEST else ""
+        size = f" (at most {most})" if number is not None and number > most else ""
         raise UsageError(f"{what} must be {kind}{other}, got {shown(value)}{size}")
     return number
 
@@ -81,6 +92,26 @@ def _number(value: object, text: bool) -> int | None:
         return int(index(value))  # type: ignore[arg-type]
     except Exception:  # a type's own __index__ may raise anything
         return None
+
+
+def byte_count(value: object, what: str) -> int:
+    """A number of bytes: a whole number, or a text such as ``5GiB`` or ``5000000000``.
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is not None:
+        value = int(found[1]) << _SHIFTS[(found[2] or "").upper()]
+    elif isinstance(value, str):
+        raise UsageError(f"{what}: {shown(value)} is no size", hint="write 5GiB or 5000000000")
+    return whole(value, what, most=MOST_BYTES)
+
+
+def bytes_in_words(count: int) -> str:
+    """A number of bytes as people say it: in GiB where that is the same number."""
+    gib = f"{count / 2**30:.4g}"
+    return f"{gib} GiB" if float(gib) * 2**30 == count else f"{count} bytes"
 
 
 def check_kv_lens(kv_lens: Sequence[int], qlen: int) -> None:

@@ -38,3 +38,16 @@ def runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
 def ranges(numbers: Sequence[int], comma: str = ",") -> str:
     """Numbers as people write them: ``1-7,16,24``."""
     return comma.join(str(a) if a == b else f"{a}-{b}" for a, b in runs(numbers))
+
+
+def numbers_of(text: str) -> tuple[int, ...]:
+    """What ``ranges`` wrote.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.extend(range(int(first), int(last or first) + 1))
+    return tuple(found)

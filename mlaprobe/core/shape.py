@@ -14,11 +14,21 @@ from typing import Any, TypeVar
 
 from mlaprobe.core.dtypes import Dtype as Dtype
 from mlaprobe.core.enums import Failure as Failure
+from mlaprobe.core.enums import Operation as Operation
 from mlaprobe.core.enums import Route as Route
 from mlaprobe.core.enums import StageName as StageName
 from mlaprobe.core.enums import Status as Status
 from mlaprobe.core.enums import Verdict as Verdict
-from mlaprobe.core.inputs import LARGEST, arch_name, flag, shown, variables, whole
+from mlaprobe.core.inputs import (
+    LARGEST,
+    arch_name,
+    byte_count,
+    closest,
+    flag,
+    shown,
+    variables,
+    whole,
+)
 from mlaprobe.errors import UsageError
 
 T = TypeVar("T")
@@ -111,7 +121,8 @@ _USUAL = tuple((name, spec.default) for name, spec in PlannerCall.__dataclass_fi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeShape:
-    """The question: one MLA decode call, as a serving engine would make it."""
+    """The question: one MLA call, as a serving engine would make it; a decode unless ``op`` says
+    otherwise."""
 
     arch: str
     """GPU architecture, for example ``gfx950``."""
@@ -132,10 +143,20 @@ class DecodeShape:
     """Requests in the batch; unset: gates on it are reported as notes, not applied."""
     page_size: int = 1
     """KV tokens per page."""
+    kv_cache_bytes: int | None = None
+    """Bytes of one layer's KV cache; unset: what fails in a large one is a note."""
+    num_kv_splits: int | None = None
+    """Parts that a request's KV is split into, AITER's ``num_kv_splits``; unset: AITER chooses."""
+    sparse: bool = False
+    """Whether the work metadata is made for the top-k tokens of sparse attention."""
     route: Route = Route.ASM
     env: tuple[tuple[str, str], ...] = ()
     """Environment variables that are set, sorted by name."""
     planner: PlannerCall = PlannerCall()
+    op: Operation = Operation.DECODE
+    """The operation."""
+    num_kv_heads: int | None = None
+    """KV heads per rank, of an operation that takes them; unset: as many as it usually has."""
     _hash: int = field(init=False, repr=False, compare=False, default=0)
     """Computed once: shapes are looked up far more often than they are made."""
 
@@ -153,18 +174,26 @@ class DecodeShape:
             value = getattr(self, name)
             if type(value) is not int or not 0 < value <= LARGEST:
                 put(self, name, whole(value, name))
-        for name in ("lse", "persistent", "causal", "cp_round_robin"):
+        for name in ("lse", "persistent", "causal", "cp_round_robin", "sparse"):
             value = getattr(self, name)
             if type(value) is not bool:
                 put(self, name, flag(value, name))
         if self.batch is not None:
             put(self, "batch", whole(self.batch, "batch"))
+        if self.kv_cache_bytes is not None:
+            put(self, "kv_cache_bytes", byte_count(self.kv_cache_bytes, "kv_cache_bytes"))
+        if self.num_kv_splits is not None:
+            put(self, "num_kv_splits", whole(self.num_kv_splits, "num_kv_splits"))
         if type(self.route) is not Route:
             put(self, "route", _route(self.route))
         if self.env != ():
             put(self, "env", variables(self.env))
         if not isinstance(self.planner, PlannerCall):
             put(self, "planner", PlannerCall.of(self.planner))
+        if type(self.op) is not Operation:
+            put(self, "op", operation(self.op))
+        if self.num_kv_heads is not None:
+            put(self, "num_kv_heads", _kv_heads(self))
         put(self, "_hash", hash(_hashed(self)))
 
     @property
@@ -181,6 +210,39 @@ def _route(name: object) -> Route:
         return Route(name)
     except ValueError:
         raise UsageError(f"unknown route {shown(name)}", hint="use one of asm, gluon") from None
+
+
+def operation(name: object) -> Operation:
+    """The operation of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    try:
+        return Operation(name)
+    except ValueError:
+        names = tuple(map(str, Operation))
+        close = closest(str(name), names)
+        hint = f"did you mean {close!r}? " if close else ""
+        raise UsageError(
+            f"unknown operation {shown(name)}", hint=f"{hint}use one of {', '.join(names)}"
+        ) from None
+
+
+def _kv_heads(shape: DecodeShape) -> int:
+    """The KV heads of a shape, checked."""
+    given = whole(shape.num_kv_heads, "num_kv_heads")
+    if shape.op is Operation.DECODE:
+        raise UsageError(
+            "num_kv_heads is for other operations: a decode has one KV head",
+            hint="leave it out, or name an operation that takes it, such as prefill",
+        )
+    if shape.num_heads % given:
+        raise UsageError(
+            f"{shape.num_heads} query heads cannot share {given} KV heads",
+            hint="the query heads are a multiple of the KV heads",
+        )
+    return given
 
 
 def altered(value: T, /, **changes: Any) -> T:

@@ -12,20 +12,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.inputs import is_arch
+from mlaprobe.core.needs import Need
+from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
+    Operation,
     Route,
     StageName,
     StageOutcome,
     Status,
     Verdict,
 )
+from mlaprobe.deciding import known
 from mlaprobe.deciding.compose import absent
+from mlaprobe.deciding.needs import Asking
+from mlaprobe.deciding.operations import EntryPoint, decode_plan
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
-from mlaprobe.rulefiles import errata
+from mlaprobe.rulefiles.operations import Entry, entry_of, of_decode
 from mlaprobe.sources import Source, open_source, require_aiter
+from mlaprobe.sources.release_place import ReleasePlace, place_of
 from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
 from mlaprobe.stages.dispatched import Dispatched
 from mlaprobe.stages.dispatcher import Dispatcher
@@ -50,7 +57,7 @@ _ORDER = (
 """The order in which the stages of a source are listed."""
 
 
-class Capability:
+class Capability(ReduceHeads):
     """What one AITER source does with MLA decode. Threads may share one."""
 
     def __init__(self, source: Source) -> None:
@@ -59,6 +66,7 @@ class Capability:
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
         self._missing: dict[str, str] = {}
         """Why the source has no such stage, by its name."""
+        self._entries: dict[str, EntryPoint] = {}
         with self.session.exclusive:
             try:
                 self._open_stages()
@@ -171,8 +179,11 @@ class Capability:
     def forget(self) -> None:
         """Lets go of remembered answers, which a pass over a whole grid needs once."""
         self._decisions.clear()
+        self.asking.forget()
         for stage in self.stages:
             stage.forget()
+        for entry in self._entries.values():
+            entry.forget()
 
     def close(self) -> None:
         """Let go of the source."""
@@ -192,16 +203,16 @@ class Capability:
         Raises:
             SourceError: a file cannot be read.
         """
-        known = self._decisions.get(shape)
-        if known is None:
+        kept = self._decisions.get(shape)
+        if kept is None:
             with self.session.exclusive:
-                known = self._decisions.get(shape) or self._decided(shape)
-        return known
+                kept = self._decisions.get(shape) or self._decided(shape)
+        return kept
 
     def _decided(self, shape: DecodeShape) -> Decision:
         """A new answer. One that cost a fault of mlaprobe's own is not kept."""
         try:
-            found = errata.apply(self.judge(shape), release=self.erratum_release)
+            found = self._with_reports(self.judge(shape))
         except MlaprobeError:
             raise
         except Exception as error:
@@ -211,15 +222,56 @@ class Capability:
             self._decisions[shape] = found
         return found
 
+    def _with_reports(self, decision: Decision) -> Decision:
+        place = self.place
+        blob_of = self.source.blob
+        return known.apply(decision, release=place.release, how=place.how, blob_of=blob_of)
+
+    @cached_property
+    def place(self) -> ReleasePlace:
+        """The release that errata are looked up for, also where the source is none."""
+        return place_of(self.source)
+
     @cached_property
     def erratum_release(self) -> str | None:
-        """The release that errata are looked up for: the source's own, or the one with the same
-        files."""
-        return errata.release_of(self.source)
+        """The source's own release, or the one with the same files."""
+        return None if self.place.how else self.place.release
+
+    @cached_property
+    def asking(self) -> Asking:
+        """Finds what launches need."""
+        return Asking(self)
+
+    def records_needs(self, shape: DecodeShape) -> bool:
+        """Whether it can be asked what a launch needs."""
+        return True
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """What a launch needs, found by asking; nothing where it does not run. Threads may call it
+        at the same time.
+
+        Raises:
+            SourceError: a file cannot be read.
+        """
+        return self.asking.needs(shape)
 
     def judge(self, shape: DecodeShape) -> Decision:
-        """The decision without errata."""
+        """The decision without errata.
+
+        Raises:
+            UsageError: the operation has no argument for something that the shape says.
+        """
+        if shape.op is not Operation.DECODE:
+            return self.entry_point(entry_of(shape)).judge(shape)
         return judge(self, shape)
+
+    def entry_point(self, entry: Entry) -> EntryPoint:
+        """An entry point of an operation besides decode."""
+        with self.session.exclusive:
+            found = self._entries.get(entry.name)
+            if found is None:
+                found = self._entries[entry.name] = EntryPoint(self.session, entry, self)
+            return found
 
     @property
     def has_tables(self) -> bool:
@@ -253,7 +305,8 @@ class Capability:
         host = self.host
         if host is None:
             return Solved(self._absent(StageName.HOST))
-        called = partial(host.called, shape.arch, shape.env, entry=launch.entry)
+        compiled = launch.outcome.entry != "asm"
+        called = partial(host.called, shape.arch, shape.env, entry=launch.entry, compiled=compiled)
 
         def ask(given: Deferred, decided: Mapping[Hashable, int]) -> Solved[StageOutcome]:
             return called(given, decided=decided)
@@ -261,11 +314,20 @@ class Capability:
         with self.session.exclusive:
             return launch.calls.settled(launch.given, ask)
 
+    def solve_decode_plan(
+        self, name: str, shape: DecodeShape, told: Mapping[str, Any]
+    ) -> Solved[StageOutcome]:
+        """Sizing or planner of a decode for the shape of another operation, which tells the planner
+        some more."""
+        stage = self.sizing if name == StageName.SIZING else self.planner
+        return Solved(self._absent(name)) if stage is None else decode_plan(stage, shape, told)
+
     def reduced(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
         if self.reducer is None:
             return self._absent(StageName.REDUCER)
-        return self.reducer.decide(self.reducer.pair(launch.reduced_heads(shape)))
+        pair = self.reducer.pair(launch.reduced_heads(shape), launch.partial_dim)
+        return self.reducer.decide(pair)
 
     # --- one stage alone -------------------------------------------------------------------------
 
@@ -281,6 +343,7 @@ class Capability:
         self, stage: str, shape: DecodeShape, *, head_dim: int | None = None
     ) -> Solved[StageOutcome]:
         """The same, with how the stage came to it."""
+        of_decode(shape)
         if stage == StageName.DISPATCHER:
             found = self._dispatch(shape)
             return Solved(found.answer.outcome, found.leaf)
@@ -304,6 +367,11 @@ class Capability:
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
         """``None``: a source has no table of its answers."""
+
+    def _reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+        if self.reducer is None:
+            return self._absent(StageName.REDUCER)
+        return self.reducer.decide((heads, head_dim))
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for every head count and every head_dim that its router names."""

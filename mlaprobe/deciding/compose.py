@@ -1,9 +1,9 @@
 """From what the stages answer to one verdict.
 
 The verdict is the first failure in call order. Planner and dispatcher that both accept but fold
-differently contradict each other: that is the verdict where nothing that follows, host or kernel
-table, refuses the launch, so that results are wrong in silence. A verdict is UNKNOWN only if what
-is unknown could change it.
+differently contradict each other, and so does a launch whose tensors are for different requests:
+that is the verdict where nothing that follows, host or kernel table, refuses the launch, so that
+results are wrong in silence. A verdict is UNKNOWN only if what is unknown could change it.
 """
 
 from __future__ import annotations
@@ -35,21 +35,17 @@ def compose(
     *,
     missing_entry: bool,
     fails_after: str | None = None,
+    misfit: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> Decision:
     """One verdict from the outcomes of the asm route, in call order. ``fails_after`` is what the
-    dispatcher raises once the entry point has been called."""
+    dispatcher raises once the entry point has been called, ``misfit`` what it passes that is for
+    other requests than the query."""
     found = dict(stages)
-    base = Decision(
-        shape=shape,
-        verdict=Verdict.UNKNOWN,
-        stages=stages,
-        notes=tuple(dict.fromkeys((*(n for _, s in stages for n in s.notes), *notes))),
-        kernels=found[StageName.HOST].kernels if StageName.HOST in found else (),
-        key=found[StageName.HOST].key if StageName.HOST in found else None,
-    )
+    base = _undecided(shape, stages, notes)
     doubt: tuple[str, StageOutcome] | None = None
-    clashing = clash(found.get(StageName.PLANNER), found[StageName.DISPATCHER])
+    dispatcher = found[StageName.DISPATCHER]
+    clashing = clash(found.get(StageName.PLANNER), dispatcher) or _unfit(dispatcher, misfit)
     for stage, outcome in stages:
         if stage == StageName.REDUCER and (fails_after or clashing) is not None:
             break
@@ -70,6 +66,19 @@ def compose(
             base, verdict=Verdict.INCOHERENT, stage=StageName.DISPATCHER, message=clashing
         )
     return _running(base, found)
+
+
+def _undecided(shape: DecodeShape, stages: Stages, notes: tuple[str, ...]) -> Decision:
+    """The decision but for its verdict."""
+    host = dict(stages).get(StageName.HOST)
+    return Decision(
+        shape=shape,
+        verdict=Verdict.UNKNOWN,
+        stages=stages,
+        notes=tuple(dict.fromkeys((*(n for _, s in stages for n in s.notes), *notes))),
+        kernels=() if host is None else host.kernels,
+        key=None if host is None else host.key,
+    )
 
 
 def _stopped(base: Decision, why: str) -> Decision:
@@ -135,6 +144,16 @@ def clash(planner: StageOutcome | None, dispatcher: StageOutcome) -> str | None:
     if planned == launched:
         return None
     return f"the planner {_doing(planner)}, the dispatcher {_doing(dispatcher)}"
+
+
+def _unfit(dispatcher: StageOutcome, misfit: str | None) -> str | None:
+    """How what is passed along does not fit the query, or ``None``."""
+    if misfit is None:
+        return None
+    query = "is for the caller's requests"
+    if dispatcher.fold > 1:
+        query = f"is folded to {dispatcher.fold} times the requests"
+    return f"the query {query}, {misfit}"
 
 
 def _doing(outcome: StageOutcome) -> str:

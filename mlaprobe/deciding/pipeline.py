@@ -8,8 +8,10 @@ planner folded is what the dispatcher must have folded.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from mlaprobe.core.enums import Unwritten
 from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import (
     Decision,
@@ -21,6 +23,7 @@ from mlaprobe.core.shape import (
     Verdict,
     altered,
 )
+from mlaprobe.deciding import logsumexp
 from mlaprobe.deciding.compose import absent, compose
 from mlaprobe.rulefiles.archs import lds_limit
 
@@ -64,13 +67,19 @@ def judge(links: Links[L], shape: DecodeShape) -> Decision:
         stages.append((StageName.PLANNER, links.ask(StageName.PLANNER, shape)))
     stages.append((StageName.DISPATCHER, launch.outcome))
     stages.extend(_downstream(links, shape, launch))
-    return compose(
+    found = compose(
         shape,
         tuple(stages),
         missing_entry=launch.missing,
         fails_after=launch.fails_after,
+        misfit=launch.misfit,
         notes=tuple(_notes(links, shape, launch)),
     )
+    unwritten = shape.lse and launch.unwritten_lse is not Unwritten.NEVER
+    if not (unwritten and found.verdict.runs and launch.outcome.entry == "asm"):
+        return found
+    without = replace(shape, lse=False)
+    return logsumexp.judged(found, launch, links.called(without, links.launch(without)))
 
 
 def _by_gluon(shape: DecodeShape, outcome: StageOutcome) -> Decision:
@@ -97,9 +106,7 @@ def _downstream(
     """Host, kernel table and reducer, with what the dispatcher passes them."""
     outcome = launch.outcome
     if outcome.entry not in (None, "asm"):
-        why = f"entry {outcome.entry}: its own checks are not evaluated"
-        yield StageName.HOST, absent(StageName.HOST, why)
-        yield TABLE, absent(TABLE, why)
+        yield from not_evaluated(outcome.entry)
     else:
         # Where nothing is launched, the stages beyond answer for the shape itself.
         launched = outcome.entry == "asm"
@@ -108,6 +115,13 @@ def _downstream(
         yield TABLE, table_outcome(host, shape.arch, has_tables=links.has_tables)
     if shape.persistent and (outcome.persistent or outcome.persistent is None):
         yield StageName.REDUCER, links.reduced(shape, launch)
+
+
+def not_evaluated(entry: str | None) -> Iterator[tuple[str, StageOutcome]]:
+    """Host and kernel table of an entry point that has none."""
+    why = f"entry {entry}: its own checks are not evaluated"
+    yield StageName.HOST, absent(StageName.HOST, why)
+    yield TABLE, absent(TABLE, why)
 
 
 def table_outcome(host: StageOutcome, arch: str, *, has_tables: bool) -> StageOutcome:
@@ -141,6 +155,11 @@ def _notes(links: Links[L], shape: DecodeShape, launch: L) -> Iterator[str]:
     outcome = launch.outcome
     if outcome.entry not in (None, "asm") and not launch.missing:
         yield f"reaches {launch.entry} ({outcome.entry}), whose own checks were not evaluated"
+    if outcome.status == Status.PADDED:
+        yield (
+            f"AITER pads {shape.num_heads} heads to {outcome.final_heads} itself, and reads the KV "
+            "cache once; that it cuts the result back was not evaluated"
+        )
     if shape.persistent and outcome.persistent is False:
         yield "runs the non-persistent path although work metadata is passed"
     if not shape.causal and not links.takes("causal"):

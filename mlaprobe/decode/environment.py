@@ -9,7 +9,7 @@ from typing import Any
 
 from mlaprobe.core.releases import distribution_version
 from mlaprobe.decode.tensors import torch
-from mlaprobe.sources.installed import DISTRIBUTION
+from mlaprobe.sources.directory import DISTRIBUTION
 
 VARIABLES = ("AITER_", "HIP_", "ROCR_", "CUDA_VISIBLE_DEVICES", "TRITON_INTERPRET")
 """How the names of environment variables begin that may change a run."""

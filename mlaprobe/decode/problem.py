@@ -120,19 +120,17 @@ def make_inputs(
     if device.type == "cpu":
         # The cache, and a request of it in float32 besides.
         check_host_memory(problem.kv_bytes + max(problem.kv_lens) * HEAD_DIM * 8)
-    pages = [-(-length // problem.page_size) for length in problem.kv_lens]
+    size = problem.page_size
+    pages = [-(-length // size) for length in problem.kv_lens]
     total = sum(pages) + spare_pages
     if order is None:
         order = t.randperm(total, generator=t.Generator().manual_seed(seed)).tolist()
     indices = t.tensor(list(order)[: sum(pages)], dtype=t.int32)
-    last = [(length - 1) % problem.page_size + 1 for length in problem.kv_lens]
+    last = [(length - 1) % size + 1 for length in problem.kv_lens]
     draw = _Draw(problem.arch, t.Generator(device=device).manual_seed(seed))
-    q, q_scale = draw(
-        (problem.tokens, problem.num_heads, HEAD_DIM), problem.q_dtype, problem.scales[0]
-    )
-    kv, kv_scale = draw(
-        (total, problem.page_size, 1, HEAD_DIM), problem.kv_dtype, problem.scales[1]
-    )
+    rows, slots = (problem.tokens, problem.num_heads, HEAD_DIM), (total, size, 1, HEAD_DIM)
+    q, q_scale = draw(rows, problem.q_dtype, problem.scales[0])
+    kv, kv_scale = draw(slots, problem.kv_dtype, problem.scales[1])
     _hide(kv, indices.long(), pages, last)
     layout = _layout(problem, pages, last, indices, total)
     return Inputs(q=q, kv=kv, layout=layout, q_scale=q_scale, kv_scale=kv_scale)

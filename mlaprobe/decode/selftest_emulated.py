@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.protocols import LiveAnswers
-from mlaprobe.decode.backends.emulate import emulated
+from mlaprobe.decode.backends.emulate import How, emulated
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.rules import SelfTest
 from mlaprobe.decode.selftest import plan_of, problem_of
@@ -40,7 +40,7 @@ def emulate_test(answers: LiveAnswers, test: SelfTest, arch: str, schedules: str
     problem = problem_of(test, arch, lens)
     plan = plan_of(answers, test, problem)
     try:
-        run = emulated(answers, plan, problem, schedules=schedules)
+        run = emulated(answers, plan, problem, How(schedules=schedules))
     except MlaprobeError as error:
         return EmulatedTest(test=test, problem=problem, plan=plan, message=error.message)
     return EmulatedTest(test=test, problem=problem, plan=plan, run=run)

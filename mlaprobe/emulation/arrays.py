@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.stages.environment.placed import Placed
+from mlaprobe.stages.environment.shaping import is_integer
 from mlaprobe.stages.environment.tensors import DtypeToken
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -24,6 +26,53 @@ _STORED: dict[str, npt.DTypeLike] = {
     "fp32": np.float32,
 }
 """How numpy holds the elements of a torch dtype: of what it does not have, the bits."""
+
+
+def _padded(array: Array, widths: tuple[int, ...], value: Any) -> Array:
+    """With so many elements before and behind each dimension, the last one first; negative ones
+    are taken away."""
+    pairs = [(0, 0)] * array.ndim
+    for turn in range(len(widths) // 2):
+        pairs[array.ndim - 1 - turn] = (widths[2 * turn], widths[2 * turn + 1])
+    kept = tuple(
+        slice(max(0, -before), size - max(0, -behind))
+        for size, (before, behind) in zip(array.shape, pairs, strict=True)
+    )
+    more = [(max(0, before), max(0, behind)) for before, behind in pairs]
+    return np.pad(array[kept], more, constant_values=value)
+
+
+def _operator(name: str) -> Callable[..., Array]:
+    compute = getattr(np, name)
+
+    def call(array: Array, other: Any, reflected: bool) -> Array:
+        sides = (other, array) if reflected else (array, other)
+        return compute(*(np.asarray(side, np.int64) for side in sides))  # type: ignore[no-any-return]
+
+    return call
+
+
+_MOVES: dict[str, Callable[..., Array]] = {
+    "reshape": lambda array, *shape: np.reshape(array, shape),
+    "transpose": lambda array, *order: np.transpose(array, order),
+    "repeat": np.repeat,
+    "ascontiguousarray": np.ascontiguousarray,
+    "copy": np.copy,
+    "getitem": lambda array, key: array[key],
+    "take": np.take,
+}
+"""What leaves elements as they are."""
+_JOINS: dict[str, Callable[..., Array]] = {"concatenate": np.concatenate, "stack": np.stack}
+"""What puts tensors together."""
+_COMPUTED: dict[str, Callable[..., Array]] = {
+    **{name: _operator(name) for name in ("add", "subtract", "multiply")},
+    **{name: _operator(name) for name in ("floor_divide", "remainder")},
+    "cumsum": np.cumsum,
+    "diff": lambda array, at: np.diff(array, axis=at),
+    "pad": _padded,
+    "astype": lambda array: array,
+}
+"""What computes with them, as 64-bit numbers of which as many bits are kept as the result has."""
 
 
 class NotFollowedError(Exception):
@@ -75,17 +124,36 @@ class Arrays:
         before = self.of(source)
         if before.shape != source.shape:
             raise NotFollowedError(f"of {source.name} only some pages have memory")
-        if how == "reshape":
-            return np.reshape(before, values)
-        if how == "transpose":
-            return np.transpose(before, values)
-        if how == "repeat":
-            return np.repeat(before, *values)
-        if how == "ascontiguousarray":
-            return np.ascontiguousarray(before)
+        move = _MOVES.get(how)
+        if move is not None:
+            return move(before, *map(self._counts, values))
+        if how in _JOINS:
+            return self._joined(tensor, source)
         if how == "astype" and tensor.dtype.identity == source.dtype.identity:
             return before
-        raise NotFollowedError(f"what {how} makes of {source.name} is not followed")
+        return self._computed(tensor, source)
+
+    def _joined(self, tensor: Placed, source: Placed) -> Array:
+        others, at = tensor.step.values
+        if any(each.dtype.identity != tensor.dtype.identity for each in (source, *others)):
+            raise NotFollowedError(f"{tensor.name} is made of tensors of several dtypes")
+        join = _JOINS[tensor.step.how]
+        return join([self.of(each) for each in (source, *others)], at)
+
+    def _computed(self, tensor: Placed, source: Placed) -> Array:
+        """What is computed of whole numbers."""
+        how, _, values = tensor.step
+        compute = _COMPUTED.get(how)
+        among = (tensor, source, *(each for each in values if isinstance(each, Placed)))
+        if compute is None or not all(is_integer(each.dtype.kind) for each in among):
+            raise NotFollowedError(f"what {how} makes of {source.name} is not followed")
+        wide = self.of(source).astype(np.int64)
+        made: Array = compute(wide, *map(self._counts, values))
+        return np.ascontiguousarray(made.astype(stored(tensor.dtype)))
+
+    def _counts(self, value: Any) -> Any:
+        """An argument of an operation, a tensor as its array."""
+        return self.of(value) if isinstance(value, Placed) else value
 
     def _filled(self, tensor: Placed, how: str, values: tuple[Any, ...]) -> Array:
         dtype = stored(tensor.dtype)
@@ -114,6 +182,14 @@ class Marks(Arrays):
 
     def _filled(self, tensor: Placed, how: str, values: tuple[Any, ...]) -> Array:
         return np.zeros(tensor.shape, np.bool_)
+
+    def _computed(self, tensor: Placed, source: Placed) -> Array:
+        raise NotFollowedError(f"what was written of {tensor.name} is not followed")
+
+    def _counts(self, value: Any) -> Any:
+        if isinstance(value, Placed):
+            raise NotFollowedError(f"what was written of {value.name} is not followed")
+        return value
 
 
 def memory_of(array: Array) -> Array:

@@ -23,6 +23,7 @@ from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.kernels.codeobject import CodeObject
 from mlaprobe.stages.environment.device import Device
+from mlaprobe.stages.environment.placed import Placed
 from mlaprobe.stages.kernelargs import Unset
 from mlaprobe.stages.launching import Launched, Launching, LaunchQuestion, NotLaunchedError
 
@@ -56,6 +57,12 @@ class Prepared:
     code: CodeObject
     data: bytes
     """The file of the code object."""
+
+    def tensor(self, role: str) -> Placed:
+        """A tensor that every caller gives, by what it means."""
+        given = self.inputs[role]
+        assert given is not None
+        return given.tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,19 +136,14 @@ def execute(
     Raises:
         NotFollowedError: what is in a tensor of the launch is not known.
     """
-    memory, arrays, marks = Memory(), Arrays(seed), Marks()
-    for given in ready.inputs.values():
-        if given is not None and given.array is not None:
-            arrays.give(given.tensor, given.array)
-            marks.give(given.tensor, np.zeros(given.array.shape, np.bool_))
-    launched = ready.launched
-    cache, output = ready.inputs["kv"], ready.inputs["output"]
-    assert cache is not None
-    assert output is not None
-    regions = Regions(memory, arrays, launched, cache.tensor, ready.call.values)
+    memory, launched = Memory(), ready.launched
+    arrays, marks = _given(ready, seed)
+    cache, output = (ready.tensor(role) for role in ("kv", "output"))
+    regions = Regions(memory, arrays, launched, cache, ready.call.values)
     regions.place_metadata(ready.inputs)
-    garbage = unset or np.random.default_rng(seed).bytes
-    block = bytearray(launched.block.pack(regions.address, garbage))
+    block = bytearray(
+        launched.block.pack(regions.address, unset or np.random.default_rng(seed).bytes)
+    )
     if change is not None:
         change(block, launched)
     result = run(
@@ -156,7 +158,17 @@ def execute(
         watch=watch,
     )
     regions.take_back(marks)
-    return Result(run=result, followed=follow(launched, output.tensor, arrays, marks))
+    return Result(run=result, followed=follow(launched, output, arrays, marks))
+
+
+def _given(ready: Prepared, seed: int) -> tuple[Arrays, Marks]:
+    """The caller's arrays, and marks of what is written in them, which is nothing yet."""
+    arrays, marks = Arrays(seed), Marks()
+    for given in ready.inputs.values():
+        if given is not None and given.array is not None:
+            arrays.give(given.tensor, given.array)
+            marks.give(given.tensor, np.zeros(given.array.shape, np.bool_))
+    return arrays, marks
 
 
 def _numbers(call: Call) -> dict[str, Any]:

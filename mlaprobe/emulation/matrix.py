@@ -78,7 +78,7 @@ def cases(capability: Capability, scope: Scope) -> tuple[tuple[Case, ...], tuple
     picked = [
         case
         for each in found.values()
-        for case in _launches(each if narrow else _few(each), scope, narrow)
+        for case in _launches(each if narrow else extremes(each), scope, narrow)
     ]
     reached = {case.co for case in picked}
     rest = (co for co in _code_objects(capability, scope) if co not in reached)
@@ -141,7 +141,7 @@ def _shapes(capability: Capability, scope: Scope) -> Iterator[DecodeShape]:
             )
 
 
-def _few(found: Sequence[Case]) -> list[Case]:
+def extremes(found: Sequence[Case]) -> list[Case]:
     """The least and the largest query of those that lead to a kernel."""
     ordered = sorted(found, key=lambda case: case.shape.num_heads * case.shape.qlen)
     return [ordered[0]] if len(ordered) == 1 else [ordered[0], ordered[-1]]

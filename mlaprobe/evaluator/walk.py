@@ -85,12 +85,17 @@ def targets(node: Node) -> Iterator[str]:
 
 
 def written_names(
-    body: Iterable[Node], *, through_pointers: bool = True, references: bool = False
+    body: Iterable[Node],
+    *,
+    through_pointers: bool = True,
+    references: bool = False,
+    methods: bool = True,
 ) -> set[str]:
     """Names of variables that a piece of code may write, also through members and pointers.
 
     Without ``through_pointers`` a pointer that is taken and no more does not count. With
-    ``references`` (C++) every call may write the variables that are its arguments.
+    ``references`` (C++) every call may write the variables that are its arguments, and with
+    ``methods`` one that is part of an expression the object whose method it is.
     """
     names: set[str] = set()
     node: Any
@@ -102,9 +107,47 @@ def written_names(
         elif kind is ir.AddressOf and through_pointers:
             names.update(targets(node.value))
         elif kind is ir.Call and references:
-            reads = isinstance(node.func, ir.Name) and node.func.id in READING
-            names.update(() if reads else _arguments(node))
+            names.update(_by_reference(node, methods))
+        elif references and kind in (ir.Decl, ir.Unpack, ir.ForEach):
+            names.update(_bound(node))
     return names
+
+
+def _by_reference(node: ir.Call, methods: bool) -> Iterator[str]:
+    """C++: what a call may write, or give access to."""
+    func = node.func
+    if methods and isinstance(func, ir.Attr) and func.name not in ASKING:
+        yield from targets(func.obj)
+    if not (isinstance(func, ir.Name) and func.id in READING):
+        yield from _arguments(node)
+
+
+_ASKING = """size empty count contains cbegin cend length c_str has_value value_or starts_with
+ends_with compare substr dtype dim stride numel data_ptr scalar_type is_contiguous element_size
+device sizes type"""
+ASKING = frozenset(_ASKING.split())
+"""Methods that change nothing and give no access to what can be changed."""
+
+
+def _bound(node: Node) -> Iterator[str]:
+    """C++: the variables to whose parts a declaration or a loop binds references."""
+    if isinstance(node, ir.Decl):
+        init = node.init if node.type.ref and not node.type.const else None
+    elif isinstance(node, ir.Unpack):
+        init = node.init if node.ref else None
+    else:
+        assert isinstance(node, ir.ForEach)
+        init = node.iterable if node.ref and writes_target(node) else None
+    if init is not None:
+        yield from targets(init)
+        if isinstance(init, ir.Cond):
+            yield from (*targets(init.then), *targets(init.orelse))
+
+
+def writes_target(node: ir.ForEach) -> bool:
+    """Whether a loop may write the elements that its target refers to."""
+    bound = set(bound_names(node.target))
+    return bool(bound & written_names(node.body, references=True))
 
 
 def _by_call(node: ir.Call) -> Iterator[str]:
@@ -124,6 +167,18 @@ _WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
     ir.Remove: lambda node: (name for target in node.targets for name in targets(target)),
 }
 """The variables that a kind of node writes in either language."""
+
+
+def assigned_whole(body: Iterable[Node]) -> set[str]:
+    """C++: the variables that a piece of code may assign as a whole."""
+    names: set[str] = set()
+    for node in walk(body):
+        if isinstance(node, ir.AssignExpr):
+            parts = node.target.items if isinstance(node.target, ir.Sequence) else (node.target,)
+            names.update(part.id for part in parts if isinstance(part, ir.Name))
+        elif isinstance(node, (ir.Opaque, ir.OpaqueStmt)):
+            names.update(node.writes)
+    return names
 
 
 _BY_VALUE = """min max abs size to_string move get ceil floor round pow sqrt log log2 exp gcd lcm

@@ -7,11 +7,11 @@ Releases with equal content share a file, named after the last of them; the inde
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.caches import Cache, cached
+from mlaprobe.core.numbers import numbers_of
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.errors import RuleError, SourceError
 from mlaprobe.rulefiles.loader import rules_dir
@@ -19,12 +19,16 @@ from mlaprobe.rulefiles.loader import rules_dir
 if TYPE_CHECKING:
     from mlaprobe.snapshot import Snapshot
     from mlaprobe.snapshot.file import Contents
+    from mlaprobe.sources import Source
+    from mlaprobe.sources.reads import Reads
 
 PREFIX = "release:"
 """How a bundled release is named as a source."""
 NEWEST = "newest"
 """The name of whichever is the last."""
 INDEX = "index.json"
+READS = "reads.json"
+"""The name of the file that says what was read of a release for its answers."""
 
 
 def folder() -> Path:
@@ -53,6 +57,42 @@ def of_commit(commit: str | None) -> str | None:
     return None if commit is None else next(found, None)
 
 
+@cached(Cache.RULES)
+def reads() -> dict[str, Reads]:
+    """What the answers of releases depend on, the newest first; none where that is not known.
+
+    Raises:
+        RuleError: it cannot be read.
+    """
+    path = folder() / READS
+    if not path.is_file():
+        return {}
+    from mlaprobe.sources.reads import Reads
+
+    try:
+        data = json.loads(path.read_bytes())
+        return {
+            release: Reads(
+                paths=tuple(data["paths"][at] for at in numbers_of(entry["paths"])),
+                listings=tuple((folder, tuple(ends)) for folder, ends in entry["listings"]),
+                digest=entry["digest"],
+            )
+            for release, entry in reversed(data["releases"].items())
+        }
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise _unreadable(READS) from None
+
+
+def of_files(source: Source) -> str | None:
+    """The last release whose answers are those of a source, as all that they depend on is the
+    same in it; ``None`` where there is none.
+
+    Raises:
+        RuleError: what is bundled cannot be read.
+    """
+    return next((release for release, each in reads().items() if each.held_by(source)), None)
+
+
 def _section(name: str) -> dict[str, str]:
     path = folder() / INDEX
     if not path.is_file():
@@ -61,11 +101,15 @@ def _section(name: str) -> dict[str, str]:
         section = json.loads(path.read_bytes())[name]
         return {str(key): str(value) for key, value in section.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise RuleError(
-            "the index of the bundled releases cannot be read",
-            hint="install mlaprobe anew, or run make releases in a checkout",
-            file=f"rules/releases/{INDEX}",
-        ) from None
+        raise _unreadable(INDEX) from None
+
+
+def _unreadable(name: str) -> RuleError:
+    return RuleError(
+        "the index of the bundled releases cannot be read",
+        hint="install mlaprobe anew, or run make releases in a checkout",
+        file=f"rules/releases/{name}",
+    )
 
 
 def releases() -> tuple[str, ...]:
@@ -116,6 +160,8 @@ def _known(name: str) -> str:
             f"or name path/to/aiter@{name}"
         )
         raise SourceError("no releases are bundled with this mlaprobe", hint=hint)
+    from difflib import get_close_matches
+
     close = get_close_matches(name, known, n=3, cutoff=0.6) or list(known)[-1:]
     hint = f"did you mean {' or '.join(close)}? mlaprobe history lists them all"
     raise SourceError(f"no release {name!r} is bundled with mlaprobe", hint=hint)

@@ -71,28 +71,11 @@ def or_bundled(source: str) -> tuple[str, str | None]:
         with open_source(source) as opened:
             require_aiter(opened)
     except NotInstalledError as error:
-        return _newest(error), error.message
+        return newest_instead(error), error.message
     return source, None
 
 
-def installed_or_bundled() -> tuple[Capability | Snapshot, str | None]:
-    """The installed AITER; where none is installed, the newest bundled release. An AITER that is
-    there and cannot be read is no reason to answer from another.
-
-    Returns:
-        What answers, and why it is not the installed AITER; ``None``: it is.
-
-    Raises:
-        NotInstalledError: no AITER is installed, and no release is bundled.
-        SourceError: one is installed, and cannot be read.
-    """
-    try:
-        return probe(INSTALLED), None
-    except NotInstalledError as error:
-        return probe(_newest(error)), error.message
-
-
-def _newest(error: NotInstalledError) -> str:
+def newest_instead(error: NotInstalledError) -> str:
     """The newest bundled release, as a source."""
     newest = bundled.newest()
     if newest is None:

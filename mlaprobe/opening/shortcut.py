@@ -1,8 +1,10 @@
-"""A git revision that is a bundled release: its answers are known without reading it.
+"""A source that is a bundled release to all that its answers depend on: they are known without
+evaluating it.
 
-The commit decides: with the same commit every file is the same, and the bundled snapshot answers
-like the source. What a snapshot does not hold (a knob that is set, an unusual page size, the text
-of the source) is read from the source on demand.
+The commit decides, and where that is another, or none, the files do (``sources.reads``): those that
+the release's answers were made of, and no others where there were none. What a snapshot does not
+hold (a knob that is set, an unusual page size, the text of the source) is read from the source on
+demand.
 """
 
 from __future__ import annotations
@@ -11,9 +13,12 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mlaprobe.core.needs import Need
+from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
+from mlaprobe.errors import NotInstalledError
 from mlaprobe.opening import bundled
-from mlaprobe.opening.probing import probe, snapshot_of
+from mlaprobe.opening.probing import INSTALLED, newest_instead, probe, snapshot_of
 from mlaprobe.snapshot import OUTSIDE, Outside, Snapshot
 
 if TYPE_CHECKING:
@@ -24,17 +29,8 @@ if TYPE_CHECKING:
     from mlaprobe.stages.environment.session import SourceSession
 
 
-def quickest(spec: str) -> Capability | Snapshot | KnownRevision:
+def quickest(spec: str) -> Capability | Snapshot | KnownSource:
     """What answers for a source, the quick way where that makes no difference.
-
-    Raises:
-        SourceError: as ``probe``.
-    """
-    return at_hand(spec) or probe(spec)
-
-
-def at_hand(spec: str) -> Snapshot | KnownRevision | None:
-    """What answers for a source without reading it; ``None`` where it has to be read.
 
     Raises:
         SourceError: as ``probe``.
@@ -42,20 +38,62 @@ def at_hand(spec: str) -> Snapshot | KnownRevision | None:
     kept = snapshot_of(spec)
     if kept is not None:
         return kept
-    at = spec.rpartition("@")
-    if not at[0] or not bundled.releases():
-        return None
+    source, release = _opened(spec)
+    if release is not None:
+        return KnownSource(source, bundled.load(release))
+    from mlaprobe.deciding.capability import Capability
+    from mlaprobe.sources import require_aiter
+
+    require_aiter(source)
+    return Capability(source)
+
+
+def at_hand(spec: str) -> Snapshot | KnownSource | None:
+    """What answers for a source without evaluating it; ``None`` where that has to be done.
+
+    Raises:
+        SourceError: as ``probe``.
+    """
+    kept = snapshot_of(spec)
+    if kept is not None:
+        return kept
+    source, release = _opened(spec)
+    if release is not None:
+        return KnownSource(source, bundled.load(release))
+    source.close()
+    return None
+
+
+def _opened(spec: str) -> tuple[Source, str | None]:
+    """A source, and the bundled release that it is to all that answers depend on."""
     from mlaprobe.sources import open_source
 
     source = open_source(spec)
-    release = bundled.of_commit(source.commit)
-    if release is None:
-        source.close()
-        return None
-    return KnownRevision(source, bundled.load(release))
+    source.hold()
+    try:
+        return source, bundled.of_commit(source.commit) or bundled.of_files(source)
+    finally:
+        source.rest()
 
 
-class KnownRevision:
+def installed_or_bundled() -> tuple[Capability | Snapshot | KnownSource, str | None]:
+    """The installed AITER; where none is installed, the newest bundled release. An AITER that is
+    there and cannot be read is no reason to answer from another.
+
+    Returns:
+        What answers, and why it is not the installed AITER; ``None``: it is.
+
+    Raises:
+        NotInstalledError: no AITER is installed, and no release is bundled.
+        SourceError: one is installed, and cannot be read.
+    """
+    try:
+        return quickest(INSTALLED), None
+    except NotInstalledError as error:
+        return probe(newest_instead(error)), error.message
+
+
+class KnownSource(ReduceHeads):
     """Answers from a snapshot, and from the source what the snapshot does not hold."""
 
     def __init__(self, source: Source, snapshot: Snapshot) -> None:
@@ -64,8 +102,12 @@ class KnownRevision:
         self.archs = snapshot.archs
         self.stage_status = snapshot.stage_status
         self.knobs = snapshot.knobs
-        self.release = snapshot.release
         self.erratum_release = snapshot.erratum_release
+
+    @property
+    def release(self) -> str | None:
+        """The release of the source, where that is known."""
+        return self.source.release
 
     capability = None
     """The snapshot answers."""
@@ -74,13 +116,25 @@ class KnownRevision:
     def live(self) -> Capability:
         """The source itself, read for the first question that the snapshot does not hold."""
         from mlaprobe.deciding.capability import Capability
+        from mlaprobe.sources.release_place import ReleasePlace
 
-        return Capability(self.source)
+        live = Capability(self.source)
+        live.place = ReleasePlace(release=self.erratum_release)
+        return live
 
     def decide(self, shape: DecodeShape) -> Decision:
         """What happens to a shape; errata applied."""
         found = self._snapshot.decide(shape)
         return self.live.decide(shape) if found.stage == OUTSIDE else found
+
+    def records_needs(self, shape: DecodeShape) -> bool:
+        """Whether it can be asked what a launch needs: the source can."""
+        return True
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """What a launch needs, found by asking."""
+        kept = self._snapshot
+        return kept.needs(shape) if kept.records_needs(shape) else self.live.needs(shape)
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid, where the snapshot holds all of it."""
@@ -109,6 +163,10 @@ class KnownRevision:
         """The reducer's answer for head counts and every head_dim that its router names."""
         return self._snapshot.reducer_rows(heads)
 
+    def reduce_heads(self, head_dim: int = 512) -> tuple[int, ...]:
+        """The head counts up to 256 that the reducer merges partial results of."""
+        return self._snapshot.reduce_heads(head_dim)
+
     def source_text(self, file: str) -> str | None:
         """The text of a file of the source."""
         return self.live.source_text(file)
@@ -127,7 +185,7 @@ class KnownRevision:
         """Let go of the source."""
         self.source.close()
 
-    def __enter__(self) -> KnownRevision:
+    def __enter__(self) -> KnownSource:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -7,7 +7,8 @@ import shlex
 from dataclasses import replace
 
 from mlaprobe.core.axes import describe_overrides
-from mlaprobe.core.shape import DecodeShape, PlannerCall, Route
+from mlaprobe.core.inputs import bytes_in_words
+from mlaprobe.core.shape import DecodeShape, Operation, PlannerCall, Route
 from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import plain
 
@@ -39,18 +40,27 @@ def shape_words(shape: DecodeShape) -> list[str]:
         "--no-persistent": not shape.persistent,
         "--no-causal": not shape.causal,
         "--cp-round-robin": shape.cp_round_robin,
+        "--sparse": shape.sparse,
     }
     words += [option for option, given in switches.items() if given]
     if shape.batch is not None:
         words += ["--batch", str(shape.batch)]
     if shape.page_size != 1:
         words += ["--page-size", str(shape.page_size)]
+    if shape.kv_cache_bytes is not None:
+        words += ["--kv-cache-bytes", str(shape.kv_cache_bytes)]
+    if shape.num_kv_splits is not None:
+        words += ["--num-kv-splits", str(shape.num_kv_splits)]
     if shape.route is not Route.ASM:
         words += ["--route", shape.route.value]
     for name, value in shape.env:
         words += ["--env", quote(f"{name}={value}")]
     for name, override in plain(shape.planner).items():
         words += ["--planner", f"{name}={_planner_word(override)}"]
+    if shape.op is not Operation.DECODE:
+        words += ["--op", shape.op.value]
+    if shape.num_kv_heads is not None:
+        words += ["--kv-heads", str(shape.num_kv_heads)]
     return words
 
 
@@ -85,6 +95,12 @@ def described(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
     found = {field: text for field, (text, unusual) in flags.items() if defaults or unusual}
     if shape.cp_round_robin:
         found["cp_round_robin"] = "round-robin context parallel"
+    if shape.sparse:
+        found["sparse"] = "sparse"
+    if shape.kv_cache_bytes is not None:
+        found["kv_cache_bytes"] = f"a KV cache of {bytes_in_words(shape.kv_cache_bytes)}"
+    if shape.num_kv_splits is not None:
+        found["num_kv_splits"] = f"KV splits {shape.num_kv_splits}"
     if shape.batch is not None:
         found["batch"] = f"batch {shape.batch}"
     if shape.route is not Route.ASM:
@@ -93,6 +109,13 @@ def described(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
         found["env"] = ", ".join(printable(f"{name}={value}") for name, value in shape.env)
     if words := describe_overrides(shape.planner):
         found["planner"] = f"planner told {words}"
+    if shape.op is not Operation.DECODE:
+        from mlaprobe.rulefiles.operations import operations
+
+        entry = operations()[shape.op].entry(shape.persistent)
+        found = {name: text for name, text in found.items() if entry.asks(name)}
+        if shape.num_kv_heads is not None:
+            found["kv_heads"] = f"{shape.num_kv_heads} KV heads"
     return found
 
 

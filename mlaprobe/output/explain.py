@@ -11,6 +11,7 @@ from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
     Kernel,
+    Operation,
     StageName,
     StageOutcome,
     Status,
@@ -20,12 +21,17 @@ from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.escape import printable
+from mlaprobe.output.excerpts import excerpt_lines as excerpt_lines
+from mlaprobe.output.excerpts import place_of
+from mlaprobe.output.nativeways import native_way_lines
+from mlaprobe.output.needs import needs_lines
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.rows import plain
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import what_happens
 from mlaprobe.reports.emulated import emulations
 from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
+from mlaprobe.rulefiles.operations import operations
 
 _EMPTY: Line = ()
 BLOB_DIGITS = 12
@@ -44,7 +50,8 @@ def explain(found: Explanation, *, width: int, spec: str, can_resolve: bool = Fa
         excerpts = dict(found.excerpts).get(stage, ())
         lines += [_EMPTY, *_stage(number, outcome, excerpts, width)]
         if stage == StageName.REDUCER and found.reducer_heads is not None:
-            text = f"it is instantiated for {ranges(found.reducer_heads)} heads at head_dim 512"
+            text = f"it is instantiated for {ranges(found.reducer_heads)} heads at head_dim "
+            text += str(found.head_dim)
             lines += paragraph(text, width, first="     ")
     lines += _kernels(found.decision, width)
     lines += _nearest(found, width)
@@ -52,6 +59,8 @@ def explain(found: Explanation, *, width: int, spec: str, can_resolve: bool = Fa
     lines += [_EMPTY, *_verdict(found.decision, width)]
     lines += _knobs(found, width)
     lines += _alternatives(found, width, spec, can_resolve)
+    lines += needs_lines(found, width)
+    lines += native_way_lines(found.native_ways, width)
     return lines
 
 
@@ -68,7 +77,8 @@ def outcome_words(decision: Decision) -> str:
 
 def _headline(decision: Decision, width: int) -> list[Line]:
     shape = decision.shape
-    what = f"{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
+    op = "" if shape.op is Operation.DECODE else f"{shape.op}, "
+    what = f"{op}{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
     style = WORDS[decision.verdict].style
     return [
         *broken(
@@ -77,7 +87,18 @@ def _headline(decision: Decision, width: int) -> list[Line]:
             rest="  ",
         ),
         *paragraph(commands.in_words(shape, defaults=True), width, first="  ", style="dim"),
+        *_operation(shape, width),
     ]
+
+
+def _operation(shape: DecodeShape, width: int) -> list[Line]:
+    """The function that carries another operation out, and what its answer may depend on."""
+    if shape.op is Operation.DECODE:
+        return []
+    entry = operations()[shape.op].entry(shape.persistent)
+    question = ", ".join(axis.replace("_", " ") for axis in entry.axes)
+    text = f"by {entry.name}: {entry.about}; nothing depends on more than {question}"
+    return paragraph(text, width, first="  ", style="dim")
 
 
 def _stage(
@@ -93,7 +114,7 @@ def _stage(
     for excerpt in excerpts[:_MOST_EXCERPTS]:
         lines += excerpt_lines(excerpt, width)
     for excerpt in excerpts[_MOST_EXCERPTS:]:
-        lines.append(line("   --> ", Span(_place(excerpt), "place")))
+        lines.append(line("   --> ", Span(place_of(excerpt), "place")))
     for note in outcome.notes:
         lines += paragraph(printable(note), width, first="     note: ")
     return lines
@@ -113,40 +134,6 @@ def _status(outcome: StageOutcome) -> str:
     if outcome.entry is not None:
         text += f", through {outcome.entry}"
     return text
-
-
-def _place(excerpt: Excerpt) -> str:
-    evidence = excerpt.evidence
-    return printable(f"{evidence.file}:{evidence.line}")
-
-
-def excerpt_lines(excerpt: Excerpt, width: int) -> list[Line]:
-    """A clause's place, its line and a caret; the clause itself where the line is not at hand."""
-    evidence = excerpt.evidence
-    number = str(evidence.line)
-    margin = " " * len(number)
-    lines = [line(f"  {margin}--> ", Span(_place(excerpt), "place"))]
-    text, column = (evidence.text, None) if excerpt.text is None else _dedent(excerpt)
-    room = width - len(margin) - 6
-    if column is not None and column > room * 2 // 3:  # what the caret is under stays in sight
-        cut = column - room // 3
-        text, column = "..." + text[cut:], column - cut + 3
-    if len(text) > room:
-        text = text[: room - 3] + "..."
-    lines.append(line(Span(f"   {number} | ", "dim"), text))
-    if column is not None:
-        lines.append(line(Span(f"   {margin} | ", "dim"), " " * column, Span("^", "caret")))
-    return lines
-
-
-def _dedent(excerpt: Excerpt) -> tuple[str, int | None]:
-    """The line without its indentation, harmless, and where the clause starts in it."""
-    raw = excerpt.text or ""
-    body = raw.lstrip(" \t")
-    start = max(0, excerpt.evidence.column - 1 - (len(raw) - len(body)))
-    before, after = body[:start].replace("\t", " "), body[start:].replace("\t", " ")
-    text = printable(before) + printable(after)
-    return text, len(printable(before)) if start <= len(body) else None
 
 
 def key_words(key: Sequence[tuple[str, Any]]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from mlaprobe.core.shape import Decision, StageOutcome
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.emulated import emulation_rows
+from mlaprobe.output.nativeways import native_way_rows
 from mlaprobe.output.report_data import source_row
-from mlaprobe.output.rows import Row, decision_row, picked, plain, to_json
-from mlaprobe.reports.explanation import Excerpt, Explanation
+from mlaprobe.output.rows import Row, decision_row, need_row, picked, plain, to_json
+from mlaprobe.reports.explanation import Excerpt, Explanation, ShownNeed
 
 
 def explain_json(found: Explanation) -> str:
@@ -36,8 +37,15 @@ def explain_json(found: Explanation) -> str:
         "alternatives": [
             {"differs": each.what, **_result(each.decision)} for each in found.alternatives
         ],
+        "needs": None if found.needs is None else [_need_row(each) for each in found.needs],
+        "needs_missing": found.needs_missing,
+        "native_ways": native_way_rows(found.native_ways),
     }
     return to_json(row) + "\n"
+
+
+def _need_row(shown: ShownNeed) -> Row:
+    return {**need_row(shown.need), "evidence": _evidence_rows(shown.excerpts)}
 
 
 def _result(decision: Decision) -> Row:
@@ -54,8 +62,12 @@ def _stage_row(outcome: StageOutcome, excerpts: tuple[Excerpt, ...]) -> Row:
     row = picked(outcome, _OUTCOME)
     for shown, kernel in zip(row["kernels"], outcome.kernels, strict=True):
         shown["has_symbol"] = kernel.has_symbol
-    row["evidence"] = [
+    row["evidence"] = _evidence_rows(excerpts)
+    return row
+
+
+def _evidence_rows(excerpts: tuple[Excerpt, ...]) -> list[Row]:
+    return [
         {**plain(each.evidence), "column": each.evidence.column, "source": each.text}
         for each in excerpts
     ]
-    return row

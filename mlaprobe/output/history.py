@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from mlaprobe.compare.history import Era, History, Line, Tiles
 from mlaprobe.core.behaviour import Behaviour
 from mlaprobe.core.numbers import ranges
-from mlaprobe.core.shape import DecodeShape, Verdict
+from mlaprobe.core.shape import DecodeShape, Operation, Verdict
 from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.escape import markdown, printable
@@ -64,11 +64,13 @@ def _blocks(found: History, native: bool) -> Iterator[tuple[str, list[tuple[str,
 
 
 def _setting(shape: DecodeShape, *, heads: bool = False) -> str:
-    parts = [f"{shape.arch} {shape.dtype}", *([f"{shape.num_heads} heads"] if heads else [])]
+    op = [] if shape.op is Operation.DECODE else [str(shape.op)]
+    parts = [*op, f"{shape.arch} {shape.dtype}"]
+    parts += [f"{shape.num_heads} heads"] if heads else []
     unusual = commands.described(shape, defaults=False)
-    lse = "with LSE" if shape.lse else "without LSE"
+    lse = commands.described(shape, defaults=True).get("lse")
     rest = [text for name, text in unusual.items() if name != "lse"]
-    return ", ".join([*parts, f"qlen {shape.qlen}", lse, *rest])
+    return ", ".join([*parts, f"qlen {shape.qlen}", *([lse] if lse else []), *rest])
 
 
 def _era(era: Era) -> str:

@@ -6,21 +6,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mlaprobe.core.axes import AXIS_NAMES
+from mlaprobe.core.axes import AXIS_NAMES, LAUNCH_AXES
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.core.reasons import deciding_clause, reason
-from mlaprobe.core.shape import DecodeShape, Dtype, Status, Verdict
+from mlaprobe.core.shape import DecodeShape, Dtype, Operation, Status, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, Cell, cell
 from mlaprobe.output.emulated import overview_lines
 from mlaprobe.output.escape import printable
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
+from mlaprobe.output.operations import overview_lines as operations_in_short
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import notes, troubles
 from mlaprobe.reports.emulated import overview
 from mlaprobe.reports.survey import Block, Others, Survey
+from mlaprobe.rulefiles.operations import operations
 
 LEAST_WIDTH, MOST_WIDTH = 40, 120
 _KINDS = {
@@ -70,6 +72,7 @@ def report(
         lines += [_EMPTY, *_block(survey, each, width, short=short, merge=merge)]
     if survey.others in _OTHERS:
         lines += [_EMPTY, *paragraph(_OTHERS[survey.others], width, style="dim")]
+    lines += operations_in_short(survey.operations, width)
     lines += _legend(drawn, width, short=short)
     lines += troubles(survey.troubles, width)
     lines += notes(survey.decisions, width)
@@ -107,6 +110,11 @@ def header(survey: Survey, width: int) -> list[Line]:
         if status != Status.PRESENT:
             absent = printable(f"{stage}: {text}" if text else stage)
             lines += paragraph(absent, width, first="  absent  ")
+    if survey.grid.op is not Operation.DECODE:
+        for entry in operations()[survey.grid.op].entries:
+            if entry.persistent in survey.grid.persistent:
+                text = f"{survey.grid.op} by {entry.name}: {entry.about}"
+                lines += paragraph(text, width, first="  op      ")
     lines += paragraph(_asked(survey), width, first="  asked   ")
     return lines
 
@@ -116,14 +124,14 @@ def _asked(survey: Survey) -> str:
     if not survey.blocks:
         return "nothing"
     settings = commands.described(survey.blocks[0].setting, defaults=True)
-    if survey.grid.lse == (False,):
+    if survey.grid.lse == (False,) and survey.grid.op is Operation.DECODE:
         settings["lse"] = "without LSE, and with it where that runs"
     for name in varying(survey):
         settings.pop(name, None)
     return ", ".join(settings.values())
 
 
-_SWITCHES = ("lse", "persistent", "causal", "cp_round_robin", "batch", "page_size")
+_SWITCHES = tuple(axis.field for axis in LAUNCH_AXES)
 
 
 def values_of(grid: Grid, field: str) -> tuple[Any, ...]:
@@ -316,12 +324,18 @@ def _next_steps(survey: Survey, width: int, spec: str, can_resolve: bool) -> lis
         if can_resolve:
             steps.append(("what to launch instead", commands.resolve(shape, spec)))
     source = "".join(f" {word}" for word in commands.source_words(spec))
-    steps.append(("every answer, for programs", f"mlaprobe table{source} --qlen 1-8 --lse 0,1"))
+    steps.append(
+        ("every answer, for programs", f"mlaprobe table{source} {_every_answer(survey.grid)}")
+    )
     lines = [line(Span("Next", "title"))]
     for what, command in steps:
         lines += paragraph(printable(what), width, first=INDENT)
         lines.append(line(INDENT * 2, Span(command, "command")))
     return lines
+
+
+def _every_answer(grid: Grid) -> str:
+    return "--qlen 1-8 --lse 0,1" if grid.op is Operation.DECODE else f"--op {grid.op}"
 
 
 def _worth_explaining(survey: Survey) -> DecodeShape | None:

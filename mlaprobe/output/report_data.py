@@ -11,6 +11,7 @@ from mlaprobe.output import SCHEMA
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, cell
 from mlaprobe.output.emulated import overview_row
 from mlaprobe.output.escape import markdown, markdown_code
+from mlaprobe.output.operations import overview_rows
 from mlaprobe.output.report import block_title, native_summary, where_found
 from mlaprobe.output.rows import Row, decision_row, picked, plain
 from mlaprobe.output.tabular import table_text
@@ -47,6 +48,7 @@ def head_row(survey: Survey) -> Row:
         "knobs": list(survey.knobs),
         "other_heads": survey.others.value,
         "troubles": [trouble_row(trouble) for trouble in survey.troubles],
+        **({"operations": overview_rows(survey.operations)} if survey.operations else {}),
         "emulated": overview_row(overview(survey.decisions)),
     }
 

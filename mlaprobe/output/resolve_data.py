@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.emulated import emulation_rows
+from mlaprobe.output.nativeways import native_way_rows
 from mlaprobe.output.report_data import source_row
-from mlaprobe.output.rows import Row, decision_row, picked, plain, to_json
+from mlaprobe.output.rows import Row, decision_row, need_row, picked, plain, to_json
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.reports.deployments import Assessment
+from mlaprobe.reports.nativeways import NativeWay
 
 
-def plan_json(source: SourceInfo, plan: PadPlan) -> str:
-    """A plan as one JSON object."""
-    return to_json({"schema": SCHEMA, "source": source_row(source), **plan_row(plan)}) + "\n"
+def plan_json(source: SourceInfo, plan: PadPlan, ways: Iterable[NativeWay] = ()) -> str:
+    """A plan as one JSON object, with what else is native of its shortest query."""
+    head = {"schema": SCHEMA, "source": source_row(source)}
+    return to_json({**head, **plan_row(plan), "native_ways": native_way_rows(ways)}) + "\n"
 
 
 _LAUNCH = (
@@ -28,6 +31,9 @@ _WHY = (
 )
 
 
+_NEED = ("id", "text", "settings", "reference")
+
+
 def plan_row(plan: PadPlan) -> Row:
     """The fields of a plan."""
     return {
@@ -35,7 +41,9 @@ def plan_row(plan: PadPlan) -> Row:
         "nearest": None if plan.source is None else plan.source.nearest,
         **picked(plan, _WHY),
         "cost_measured_on": plan.cost_name,
-        **picked(plan, ("rejected", "launch", "settings", "notes")),
+        **picked(plan, ("rejected", "settings", "notes")),
+        "launch": [picked(need, _NEED) for need in plan.launch],
+        "needs": None if plan.asked is None else [need_row(need) for need in plan.asked],
         "decisions": [decision_row(decision) for decision in plan.decisions],
         "emulated": [emulation_rows(decision) for decision in plan.decisions],
     }

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
 from mlaprobe.core.axes import describe_call
+from mlaprobe.core.needs import Need
 from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
 from mlaprobe.output.emulated import emulation_lines
+from mlaprobe.output.escape import printable
+from mlaprobe.output.nativeways import native_way_lines
+from mlaprobe.output.needs import consequence
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.padding.doubt import Doubt
 from mlaprobe.padding.plan import PadPlan, Way
 from mlaprobe.reports.emulated import emulations
+from mlaprobe.reports.nativeways import NativeWay
 from mlaprobe.rulefiles.requirements import Setting
 
 _MOST_REASONS = 12
@@ -24,12 +29,19 @@ _MOST_REASONS = 12
 
 
 def resolve(
-    source: SourceInfo, plan: PadPlan, *, width: int, doubt: Doubt | None = None, spec: str = ""
+    source: SourceInfo,
+    plan: PadPlan,
+    *,
+    width: int,
+    doubt: Doubt | None = None,
+    ways: Sequence[NativeWay] = (),
+    spec: str = "",
 ) -> list[Line]:
     """A plan: the answer, why, what it gains, what it needs, and what was not taken. One that does
     not run is no launch: then what would run, and what is in the way of knowing.
 
     Args:
+        ways: what else is native of its shortest query.
         spec: the source as commands name it.
     """
     width = max(LEAST_WIDTH, min(width, MOST_WIDTH))
@@ -49,7 +61,7 @@ def resolve(
         lines.append(())
     for note in plan.notes:
         lines += paragraph(note, width, first="  note: ")
-    return lines
+    return [*lines, *native_way_lines(ways, width)]
 
 
 def _headline(plan: PadPlan, width: int) -> list[Line]:
@@ -141,19 +153,21 @@ def _padding(plan: PadPlan, width: int) -> Iterator[Line]:
 
 
 def _needs(plan: PadPlan, width: int) -> Iterator[Line]:
-    if plan.launch:
+    needs = plan.needs
+    if needs:
         yield from ((), line(Span("  The launch needs", "title")))
     effective = plan.settings
-    for need in plan.launch:
+    for need in needs:
         values = [
             f"{name}={_value(value)}"
             for name, value in need.settings
-            if effective[name] == value or need is plan.launch[-1]
+            if effective.get(name, value) == value or need is plan.launch[-1]
         ]
         if need.settings and not values:  # replaced by a later need
             continue
         text = f"{', '.join(values)}: {need.text}" if values else need.text
-        yield from paragraph(text, width, first="    ")
+        otherwise = f"; with {need.change}: {consequence(need)}" if isinstance(need, Need) else ""
+        yield from paragraph(printable(text + otherwise), width, first="    ")
 
 
 def _value(value: Setting) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
+from mlaprobe.core.needs import Need
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
@@ -22,13 +23,21 @@ Row = dict[str, Any]
 _ENCODER = json.JSONEncoder(separators=(",", ":"), default=str)
 _HEAD = ("arch", "q_dtype", "kv_dtype", "num_heads", "qlen")
 _FLAGS = ("persistent", "causal", "cp_round_robin")
+_MEMORY = ("batch", "page_size", "kv_cache_bytes", "num_kv_splits", "sparse")
 _FOLDS = ("status", "fold", "qlen_fold", "final_heads")
 _FIELDS: Mapping[type, tuple[str, ...]] = {
-    DecodeShape: (*_HEAD, "lse", *_FLAGS, "batch", "page_size", "route", "env", "planner"),
+    DecodeShape: (
+        *(*_HEAD, "lse", *_FLAGS, *_MEMORY),
+        *("route", "env", "planner", "op", "num_kv_heads"),
+    ),
     Kernel: ("symbol", "co", "co_present", "blob", "lds"),
     Evidence: ("stage", "file", "line", "text"),
 }
 """Classes of which a row does not have every field, or not in their order."""
+_NEED = (
+    *("id", "change", "text", "outcome", "failure", "stage", "message", "settings"),
+    *("reference", "evidence"),
+)
 _PAIRS = frozenset(("env", "key", "settings", "sizes"))
 """Fields that hold pairs of a name and a value: objects in a row."""
 _STAGE_ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -86,6 +95,11 @@ def decision_row(decision: Decision) -> Row:
         "stages": {name: outcome.status for name, outcome in decision.stages},
         **picked(decision, ("notes", "evidence")),
     }
+
+
+def need_row(need: Need) -> Row:
+    """What a launch needs, found by asking."""
+    return picked(need, _NEED)
 
 
 def stage_row(stage: str, shape: DecodeShape, outcome: StageOutcome) -> Row:

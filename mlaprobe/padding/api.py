@@ -15,7 +15,7 @@ from mlaprobe.core.keeping import Keeper, Memo, Once
 from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import PlannerCall, Route
 from mlaprobe.errors import MlaprobeError, NotInstalledError, SourceError
-from mlaprobe.opening import probing
+from mlaprobe.opening import shortcut
 from mlaprobe.padding.origin import Origin, origin_of
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.padding.planning import make_plan, warn_once
@@ -54,6 +54,9 @@ def plan(
     lse: bool = False,
     mode: Mode | str = Mode.AUTO,
     page_size: int = 1,
+    kv_cache_bytes: int | str | None = None,
+    num_kv_splits: int | None = None,
+    sparse: bool = False,
     route: Route | str = AUTO,
     causal: bool = True,
     cp_round_robin: bool = False,
@@ -70,8 +73,8 @@ def plan(
     """The head count to launch with, constant for a run.
 
     Args:
-        num_heads, arch, lse, page_size, causal, cp_round_robin, batch, env: as ``DecodeShape`` has
-            them.
+        num_heads, arch, lse, page_size, kv_cache_bytes, num_kv_splits, sparse, causal,
+            cp_round_robin, batch, env: as ``DecodeShape`` has them.
         capability: what to ask; ``None``: the installed AITER, and the newest bundled release
             only where none is installed.
         q_dtype, kv_dtype: names, ``Dtype`` members or torch dtypes; of a cache also what engines
@@ -100,8 +103,9 @@ def plan(
         capability = default_capability()
     # In the order of the request's fields.
     key = (
-        *(num_heads, arch, q_dtype, kv_dtype, qlens, lse, mode, page_size, route, causal),
-        *(cp_round_robin, kv_len, batch, strategy, env, persistent, pad_qlen, planner, profile),
+        *(num_heads, arch, q_dtype, kv_dtype, qlens, lse, mode, page_size),
+        *(kv_cache_bytes, num_kv_splits, sparse, route, causal, cp_round_robin),
+        *(kv_len, batch, strategy, env, persistent, pad_qlen, planner, profile),
     )
     # Repeated calls are answered here: Keeper.of() alone takes half as long again.
     kept = _kept.get(id(capability))
@@ -198,7 +202,7 @@ def _default() -> Decider:
         RuleError: the rules are wrong.
     """
     try:
-        found, instead = probing.installed_or_bundled()
+        found, instead = shortcut.installed_or_bundled()
     except NotInstalledError:
         raise
     except SourceError as error:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mlaprobe.core.needs import Need
 from mlaprobe.core.shape import Decision, Dtype, Route, Verdict
+from mlaprobe.deciding.logsumexp import loses_it
 from mlaprobe.errors import UsageError
 from mlaprobe.padding import tensors as padding
+from mlaprobe.padding.needed import merged
 from mlaprobe.padding.request import Mode
 from mlaprobe.padding.tensors import Strategy, Tensor
 from mlaprobe.padding.verdicts import runs
@@ -77,7 +81,7 @@ class PadPlan:
     rejected: tuple[Rejected, ...] = ()
     """Counts that were looked at and not taken, ascending."""
     launch: tuple[LaunchNeed, ...] = ()
-    """What the launch needs."""
+    """What the launch needs, by what people noticed."""
     cost_us: float | None = None
     """Estimated microseconds of the launched count, summed over the query lengths; ``None``
     where it does not run, where nothing is known of its cost, and where the cost is borrowed from
@@ -101,8 +105,22 @@ class PadPlan:
     parameters: tuple[tuple[str, frozenset[str]], ...] = field(default=(), repr=False)
     """What AITER's functions take there, as far as that is known."""
 
+    asked: Sequence[Need] | None = field(default=None, repr=False, compare=False)
+    """What the launch needs, found by asking its AITER at the first access; ``None`` where that
+    is not recorded (in a snapshot) or cannot be asked."""
+
     def __str__(self) -> str:
         return self.line
+
+    @property
+    def needs(self) -> tuple[LaunchNeed | Need, ...]:
+        """All that the launch needs: what people noticed, as far as asking does not show the same,
+        and what asking shows, with the outcome of doing otherwise.
+
+        Raises:
+            SourceError: it has to be asked for, and a file cannot be read.
+        """
+        return merged(self.launch, self.asked or ())
 
     @property
     def line(self) -> str:
@@ -174,8 +192,9 @@ class PadPlan:
                 f"the plan has no query length {qlen!r}",
                 hint=f"it is for {', '.join(map(str, self.qlens))}",
             )
-        shape = self.decisions[self.qlens.index(qlen)].shape
-        needed = settings(needs(shape, padded=self.pads))
+        decision = self.decisions[self.qlens.index(qlen)]
+        shape = decision.shape
+        needed = settings(needs(shape, padded=self.pads, one_split=loses_it(decision)))
         return arguments(
             function,
             shape,

@@ -11,8 +11,10 @@ from typing import Any
 from mlaprobe.core.keeping import Topics
 from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import PlannerCall, Route
+from mlaprobe.deciding.logsumexp import loses_it
 from mlaprobe.padding.candidates import Evaluation, Launch
 from mlaprobe.padding.choice import Choice, Chooser
+from mlaprobe.padding.needed import found_needs
 from mlaprobe.padding.origin import Origin
 from mlaprobe.padding.plan import PadPlan, Way
 from mlaprobe.padding.request import Mode, Request
@@ -83,7 +85,10 @@ class Planner:
         kernel_qlens = tuple(d.shape.qlen for d in taken.decisions)
         padded = taken.num_heads != request.num_heads
         required = needs(
-            taken.decisions[0].shape, padded=padded, qlens=tuple(sorted(set(kernel_qlens)))
+            taken.decisions[0].shape,
+            padded=padded,
+            one_split=any(map(loses_it, taken.decisions)),
+            qlens=tuple(sorted(set(kernel_qlens))),
         )
         # Nothing is known of what the gluon route costs.
         costs = (None, None) if gluon else (taken.cost, stay.cost)
@@ -105,6 +110,7 @@ class Planner:
             decisions=taken.decisions,
             rejected=choice.rejected,
             launch=required,
+            asked=found_needs(self._capability, (d.shape for d in taken.decisions)),
             cost_us=None if launch.borrowed else costs[0],
             stay_us=None if launch.borrowed else costs[1],
             cost_ratio=None if costs[0] is None or not costs[1] else costs[0] / costs[1],

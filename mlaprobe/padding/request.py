@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from mlaprobe.core.axes import plain
 from mlaprobe.core.enums import TextEnum
-from mlaprobe.core.inputs import arch_name, flag, shown, variables, whole
+from mlaprobe.core.inputs import arch_name, byte_count, flag, shown, variables, whole
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall, Route
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.tensors import Strategy
@@ -44,6 +44,9 @@ class Request:
     lse: bool = False
     mode: Mode = Mode.AUTO
     page_size: int = 1
+    kv_cache_bytes: int | None = None
+    num_kv_splits: int | None = None
+    sparse: bool = False
     route: Route | None = None
     """``None``: choose one."""
     causal: bool = True
@@ -95,14 +98,18 @@ class Request:
             cp_round_robin=self.cp_round_robin,
             batch=self.batch if batch is None else batch,
             page_size=self.page_size,
+            kv_cache_bytes=self.kv_cache_bytes,
+            num_kv_splits=self.num_kv_splits,
+            sparse=self.sparse,
             route=route,
             env=self.env,
             planner=self.planner if route is Route.ASM else _AS_LAUNCHED,
         )
 
 
-_SHARED = {each.name for each in fields(DecodeShape) if each.init} - {"qlen", "route"}
-"""The fields of a shape that a request has as well."""
+_OWN = {"qlen", "route", "op", "num_kv_heads"}
+_SHARED = {each.name for each in fields(DecodeShape) if each.init} - _OWN
+"""The fields of a shape that a request, which is about decode, has as well."""
 E = TypeVar("E", bound=TextEnum)
 
 
@@ -130,8 +137,12 @@ def _optional(value: object, what: str) -> int | None:
     return None if value is None else whole(value, what)
 
 
-def _lengths(qlens: object) -> tuple[int, ...]:
-    """Query lengths, ascending, each once."""
+def lengths(qlens: object) -> tuple[int, ...]:
+    """Query lengths, ascending, each once.
+
+    Raises:
+        UsageError: one is no positive whole number, or there is none.
+    """
     if isinstance(qlens, (str, bytes)):
         raise UsageError(f"qlens must be positive whole numbers, got {shown(qlens)}")
     try:
@@ -158,10 +169,13 @@ def _persistence(value: object) -> bool | None:
 _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "num_heads": partial(whole, what="num_heads"),
     "arch": arch_name,
-    "qlens": _lengths,
+    "qlens": lengths,
     "lse": partial(flag, what="lse"),
     "mode": lambda value: _choice(value, Mode, "mode"),
     "page_size": partial(whole, what="page_size"),
+    "kv_cache_bytes": lambda value: None if value is None else byte_count(value, "kv_cache_bytes"),
+    "num_kv_splits": partial(_optional, what="num_kv_splits"),
+    "sparse": partial(flag, what="sparse"),
     "route": _route,
     "causal": partial(flag, what="causal"),
     "cp_round_robin": partial(flag, what="cp_round_robin"),

@@ -37,6 +37,8 @@ class RunCase:
     causal: bool = True
     cp_round_robin: bool = False
     persistent: bool | str = True
+    num_kv_splits: int | None = None
+    sparse: bool = False
     route: Route | str = AUTO
     batch: int | None = None
     kv_len: int | None = None
@@ -144,6 +146,7 @@ def plan_run(
     kv_dtype: object,
     mode: Mode | str = Mode.AUTO,
     page_size: int = 1,
+    kv_cache_bytes: int | str | None = None,
     env: Env = (),
     strategy: Strategy | str = Strategy.TILE,
     strict: bool = False,
@@ -170,6 +173,7 @@ def plan_run(
         "kv_dtype": kv_dtype,
         "mode": mode,
         "page_size": page_size,
+        "kv_cache_bytes": kv_cache_bytes,
         "env": env,
         "strategy": strategy,
         "profile": profile,

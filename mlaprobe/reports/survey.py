@@ -18,11 +18,13 @@ from mlaprobe.core.shape import (
     DecodeShape,
     Evidence,
     Failure,
+    Operation,
     Route,
     StageName,
     Status,
     Verdict,
 )
+from mlaprobe.reports.operations import Missing, Overview
 
 USUAL_HEADS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128)
 """The counts of models per rank, and of AITER's tiles and folds."""
@@ -127,6 +129,8 @@ class Survey:
     grid: Grid
     blocks: tuple[Block, ...]
     others: Others
+    operations: tuple[Overview | Missing, ...] = ()
+    """What there is to say of other operations, where a report is about decode."""
 
     @property
     def troubles(self) -> tuple[Trouble, ...]:
@@ -149,6 +153,8 @@ def head_counts(answers: LiveAnswers, grid: Grid) -> tuple[tuple[int, ...], Othe
     With work metadata a count needs a reducer of its own to be native, which is quick to ask;
     without it no stage lists the counts.
     """
+    if grid.op is not Operation.DECODE:
+        return tuple(range(1, MOST_HEADS + 1)), Others.NONE
     present = any(row[:2] == (StageName.REDUCER, Status.PRESENT) for row in answers.stage_status)
     reduces = grid.route is Route.ASM and all(grid.persistent) and not grid.env
     if not present or not reduces:
@@ -197,7 +203,7 @@ def _block(answers: Answers, grid: Grid, setting: DecodeShape, step: Callable[[]
 
 def _answer(answers: Answers, shape: DecodeShape) -> Answer:
     decision = answers.decide(shape)
-    if shape.lse or not decision.verdict.runs:
+    if shape.lse or not decision.verdict.runs or shape.op is not Operation.DECODE:
         return Answer(decision=decision)
     return Answer(decision=decision, with_lse=answers.decide(replace(shape, lse=True)))
 
@@ -205,6 +211,8 @@ def _answer(answers: Answers, shape: DecodeShape) -> Answer:
 def _other_setting(answers: Answers, grid: Grid, block: Block) -> DecodeShape | None:
     """A page size or mode with which some head count runs: gfx1250 has no other way."""
     given = block.setting
+    if given.op is not Operation.DECODE:
+        return None
     paged = replace(given, page_size=TRIED_PAGE_SIZE)
     for setting in (paged, replace(given, persistent=False), replace(paged, persistent=False)):
         shapes = (replace(setting, num_heads=heads, qlen=grid.qlens[0]) for heads in grid.heads)

@@ -7,7 +7,7 @@ was looked at and what covers it instead; they do nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ from mlaprobe.rulefiles.schema import ListOf, MapOf, Record, Release, Text
 if TYPE_CHECKING:
     from mlaprobe.sources.interface import Source
 
+BlobOf = Callable[[str], str | None]
+"""The git blob id of a file of AITER's by its path, where that is known."""
 RULES = "errata"
 BLOBS = "release_blobs"
 
@@ -62,23 +64,41 @@ class Erratum:
     blobs: frozenset[str]
     """Concerns kernels of these files only, whatever the release; empty: the release decides. A
     release decides too where it is not known which file a kernel is."""
+    source_blobs: tuple[tuple[str, frozenset[str]], ...]
+    """Likewise of files of AITER's source, by their paths."""
 
     def concerns(self, decision: Decision) -> bool:
         """Whether the decision's shape, verdict and entry point are meant, whatever the release."""
-        if decision.verdict not in self.verdicts or not self.pattern.matches(decision.shape):
+        return self._concerns_call(decision) and self.pattern.matches(decision.shape)
+
+    def may_concern(self, decision: Decision) -> tuple[str, ...]:
+        """The fields that the shape leaves unset and with which it would be meant."""
+        return self.pattern.left_open(decision.shape) if self._concerns_call(decision) else ()
+
+    def _concerns_call(self, decision: Decision) -> bool:
+        if decision.verdict not in self.verdicts:
             return False
         if self.entry is None:
             return True
         dispatcher = decision.outcome(StageName.DISPATCHER)
         return dispatcher is not None and dispatcher.entry == self.entry
 
-    def means_files(self, decision: Decision) -> bool | None:
-        """Whether a kernel of the decision is one of the files; ``None`` where the erratum names
-        none, or where it is not known which files the kernels are."""
+    def means_files(self, decision: Decision, blob_of: BlobOf) -> bool | None:
+        """Whether a kernel of the decision, or a file of its source, is one of the files; ``None``
+        where the erratum names none, or where it is not known which files these are."""
+        if self.source_blobs:
+            held = [(blob_of(path), blobs) for path, blobs in self.source_blobs]
+            known = [blob in blobs for blob, blobs in held if blob is not None]
+            return any(known) if known else None
         files = {kernel.blob for kernel in decision.kernels}
         if not self.blobs or not files or None in files:
             return None
         return not self.blobs.isdisjoint(files)
+
+    @property
+    def by_files(self) -> bool:
+        """Whether files decide, where they are known, and not the release."""
+        return bool(self.blobs or self.source_blobs)
 
     def covers(self, release: str) -> bool:
         """Whether a release lies in the range."""
@@ -98,6 +118,9 @@ class Erratum:
         return f"{self.id}: {self.summary}; {self.instead}"
 
 
+_BLOBS = ListOf(
+    Text(pattern="[0-9a-f]{40}", form="a git blob id of 40 hex digits"), at_least=1, unique=True
+)
 _ENTRY = Record(
     required={
         "id": SLUG,
@@ -114,11 +137,8 @@ _ENTRY = Record(
         "verdict": ListOf(Text(choices=("NATIVE", "FOLDED")), at_least=1, unique=True),
         "entry": Text(),
         "failure": Text(choices=tuple(map(str, Failure))),
-        "blobs": ListOf(
-            Text(pattern="[0-9a-f]{40}", form="a git blob id of 40 hex digits"),
-            at_least=1,
-            unique=True,
-        ),
+        "blobs": _BLOBS,
+        "source_blobs": MapOf(_BLOBS),
     },
 )
 SCHEMA = Record(required={"errata": unique_by_id(_ENTRY)})
@@ -146,7 +166,7 @@ def errata() -> tuple[Erratum, ...]:
 def _of(release: str | None) -> tuple[Erratum, ...]:
     """Those that can matter to a release; all where it is unknown."""
     active = (e for e in errata() if e.effect is not Effect.NONE)
-    return tuple(e for e in active if release is None or e.blobs or e.covers(release))
+    return tuple(e for e in active if release is None or e.by_files or e.covers(release))
 
 
 def _erratum(entry: Mapping[str, Any]) -> Erratum:
@@ -165,6 +185,9 @@ def _erratum(entry: Mapping[str, Any]) -> Erratum:
         instead=entry["instead"],
         failure=None if failure is None else Failure(failure),
         blobs=frozenset(entry.get("blobs", ())),
+        source_blobs=tuple(
+            (path, frozenset(b)) for path, b in entry.get("source_blobs", {}).items()
+        ),
     )
 
 
@@ -176,7 +199,7 @@ def avoided(release: str | None) -> tuple[Erratum, ...]:
     """
     known = _known(release)
     return tuple(
-        e for e in _of(known) if e.avoids and (known is not None or e.blobs or e.last is None)
+        e for e in _of(known) if e.avoids and (known is not None or e.by_files or e.last is None)
     )
 
 
@@ -184,14 +207,22 @@ def _known(release: str | None) -> str | None:
     return release if release is not None and is_release(release) else None
 
 
-def apply(decision: Decision, *, release: str | None) -> Decision:
+def apply(
+    decision: Decision,
+    *,
+    release: str | None,
+    how: str = "",
+    blob_of: BlobOf = lambda path: None,
+) -> Decision:
     """The decision with what is known of its release: ERRATUM where a running verdict is known
     to be bad there, else with notes. Decisions that do not run are left as they are.
 
     Args:
-        release: the source's release, or the one that ``release_of`` found by blobs. ``None``
-            or no release's name: an erratum without a last release applies, the others become
-            notes.
+        release: the source's release, or the one that it is taken as. ``None`` or no release's
+            name: an erratum without a last release applies, the others become notes.
+        how: why it is taken as that release, where it is none.
+        blob_of: the git blob id of a file of the source by its path; ``None`` where that is not
+            known.
 
     Raises:
         RuleError: the rules are wrong.
@@ -201,23 +232,28 @@ def apply(decision: Decision, *, release: str | None) -> Decision:
     known = _known(release)
     notes = list(decision.notes)
     for erratum in _of(known):
-        if not erratum.concerns(decision):
+        certain = erratum.concerns(decision)
+        unset = () if certain else erratum.may_concern(decision)
+        if not (certain or unset):
             continue
-        meant = erratum.means_files(decision)
+        meant = by_file = erratum.means_files(decision, blob_of)
         if meant is None and known is not None:
             meant = erratum.covers(known)
         if meant is False:
             continue
+        text = erratum.text
+        if how and by_file is None:
+            text += f" (of {known}: {how})"
         if meant is None and erratum.last is not None:
-            _add(notes, f"{erratum.text} (up to {erratum.last}; this release is unknown)")
-        elif erratum.avoids:
-            return _avoided(decision, erratum, notes)
+            _add(notes, f"{text} (up to {erratum.last}; this release is unknown)")
+        elif erratum.avoids and certain:
+            return _avoided(decision, erratum, text, notes)
         else:
-            _add(notes, erratum.text)
+            _add(notes, f"{text} ({' and '.join(unset)} not given)" if unset else text)
     return decision if len(notes) == len(decision.notes) else replace(decision, notes=tuple(notes))
 
 
-def _avoided(decision: Decision, erratum: Erratum, notes: list[str]) -> Decision:
+def _avoided(decision: Decision, erratum: Erratum, text: str, notes: list[str]) -> Decision:
     for reference in erratum.reference:
         _add(notes, f"{erratum.id}: {reference}")
     return replace(
@@ -225,7 +261,7 @@ def _avoided(decision: Decision, erratum: Erratum, notes: list[str]) -> Decision
         verdict=Verdict.ERRATUM,
         failure=erratum.failure,
         stage="errata",
-        message=erratum.text,
+        message=text,
         notes=tuple(notes),
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlaprobe.core.axes import LAUNCH_AXES, OMITTED, Kind
 from mlaprobe.core.grid import Grid
-from mlaprobe.core.inputs import ARCH, ARCH_FLAGS, arch_name
+from mlaprobe.core.inputs import ARCH, ARCH_FLAGS, arch_name, byte_count
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles.loader import Place, RuleMap, input_file
@@ -43,10 +43,20 @@ def _has_heads(value: RuleMap, place: Place, where: str) -> None:
         )
 
 
+def _is_size(value: object, place: Place, where: str) -> None:
+    """Checks that a value is a number of bytes."""
+    try:
+        byte_count(value, where)
+    except UsageError as error:
+        raise place.error(error.message, hint=error.hint) from None
+
+
 def _some(item: Schema) -> Schema:
     return Either(item, ListOf(item, at_least=1, unique=True))
 
 
+_SIZE = Checked(Either(whole(1), Text()), _is_size)
+_OF_KIND: Mapping[Kind, Schema] = {Kind.NUMBER: whole(1), Kind.SIZE: _SIZE, Kind.FLAG: Flag()}
 FIELDS = Record(
     required={"name": Text(), "arch": _some(_ARCH), "dtype": _some(_PAIR)},
     optional={
@@ -55,7 +65,7 @@ FIELDS = Record(
         "tp": whole(1),
         "dcp": whole(1),
         "qlens": ListOf(whole(1), at_least=1, unique=True),
-        **{axis.name: whole(1) if axis.kind is Kind.NUMBER else Flag() for axis in LAUNCH_AXES},
+        **{axis.name: _OF_KIND[axis.kind] for axis in LAUNCH_AXES},
         "planner_dtypes": Text(choices=(GIVEN, LEFT_OUT)),
         "planner": planner_overrides(1),
         "env": MapOf(_VALUE, key=_VARIABLE),
@@ -158,6 +168,8 @@ def _serving(entry: RuleMap) -> Serving:
     launched: dict[str, Any] = {
         axis.grid: (given.get(axis.name, axis.usual),) for axis in LAUNCH_AXES
     }
+    if "kv_cache_bytes" in given:
+        launched["kv_cache_sizes"] = (byte_count(given["kv_cache_bytes"], "kv_cache_bytes"),)
     omitted = entry.get("planner_dtypes", GIVEN) == LEFT_OUT
     grid = Grid(
         archs=tuple(dict.fromkeys(map(arch_name, _list(entry["arch"])))),

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.behaviour import behaviour_of
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.needs import Need
+from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
+    Operation,
     PlannerCall,
     Route,
     StageName,
@@ -24,10 +27,14 @@ from mlaprobe.core.shape import (
     Status,
     Verdict,
 )
+from mlaprobe.deciding import known
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
+from mlaprobe.rulefiles.operations import Entry, entry_of, of_decode
 from mlaprobe.snapshot.file import MISFITS, Contents, damaged
+from mlaprobe.snapshot.needs import NEEDS, RecordedNeeds
+from mlaprobe.snapshot.operations import OPERATIONS, RecordedEntry
 from mlaprobe.snapshot.stages import OUTSIDE_TEXT, STAGES, Stages, UnknownBatchError, outside
 
 if TYPE_CHECKING:
@@ -54,7 +61,7 @@ class SnapshotInfo:
     """Every release with this content, for a bundled one."""
 
 
-class Snapshot:
+class Snapshot(ReduceHeads):
     """Answers without any AITER source."""
 
     def __init__(self, contents: Contents, *, label: str, release: str | None = None) -> None:
@@ -83,8 +90,13 @@ class Snapshot:
         self.scope = contents.scope
         self.archs = contents.scope.archs
         self.erratum_release: str | None = release or data["same_files_as"]
+        self._release, self._how = self.erratum_release, ""
+        if self.erratum_release is None and data.get("place"):
+            self._release, self._how = data["place"]
+        self._blobs: Mapping[str, str] = data["blobs"]
         self._knobs = frozenset(data["knobs"])
         self._stages = Stages(contents)
+        self._entries: dict[str, RecordedEntry] = {}
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
 
     @property
@@ -142,17 +154,23 @@ class Snapshot:
         Raises:
             SnapshotError: the snapshot is damaged.
         """
-        known = self._decisions.get(shape)
-        if known is None:
-            known = errata.apply(self.judge(shape), release=self.erratum_release)
-            self._decisions[shape] = known
-        return known
+        kept = self._decisions.get(shape)
+        if kept is None:
+            kept = known.apply(
+                self.judge(shape), release=self._release, how=self._how, blob_of=self._blobs.get
+            )
+            self._decisions[shape] = kept
+        return kept
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""
         why = self.scope.outside(shape, self._knobs)
+        if why is None and shape.op is not Operation.DECODE:
+            why = self._operation_outside(shape)
         if why is None:
             try:
+                if shape.op is not Operation.DECODE:
+                    return self._entry(entry_of(shape)).judge(shape)
                 return judge(self._stages, shape)
             except UnknownBatchError:
                 why = f"batch {shape.batch} (how the answer depends on the batch is not known)"
@@ -165,6 +183,50 @@ class Snapshot:
             message=OUTSIDE_TEXT + why,
         )
 
+    def _operation_outside(self, shape: DecodeShape) -> str | None:
+        """What is not held of another operation, in words."""
+        entry = entry_of(shape)
+        if entry.name not in self._contents.data.get(OPERATIONS, {}):
+            return f"the operation {shape.op} (it was taken without; take it anew)"
+        return self._entry(entry).outside(shape)
+
+    def _entry(self, entry: Entry) -> RecordedEntry:
+        found = self._entries.get(entry.name)
+        if found is None:
+            found = self._entries[entry.name] = RecordedEntry(self._contents, self._stages, entry)
+        return found
+
+    def records_needs(self, shape: DecodeShape) -> bool:
+        """Whether what a launch needs is recorded: that of the usual ones, in a snapshot that was
+        made with it."""
+        needs = self._needs
+        outside = self.scope.outside(shape, self._knobs) is not None
+        return needs is not None and not outside and needs.holds(shape)
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """What a launch needs, where that is recorded; nothing where it does not run.
+
+        Raises:
+            UsageError: it is not recorded.
+            SnapshotError: the snapshot is damaged.
+        """
+        needs = self._needs
+        if needs is None or not self.records_needs(shape):
+            raise UsageError("the snapshot does not record what this launch needs")
+        try:
+            return needs.needs(shape)
+        except MISFITS:
+            raise damaged(self._contents.name) from None
+
+    @cached_property
+    def _needs(self) -> RecordedNeeds | None:
+        if NEEDS not in self._contents.data:
+            return None
+        try:
+            return RecordedNeeds(self._contents, self.decide, self.erratum_release)
+        except MISFITS:
+            raise damaged(self._contents.name) from None
+
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``sides.parts``), a row for each head count; ``None``
         where each shape has to be decided for itself.
@@ -172,6 +234,8 @@ class Snapshot:
         Raises:
             SnapshotError: the snapshot is damaged.
         """
+        if part.op is not Operation.DECODE:
+            return None
         if self._has_cells(part) and self._outside(part) is not None:
             unknown = numbering.number(behaviour_of(self.decide(next(part.shapes()))))
             return [(unknown,) * (len(part.qlens) * len(part.lse))] * len(part.heads)
@@ -179,7 +243,9 @@ class Snapshot:
 
     def held_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The same; ``None`` also where the snapshot does not hold the part."""
-        usual = part.batches == (None,) and part.planner in (_NO_CALL, OMITTED)
+        unset = part.batches == part.kv_cache_sizes == part.kv_splits == (None,)
+        usual = unset and part.sparse == (False,) and part.planner in (_NO_CALL, OMITTED)
+        usual = usual and part.op is Operation.DECODE
         if not (usual and self._has_cells(part)) or self._outside(part) is not None:
             return None
         try:
@@ -199,7 +265,7 @@ class Snapshot:
     def _tabled(self) -> Tabled:
         from mlaprobe.snapshot.tabled import Tabled
 
-        avoided = errata.avoided(self.erratum_release)
+        avoided = errata.avoided(self._release)
         return Tabled(self._stages, self.scope, self._contents.kernels, self.decide, avoided)
 
     def ask(self, stage: str, shape: DecodeShape, *, head_dim: int | None = None) -> StageOutcome:
@@ -209,6 +275,7 @@ class Snapshot:
             UsageError: there is no stage of that name.
             SnapshotError: the snapshot is damaged.
         """
+        of_decode(shape)
         if stage == StageName.REDUCER:
             return self._stages.reducer(shape.num_heads, head_dim)
         if stage not in STAGES:
@@ -230,6 +297,9 @@ class Snapshot:
     def head_dims(self) -> tuple[int, ...]:
         """The head dimensions of the reducer, the decode's first."""
         return self._stages.head_dims
+
+    def _reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+        return self._stages.reducer(heads, head_dim)
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
         """The reducer's answer for head counts and every head_dim that its router names."""

@@ -15,11 +15,16 @@ from mlaprobe.snapshot.phrases import VARIABLES, Fields
 from mlaprobe.snapshot.records import FIELDS, at_batch, fields_of
 from mlaprobe.snapshot.scope import OMITTED, Scope
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
+from mlaprobe.stages.instantiate import Solved
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.instantiate import Leaf, Solved
+    from mlaprobe.stages.dispatched import Dispatched
+    from mlaprobe.stages.instantiate import Leaf
 
-USUAL: dict[str, Any] = {"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1}
+USUAL: dict[str, Any] = {
+    **{"lse": False, "causal": True, "cp_round_robin": False, "page_size": 1},
+    **{"num_kv_splits": None, "sparse": False},
+}
 Known = Mapping[str, Any]
 """The values of a plane's setting, by axis."""
 Answer = tuple[Fields | None, ...]
@@ -47,7 +52,7 @@ class Asker:
     def stage(self, name: str) -> Ask:
         """Asks one stage alone."""
 
-        return lambda shape: (self._fields(self.capability.solve(name, shape), shape),)
+        return lambda shape: (self.fields(self.capability.solve(name, shape), shape),)
 
     def launches(self, shape: DecodeShape) -> Answer:
         """Asks the dispatcher, and the host with what it passes."""
@@ -57,31 +62,44 @@ class Asker:
         reduces = None
         if launch.outcome.persistent is not False and shape.persistent:
             reduces = launch.reduced_heads(shape)
-        fields = self._fields(dispatched, shape, launch, reduces)
+        fields = self.fields(dispatched, shape, launch, reduces)
         called = None
         if launch.outcome.entry == "asm":
-            called = self._fields(capability.solve_called(shape, launch), shape)
+            called = self.fields(capability.solve_called(shape, launch), shape)
         return fields, called
+
+    def launched(self, solved: Solved[Dispatched], shape: DecodeShape) -> Fields:
+        """What an entry point of another operation does, with the reducer's call that it makes."""
+        launch = solved.answer
+        plain = Solved(launch.outcome, solved.leaf)
+        return self.fields(
+            plain,
+            shape,
+            launch,
+            launch.partial_heads,
+            launch.partial_dim,
+        )
 
     def reducer(self, heads: int, head_dim: int | None, scope: Scope) -> Fields:
         """Asks the reducer."""
         q_dtype, kv_dtype = scope.dtypes[0]
         shape = DecodeShape(arch="gfx0", q_dtype=q_dtype, kv_dtype=kv_dtype, num_heads=heads)
         solved = self.capability.solve(StageName.REDUCER, shape, head_dim=head_dim)
-        return self._fields(solved, shape)
+        return self.fields(solved, shape)
 
-    def _fields(
+    def fields(
         self,
         solved: Solved[StageOutcome],
         shape: DecodeShape,
         launch: Launch | None = None,
         reduces: int | None = None,
+        reduced_dim: int | None = None,
     ) -> Fields:
+        """An outcome as a record."""
         outcome = solved.answer
         kernels = self.notebook.kernels_at(outcome.kernels)
-        return fields_of(
-            outcome, self._proof(outcome, shape, solved.leaf), kernels, launch, reduces
-        )
+        proof = self._proof(outcome, shape, solved.leaf)
+        return fields_of(outcome, proof, kernels, launch, reduces, reduced_dim)
 
     def _proof(
         self, outcome: StageOutcome, shape: DecodeShape, leaf: Leaf | None

@@ -8,9 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mlaprobe.core.numbers import numbers_of
 from mlaprobe.core.shape import Dtype, Evidence, Kernel
 from mlaprobe.errors import SourceError
-from mlaprobe.snapshot.scope import Scope, numbers_of
+from mlaprobe.snapshot.scope import Scope
 
 FORMAT = "mlaprobe snapshot"
 SCHEMA = 2
@@ -107,6 +108,7 @@ def _contents(data: dict[str, Any], name: str) -> Contents:
         heads=numbers_of(data["heads"]),
         qlens=numbers_of(data["qlens"]),
         page_sizes=numbers_of(data["page_sizes"]),
+        fields=tuple(data.get("fields", ())),
     )
     return Contents(
         name=name,

@@ -7,11 +7,11 @@ from itertools import product
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.numbers import numbers_of
 from mlaprobe.snapshot.batches import applies
 from mlaprobe.snapshot.cells import Plane, read_plane
 from mlaprobe.snapshot.file import Contents, damaged
 from mlaprobe.snapshot.records import Reader, Record
-from mlaprobe.snapshot.scope import numbers_of
 
 NONE = "-"
 """The name of no record."""
@@ -20,14 +20,18 @@ NONE = "-"
 class StageTable:
     """One stage's answers."""
 
-    def __init__(self, contents: Contents, name: str, stage: str) -> None:
+    def __init__(
+        self, contents: Contents, name: str, stage: str, columns: int | None = None
+    ) -> None:
+        """``columns``: of a plane; ``None``: a column for each query length of the grid."""
         data = contents.data
         table = data["tables"][name]
         self.axes: tuple[str, ...] = tuple(table["axes"])
         heads = table.get("heads")
         self._heads = contents.scope.heads if heads is None else numbers_of(heads)
         self.head_at = {count: at for at, count in enumerate(self._heads)}
-        self._qlens = 1 if name == "reducer" else len(contents.scope.qlens)
+        columns = 1 if name == "reducer" else columns
+        self._qlens = columns or len(contents.scope.qlens)
         self._records: dict[str, Record] = data["records"]
         self.reader = Reader(stage, data["columns"], contents.evidence, contents.kernels)
         self._planes: list[dict[str, Any]] = table["planes"]

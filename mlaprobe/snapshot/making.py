@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -12,9 +13,13 @@ from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.snapshot.file import FORMAT, SCHEMA
-from mlaprobe.snapshot.scope import Scope
+from mlaprobe.snapshot.needs import NEEDS
+from mlaprobe.snapshot.operations import OPERATIONS
+from mlaprobe.snapshot.records import FIELDS
+from mlaprobe.snapshot.scope import VARIED, Scope
 from mlaprobe.snapshot.tables import Table
 from mlaprobe.snapshot.taking import Step, Taker
+from mlaprobe.snapshot.taking_operations import OperationTaker
 from mlaprobe.snapshot.writing import NameTable, compact, table_json, text_of
 
 TABLES = ("planner", "sizing", "dispatcher", "called", "host", "reducer", "gluon")
@@ -41,15 +46,22 @@ def make(
     scope = scope or Scope(archs=capability.archs)
     taker = Taker(capability, scope, step)
     tables, heads = _taken(taker)
+    held, others = OperationTaker(taker.asker, scope, step).taken()
     head_dims = [dim for (dim,) in tables["reducer"].settings()]
+    tables.update(others)
     for table in tables.values():
         table.drop_idle_axes()
+    needs = taker.needs()
+    needs.drop_idle_axes()
+    section, sets = needs.written()
     book = NameTable(taker.asker.notebook)
     names = book.keep(tables)
     written = {
         name: table_json(tables[name], heads if name == "reducer" else scope.heads, names[name])
-        for name in TABLES
+        for name in (*TABLES, *others)
     }
+    fields = VARIED if taker.splits_alike else VARIED[1:]
+    written[NEEDS] = table_json(needs, scope.heads, sets)
     written["reducer"] = {"heads": ranges(heads), **written["reducer"]}
     body = {
         "files": book.files,
@@ -58,8 +70,11 @@ def make(
         "columns": book.columns,
         "records": book.records,
         "tables": written,
+        NEEDS: section,
     }
-    return sealed("".join(text_of(_head(capability, scope, releases, book, head_dims), body)))
+    varied = replace(scope, fields=fields)
+    head = {**_head(capability, varied, releases, book, head_dims), OPERATIONS: held}
+    return sealed("".join(text_of(head, body)))
 
 
 def _taken(taker: Taker) -> tuple[dict[str, Table], tuple[int, ...]]:
@@ -74,7 +89,8 @@ def _taken(taker: Taker) -> tuple[dict[str, Table], tuple[int, ...]]:
 
 def _reduced_heads(scope: Scope, dispatcher: Table) -> tuple[int, ...]:
     """The head counts of the grid, and any other that the dispatcher hands to the reducer."""
-    reduces = {fields[-1] for fields, _ in dispatcher.records}
+    at = FIELDS.index("reduces")
+    reduces = {fields[at] for fields, _ in dispatcher.records}
     return tuple(sorted({*scope.heads, *(n for n in reduces if n is not None)}))
 
 
@@ -87,6 +103,7 @@ def _head(
 ) -> dict[str, Any]:
     """Where the snapshot is from, and what it holds."""
     source = capability.source
+    place = capability.place
     files = set(book.files)
     files.update(load_rules(BLOBS, BLOB_SCHEMA)["files"])
     blobs = {file: source.blob(file) for file in sorted(files)}
@@ -99,6 +116,7 @@ def _head(
         "commit": source.commit,
         "distribution": source.distribution,
         "same_files_as": capability.erratum_release,
+        "place": [place.release, place.how] if place.how else None,
         **({} if releases is None else {"releases": dict(releases)}),
         "blobs": {file: blob for file, blob in blobs.items() if blob is not None},
         "archs": scope.archs,
@@ -106,6 +124,7 @@ def _head(
         "heads": ranges(scope.heads),
         "qlens": ranges(scope.qlens),
         "page_sizes": ranges(scope.page_sizes),
+        "fields": scope.fields,
         "knobs": capability.knobs,
         "head_dims": head_dims,
         "takes": [role for role in ("causal", "global_indptr") if capability.takes(role)],

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.enums import Unwritten
 from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome, Status
 from mlaprobe.snapshot.phrases import (
@@ -24,13 +25,23 @@ from mlaprobe.snapshot.phrases import number as number_of
 
 FIELDS = (
     *("status", "fold", "qlen_fold", "final_heads", "persistent", "entry", "failure", "message"),
-    *("key", "kernels", "notes", "evidence", "calls", "missing", "fails_after", "reduces"),
+    *("key", "kernels", "notes", "evidence", "calls", "missing", "fails_after", "unwritten_lse"),
+    *("reduces", "misfit", "reduced_dim"),
 )
-"""What a record holds. The last four are the dispatcher's: the entry point's own name, whether the
-package lacks it, what fails after the launch, and the head count that the reducer gets."""
-_USUAL: dict[str, Any] = {"fold": 1, "qlen_fold": 1, "notes": (), "evidence": (), "missing": False}
+"""What a record holds. The last seven are the dispatcher's: the entry point's own name, whether the
+package lacks it, what fails after the launch, on which paths nothing else gets the log-sum-exp, the
+head count that the reducer gets, what of the launch does not fit together, and the values per head
+where they are another operation's."""
+_USUAL: dict[str, Any] = {
+    "fold": 1,
+    "qlen_fold": 1,
+    "notes": (),
+    "evidence": (),
+    "missing": False,
+    "unwritten_lse": "never",
+}
 _AT = {name: at for at, name in enumerate(FIELDS)}
-_TEXTS = (_AT["message"], _AT["fails_after"])
+_TEXTS = (_AT["message"], _AT["fails_after"], _AT["misfit"])
 _NUMBERS = (_AT["final_heads"], _AT["reduces"])
 _KEY = _AT["key"]
 Record = dict[str, Any]
@@ -42,6 +53,7 @@ def fields_of(
     kernels: tuple[int, ...],
     launch: Launch | None = None,
     reduces: int | None = None,
+    reduced_dim: int | None = None,
 ) -> Fields:
     """An outcome as values, its evidence and kernels by their places in the notebook."""
     return (
@@ -60,7 +72,10 @@ def fields_of(
         None if launch is None else launch.entry,
         launch is not None and launch.missing,
         None if launch is None else unmarked(launch.fails_after),
+        None if launch is None else launch.unwritten_lse,
         reduces,
+        None if launch is None else unmarked(launch.misfit),
+        reduced_dim,
     )
 
 
@@ -202,12 +217,16 @@ class Reader:
     def launch(self, record: Record, values: Mapping[str, int]) -> Launch:
         """The dispatcher's outcome with what it means for the stages after it."""
         after, reduces = record.get("fails_after"), record.get("reduces")
+        misfit = record.get("misfit")
         return Launch(
             outcome=self.outcome(record, values),
             entry=record.get("calls"),
             missing=record.get("missing", False),
             fails_after=None if after is None else text_of(after, values),
+            misfit=None if misfit is None else text_of(misfit, values),
+            unwritten_lse=Unwritten(record.get("unwritten_lse", Unwritten.NEVER)),
             partial_heads=None if reduces is None else number_of(reduces, values),
+            partial_dim=record.get("reduced_dim"),
         )
 
 

@@ -9,11 +9,13 @@ from itertools import product
 from mlaprobe.core.axes import planner_values
 from mlaprobe.core.grid import DEFAULT_DTYPES, DEFAULT_HEADS, DtypePair
 from mlaprobe.core.numbers import ranges
-from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Route
+from mlaprobe.core.shape import SAME, DecodeShape, Dtype, Operation, Route
 
 STANDARD_HEADS = (*DEFAULT_HEADS, *range(144, 257, 16))
 STANDARD_QLENS = tuple(range(1, 9))
 STANDARD_PAGES = (1, 64)
+VARIED = ("num_kv_splits", "sparse")
+"""Fields of a shape that snapshots of older versions do not hold."""
 PlannerDtypes = tuple[Dtype | None, Dtype | None]
 """The dtypes that the planner gets."""
 OMITTED: PlannerDtypes = (None, None)
@@ -30,6 +32,8 @@ class Scope:
     heads: tuple[int, ...] = STANDARD_HEADS
     qlens: tuple[int, ...] = STANDARD_QLENS
     page_sizes: tuple[int, ...] = STANDARD_PAGES
+    fields: tuple[str, ...] = VARIED
+    """Of ``VARIED``, those that are held with every value."""
 
     @cached_property
     def head_at(self) -> dict[int, int]:
@@ -50,6 +54,27 @@ class Scope:
 
         A variable that no deciding code reads changes nothing; one of ``knobs`` may.
         """
+        found = self._cell_outside(shape, knobs)
+        if found is not None or shape.op is not Operation.DECODE:
+            return found
+        if shape.qlen not in self.qlen_at:
+            return f"qlen {shape.qlen} (it holds {ranges(self.qlens)})"
+        if shape.route is Route.GLUON:
+            return None
+        if shape.page_size not in self.page_sizes:
+            return f"page size {shape.page_size} (it holds {ranges(self.page_sizes)})"
+        for name in VARIED:
+            if name not in self.fields and getattr(shape, name) not in (None, False):
+                return f"{name} {getattr(shape, name)} (it says nothing of that: take it anew)"
+        modes = planner_modes(shape)
+        if not shape.persistent:  # of the modes, the dispatcher is passed one
+            modes = {name: modes[name] for name in modes if name == "intra_batch_mode"}
+        if modes:
+            return _with_modes(modes)
+        return self._planner_outside(shape) if shape.persistent else None
+
+    def _cell_outside(self, shape: DecodeShape, knobs: frozenset[str]) -> str | None:
+        """What every operation has in common."""
         if shape.arch not in self.archs:
             return f"{shape.arch} (it holds {', '.join(self.archs) or 'no arch'})"
         pair = (shape.q_dtype, shape.kv_dtype)
@@ -57,21 +82,8 @@ class Scope:
             return f"{shape.dtype} (it holds {', '.join(f'{q}/{kv}' for q, kv in self.dtypes)})"
         if shape.num_heads not in self.head_at:
             return f"{shape.num_heads} heads (it holds {ranges(self.heads)})"
-        if shape.qlen not in self.qlen_at:
-            return f"qlen {shape.qlen} (it holds {ranges(self.qlens)})"
         knob = next((name for name, _ in shape.env if name in knobs), None)
-        if knob is not None:
-            return f"{knob} set (it holds every knob unset)"
-        if shape.route is Route.GLUON:
-            return None
-        if shape.page_size not in self.page_sizes:
-            return f"page size {shape.page_size} (it holds {ranges(self.page_sizes)})"
-        modes = planner_modes(shape)
-        if not shape.persistent:  # of the modes, the dispatcher is passed one
-            modes = {name: modes[name] for name in modes if name == "intra_batch_mode"}
-        if modes:
-            return _with_modes(modes)
-        return self._planner_outside(shape) if shape.persistent else None
+        return None if knob is None else f"{knob} set (it holds every knob unset)"
 
     def _planner_outside(self, shape: DecodeShape) -> str | None:
         dtypes, heads, qlen = planner_cell(shape)
@@ -108,16 +120,3 @@ def _with_modes(modes: dict[str, int | bool]) -> str:
         f"a planner told {listed} (it holds what AITER takes where nothing is said; ask the AITER "
         "source itself: installed, a directory or REPO@REV)"
     )
-
-
-def numbers_of(text: str) -> tuple[int, ...]:
-    """What ``ranges`` wrote.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        found.extend(range(int(first), int(last or first) + 1))
-    return tuple(found)

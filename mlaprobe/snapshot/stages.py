@@ -142,4 +142,6 @@ def _words(shape: DecodeShape) -> dict[str, str]:
         "causal": "1" if shape.causal else "0",
         "cp_round_robin": "1" if shape.cp_round_robin else "0",
         "page_size": str(shape.page_size),
+        "num_kv_splits": str(shape.num_kv_splits and min(shape.num_kv_splits, 2)),
+        "sparse": "1" if shape.sparse else "0",
     }

@@ -106,7 +106,7 @@ class Tabled:
         return _Gist(
             fields=(
                 *(record.get(name) for name in _TELLING),
-                *(name in record for name in ("key", "fails_after")),
+                *(name in record for name in ("key", "fails_after", "misfit")),
                 loaded,
             ),
             final_heads=record.get("final_heads"),
@@ -114,7 +114,10 @@ class Tabled:
         )
 
 
-_TELLING = ("status", "fold", "qlen_fold", "persistent", "entry", "failure", "missing")
+_TELLING = (
+    *("status", "fold", "qlen_fold", "persistent", "entry", "failure", "missing"),
+    "unwritten_lse",
+)
 """The fields of a record that a behaviour can depend on as they are."""
 
 

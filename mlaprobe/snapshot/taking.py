@@ -9,6 +9,8 @@ so first: an answer that holds whatever the flag is holds for all of its values.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -29,19 +31,28 @@ from mlaprobe.snapshot.asking import (
     values_of,
 )
 from mlaprobe.snapshot.batches import Rule
+from mlaprobe.snapshot.needing import NeedTable
 from mlaprobe.snapshot.phrases import VARIABLES
 from mlaprobe.snapshot.scope import OMITTED, Scope
 from mlaprobe.snapshot.tables import Table
 
 BOTH = (False, True)
 Step = Callable[[], None]
+SPLITS = (None, 1, 2)
+"""AITER chooses; one, which some launches take for all; more than one."""
+_MORE = (3, 16, 1009)
+"""Numbers of splits that have to be answered as two are."""
+_SAMPLE = (8, 16, 48, 64, 128)
+"""Head counts for which that is looked at."""
 FLAGS = {
     "lse": ("return_lse", "lse"),
     "causal": ("causal",),
     "cp_round_robin": ("global_indptr", "world", "rank", "round_robin"),
+    "sparse": ("topk", "sparse"),
 }
 """For each flag the meanings of the parameters that carry it."""
-_OPEN = {name: Unknown(f"whether {name}", key=("open", name), free="data") for name in FLAGS}
+_LAUNCHED = ("lse", "causal", "cp_round_robin")
+_OPEN = {name: Unknown(f"whether {name}", key=("open", name), free="data") for name in _LAUNCHED}
 
 
 class Taker:
@@ -58,13 +69,15 @@ class Taker:
     def planner(self) -> Table:
         """The planner, with each dtype pair and with none."""
         flags = self._flags(self.capability.planner, "causal", "cp_round_robin")
-        axes = (("dtypes", (*self.scope.dtypes, OMITTED)), *self._pages(), *flags)
+        sparse = self._flags(self.capability.planner, "sparse")
+        axes = (("dtypes", (*self.scope.dtypes, OMITTED)), *self._pages(), *sparse, *flags)
         open_ = tuple(name for name, _ in flags)
         return self._filled("planner", *axes, open_=open_, batches=False)
 
     def sizing(self) -> Table:
         """Sizing, for each dtype pair."""
-        return self._filled("sizing", ("dtypes", self.scope.dtypes))
+        sparse = self._flags(self.capability.sizing, "sparse")
+        return self._filled("sizing", ("dtypes", self.scope.dtypes), *sparse)
 
     def gluon(self) -> Table:
         """The gluon route."""
@@ -77,11 +90,39 @@ class Taker:
     def dispatcher(self) -> tuple[Table, Table]:
         """The dispatcher, and the host with what it passes."""
         axes = self._launch_axes(self.capability.dispatcher)
+        if self._takes_splits and self.splits_alike:
+            axes = (*axes, ("num_kv_splits", SPLITS))
         tables = self._table(*axes), self._table(*axes)
         taken = {name for name, _ in axes}
         open_ = tuple(name for name in ("lse", "causal") if name in taken)
         self._fill(tables, "dispatcher", open_=open_)
         return tables
+
+    @property
+    def _takes_splits(self) -> bool:
+        dispatcher = self.capability.dispatcher
+        return dispatcher is not None and dispatcher.takes("splits")
+
+    @cached_property
+    def splits_alike(self) -> bool:
+        """Whether the dispatcher answers to more KV splits as to two, by a sample of shapes."""
+        axes = (self.scope.archs, self.scope.dtypes, BOTH, BOTH, self.scope.qlens, _SAMPLE)
+        for arch, (q_dtype, kv_dtype), persistent, lse, qlen, heads in product(*axes):
+            shape = DecodeShape(
+                arch=arch,
+                q_dtype=q_dtype,
+                kv_dtype=kv_dtype,
+                num_heads=heads,
+                qlen=qlen,
+                lse=lse,
+                persistent=persistent,
+                num_kv_splits=SPLITS[-1],
+            )
+            found = self.asker.launches(shape)
+            more = (replace(shape, num_kv_splits=splits) for splits in _MORE)
+            if any(self.asker.launches(each) != found for each in more):
+                return False
+        return True
 
     def reducer(self, heads: tuple[int, ...]) -> Table:
         """The reducer, for every head_dim that its router names."""
@@ -98,6 +139,23 @@ class Taker:
             self._done()
         return table
 
+    def needs(self) -> NeedTable:
+        """What the usual launches need."""
+        self.capability.session.tracing = False  # no proof is kept
+        dispatcher = self.capability.dispatcher
+        modes = (("dtypes", self.scope.dtypes), ("persistent", BOTH))
+        flags = self._flags(dispatcher, "lse", "cp_round_robin")
+        if "cp_round_robin" not in dict(flags):
+            flags = (*flags, *self._flags(self.capability.planner, "cp_round_robin"))
+        table = NeedTable((("arch", self.scope.archs), *modes, *flags))
+        last: tuple[Any, ...] = ()
+        for setting in table.settings():
+            if last != (last := setting[:2]):
+                self.asker.forget()
+            table.fill(self.capability, self.scope, setting)
+            self._done()
+        return table
+
     # --- axes ------------------------------------------------------------------------------------
 
     def _table(self, *axes: tuple[str, tuple[Any, ...]]) -> Table:
@@ -108,7 +166,7 @@ class Taker:
 
     def _launch_axes(self, stage: Any) -> tuple[tuple[str, tuple[Any, ...]], ...]:
         modes = (("dtypes", self.scope.dtypes), ("persistent", BOTH))
-        return (*modes, *self._pages(), *self._flags(stage, *FLAGS))
+        return (*modes, *self._pages(), *self._flags(stage, *_LAUNCHED))
 
     @staticmethod
     def _flags(stage: Any, *names: str) -> tuple[tuple[str, tuple[bool, ...]], ...]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tarfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from mlaprobe.core.blobs import blob_hash
 from mlaprobe.errors import NotAiterError, SourceError
 from mlaprobe.sources.directory import DirectorySource
 from mlaprobe.sources.interface import MAX_BYTES, Source, SourceFile, canonical
-from mlaprobe.sources.recognise import is_aiter, require_aiter
+from mlaprobe.sources.recognise import is_aiter, is_repository, require_aiter
 
 __all__ = [
     "INSTALLED",
@@ -71,9 +69,9 @@ def _splits(spec: str) -> Iterator[tuple[str, str]]:
 
 
 def _open_path(spec: str, path: Path) -> Source:
-    from mlaprobe.sources.git import GitSource, is_repository
-
     if is_repository(path):
+        from mlaprobe.sources.git import GitSource
+
         return GitSource(spec, path, "HEAD")
     if path.is_dir():
         return DirectorySource.open(path, spec)
@@ -83,6 +81,9 @@ def _open_path(spec: str, path: Path) -> Source:
 
 
 def _open_archive(spec: str, path: Path) -> Source:
+    import tarfile
+    import zipfile
+
     from mlaprobe.sources.archive import ArchiveSource
 
     known = path.name.endswith((".whl", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2"))

@@ -12,6 +12,7 @@ from typing import ClassVar
 from mlaprobe.errors import MlaprobeError, SourceError
 from mlaprobe.sources.interface import MAX_BYTES, Source, too_large
 
+DISTRIBUTION = "amd-aiter"
 PACKAGE = "aiter"
 META = "aiter_meta"
 """The folder beside the package in which wheels keep what a repository has at its root."""
@@ -58,7 +59,17 @@ class DirectorySource(Source):
             except MlaprobeError:
                 pass  # A broken repository beside the files is no reason not to read them.
         file = self.read(f"{PACKAGE}/_version.py")
-        return version_in(file.text) if file else None
+        version = version_in(file.text) if file else None
+        return version or version_beside(self.root)
+
+    @property
+    def ancestor(self) -> str | None:
+        """The release tag before what is checked out."""
+        if not (self.root / ".git").exists():
+            return None
+        from mlaprobe.sources.git import release_before
+
+        return release_before(self.root / ".git", "HEAD")
 
     def _real(self, path: str) -> Path:
         first, _, rest = path.partition("/")
@@ -101,21 +112,29 @@ class DirectorySource(Source):
         return self._walk("") | self._walk(PACKAGE)
 
     def _walk(self, start: str) -> set[str]:
-        def refuse(error: OSError) -> None:
-            if not isinstance(error, _ABSENT):
-                raise self._unreadable(start or self.location, error)
-
-        top = self._real(start)
         found: set[str] = set()
-        for folder, folders, files in os.walk(top, onerror=refuse):
-            inside = Path(folder).relative_to(top).as_posix()
-            parts = [part for part in (start, "" if inside == "." else inside) if part]
+        waiting = [(str(self._real(start)), f"{start}/" if start else "")]
+        while waiting:
+            folder, inside = waiting.pop()
             # At the root the package is left to a walk of its own: it may lie elsewhere.
-            skipped = _NOT_AITER if parts else {*_NOT_AITER, PACKAGE}
-            folders[:] = [name for name in folders if name not in skipped]
-            names = ("/".join([*parts, name]) for name in files)
-            found.update(name for name in names if self._exists(name))
+            skipped = _NOT_AITER if inside else {*_NOT_AITER, PACKAGE}
+            for entry in self._scanned(folder, start):
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in skipped:
+                        waiting.append((entry.path, f"{inside}{entry.name}/"))
+                # Asking the entry takes no look at the file, which there are thousands of.
+                elif entry.is_file(follow_symlinks=False) or self._exists(inside + entry.name):
+                    found.add(inside + entry.name)
         return found
+
+    def _scanned(self, folder: str, start: str) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder) as entries:
+                return list(entries)
+        except _ABSENT:
+            return []
+        except OSError as error:
+            raise self._unreadable(start or self.location, error) from None
 
 
 def find_root(path: Path) -> Path:
@@ -146,6 +165,15 @@ def meta_of(root: Path) -> Path:
     if not (root / NATIVE).is_dir():
         mode = "install"
     return inside if mode == "install" and inside.is_dir() else root
+
+
+def version_beside(root: Path) -> str | None:
+    """The version of the one distribution of AITER whose ``dist-info`` lies beside the package."""
+    pattern = f"{DISTRIBUTION.replace('-', '_')}-*.dist-info"
+    names = [path.name for path in root.glob(pattern)]
+    if len(names) != 1:
+        return None
+    return names[0].removesuffix(".dist-info").partition("-")[2] or None
 
 
 def version_in(text: str) -> str | None:

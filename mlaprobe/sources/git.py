@@ -7,12 +7,13 @@ import os
 import subprocess
 import weakref
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, ClassVar
 
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.errors import SourceError
-from mlaprobe.sources.interface import MAX_BYTES, Source, too_large
+from mlaprobe.sources.interface import MAX_BYTES, Source, canonical, too_large
+from mlaprobe.sources.recognise import is_repository
 
 _OPTIONS = (
     "--no-pager",
@@ -49,7 +50,7 @@ class GitSource(Source):
         """As the user named it."""
         self._commit = resolve(git_dir, revision)
         self._reader: _BatchReader | None = None
-        self._tree: dict[str, str] | None = None
+        self._tree: dict[str, tuple[str, str]] | None = None
 
     @property
     def commit(self) -> str:
@@ -67,11 +68,16 @@ class GitSource(Source):
     def _find_release(self) -> str | None:
         return release_at(self.git_dir, self._commit, self.revision)
 
+    @property
+    def ancestor(self) -> str | None:
+        """The release tag that comes before the commit, with the fewest commits in between."""
+        return release_before(self.git_dir, self._commit)
+
     def _load(self, path: str) -> tuple[bytes, str | None] | None:
         answer = self._read_object(path)
         if answer is None:
             # Nothing came: the tree shows whether nothing is there.
-            if self._entries().get(path, _LINK) == _LINK:
+            if self._entries().get(path, (_LINK, ""))[0] == _LINK:
                 return None
             raise SourceError(
                 f"{path} of {self.label} is in the tree, and its bytes are not in the repository",
@@ -99,16 +105,28 @@ class GitSource(Source):
                 raise
         return None
 
-    def _entries(self) -> dict[str, str]:
-        """All paths of files, with their modes."""
+    def blob(self, path: str) -> str | None:
+        """The blob hash of a file: the tree has it, so no file is read, links apart."""
+        name = canonical(path)
+        if not name:
+            return None
+        with self._open():
+            tree = self._entries()
+            steps = [name, *map(str, PurePosixPath(name).parents)]
+            if any(tree.get(step, ("", ""))[0] == _LINK for step in steps):
+                return super().blob(path)
+            return tree[name][1] if name in tree else None
+
+    def _entries(self) -> dict[str, tuple[str, str]]:
+        """All paths of files, with their modes and hashes."""
         if self._tree is None:
             listing = run(self.git_dir, "ls-tree", "-r", "-z", "--full-tree", self._commit)
             entries = listing.decode("utf-8", "surrogateescape").split("\0")
             # "MODE blob HASH<tab>PATH"; submodules are listed as commits.
             self._tree = {
-                entry[entry.index("\t") + 1 :]: entry[:6]
-                for entry in entries
-                if entry[7:12] == "blob "
+                path: (what[:6], what[12:])
+                for what, _, path in (entry.partition("\t") for entry in entries)
+                if what[7:12] == "blob "
             }
         return self._tree
 
@@ -186,13 +204,6 @@ def find_git_dir(path: Path) -> Path | None:
     return path if is_repository(path) else None
 
 
-def is_repository(path: Path) -> bool:
-    """Whether a path is a bare repository, a ``.git`` directory or a ``.git`` file."""
-    if path.name == ".git" and path.is_file():
-        return True
-    return (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
-
-
 def resolve(git_dir: Path, revision: str) -> str:
     """The commit that a revision names.
 
@@ -228,6 +239,14 @@ def release_at(git_dir: Path, commit: str, revision: str = "") -> str | None:
     )
     tags = [tag for tag in out.decode("utf-8", "replace").split() if is_release(tag)]
     return revision if revision in tags else max(tags, key=release_key, default=None)
+
+
+def release_before(git_dir: Path, commit: str) -> str | None:
+    """The release tag with the fewest commits between it and a commit; ``None`` where none is an
+    ancestor, or the repository does not tell."""
+    done = _call(git_dir, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", commit)
+    tag = done.stdout.decode("utf-8", "replace").strip()
+    return tag if done.returncode == 0 and is_release(tag) else None
 
 
 def release_at_head(git_dir: Path) -> str | None:

@@ -14,9 +14,8 @@ from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
 from mlaprobe.errors import NotAiterError, NotInstalledError, SourceError, UnrelatedPackageError
-from mlaprobe.sources.directory import NATIVE, PACKAGE, DirectorySource, is_package
+from mlaprobe.sources.directory import DISTRIBUTION, NATIVE, PACKAGE, DirectorySource, is_package
 
-DISTRIBUTION = "amd-aiter"
 META_VARIABLE = "AITER_META_DIR"
 """AITER's own variable for the directory that holds ``csrc`` and ``hsa``."""
 HOW_TO_NAME_ONE = (

@@ -96,6 +96,11 @@ class Source(ABC):
             return self._release[0]
 
     @property
+    def ancestor(self) -> str | None:
+        """The last release tag before the files; of a git repository only."""
+        return None
+
+    @property
     def commit(self) -> str | None:
         """The commit that the files are of; git only."""
         return None

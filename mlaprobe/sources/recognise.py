@@ -1,6 +1,9 @@
-"""Whether a source is AITER, and one that is new enough to have what mlaprobe reads."""
+"""Whether a source is AITER, and one that is new enough to have what mlaprobe reads; whether a path
+is a git repository."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from mlaprobe.errors import NotAiterError, OutOfRangeError
 from mlaprobe.sources.interface import Source
@@ -48,3 +51,10 @@ def _what_it_is(source: Source) -> str:
     if source.exists("aiter/__init__.py") and (held is None or held[0] == "aiter"):
         return ": its package 'aiter' is PyPI's unrelated one about asynchronous iterators"
     return f": it holds {held[0]} {held[1]}" if held else ""
+
+
+def is_repository(path: Path) -> bool:
+    """Whether a path is a bare repository, a ``.git`` directory or a ``.git`` file."""
+    if path.name == ".git" and path.is_file():
+        return True
+    return (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()

@@ -115,13 +115,15 @@ class OutcomeStage(Stage[Question, StageOutcome]):
 class CppStage(OutcomeStage[Question]):
     """A stage that starts from a C++ function."""
 
-    def __init__(self, session: SourceSession) -> None:
-        """Raises ``Absent`` where the source has none."""
+    def __init__(
+        self, session: SourceSession, places: tuple[tuple[str, str], ...] | None = None
+    ) -> None:
+        """Raises ``Absent`` where the source has none. ``places``: by default the stage's."""
         super().__init__(session)
         self.problem: Unreadable | None = None
         """Why the function cannot be read."""
         try:
-            self._function = find_cpp_function(session, self.name)
+            self._function = find_cpp_function(session, self.name, places)
             self.function = self._function.function
         except Unreadable as problem:
             self.problem = problem
@@ -148,15 +150,18 @@ class CppStage(OutcomeStage[Question]):
         return undecided(self.name, str(problem), places)
 
 
-def find_cpp_function(session: SourceSession, stage: str) -> Closure:
-    """The C++ function that a stage starts from.
+def find_cpp_function(
+    session: SourceSession, stage: str, places: tuple[tuple[str, str], ...] | None = None
+) -> Closure:
+    """The C++ function that a stage starts from, in ``places`` or those of the stage.
 
     Raises:
         Absent: no file of this stage is in the source.
         Unreadable: a file is there, and defines no such function that can be read.
     """
     problem: Unreadable | None = None
-    for path, name in session.names.places(stage):
+    places = places or session.names.places(stage)
+    for path, name in places:
         if session.text(path) is None:
             continue
         try:
@@ -166,13 +171,13 @@ def find_cpp_function(session: SourceSession, stage: str) -> Closure:
         if found is not None:
             return found
         problem = problem or Unreadable(f"{path} defines no {name} that can be read", path)
-    for _, name in session.names.places(stage):
+    for _, name in places:
         other = session.cpp_function(name) or _bound(session, name)
         if other is not None:
             return other
     if problem is not None:
         raise problem
-    path = session.names.places(stage)[0][0]
+    path = places[0][0]
     raise Absent(f"there is no {path}")
 
 
@@ -180,7 +185,7 @@ def _bound(session: SourceSession, name: str) -> Closure | None:
     """The C++ function that a Python stub of that name says it is compiled from."""
     for module in dict.fromkeys(call["module"] for call in session.names.data["calls"].values()):
         stub = session.python.function(module, name)
-        other = session.bindings.cpp_name(stub, name) if stub is not None else name
+        other = session.bindings.bound_name(stub, name) if stub is not None else name
         if other != name:
             return session.cpp_function(other)
     return None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.evaluator.values import Unknown
+from mlaprobe.stages.numbers import calculate, is_whole, whole_key
 
 BATCH = ("batch",)
 """The key of a batch size that the question leaves open."""
@@ -13,7 +15,7 @@ BATCH = ("batch",)
 
 def batch_of(batch: int | None) -> int | Unknown:
     """The batch size of a question, unknown where it is left open."""
-    return Unknown("the batch size", key=BATCH, free="batch") if batch is None else batch
+    return Requests() if batch is None else batch
 
 
 def batch_condition(decisions: Iterable[tuple[Unknown, int]]) -> str:
@@ -45,24 +47,62 @@ def _is_number(key: Any) -> bool:
 
 def plus_one(batch: Any) -> Any:
     """The length of an index pointer over a batch; subtracting 1 gives the batch back."""
-    if type(batch) is int:
-        return batch + 1
-    return _BatchPlusOne(batch)
+    return batch + 1 if type(batch) is int else batch.derive("+", batch, 1)
 
 
-class _BatchPlusOne(Unknown):
-    """``batch + 1`` for an unset batch size."""
+class Requests(Unknown):
+    """``times * batch + plus`` for a batch size that is left open: sums, differences and multiples
+    of the batch size stay such."""
 
-    __slots__ = ("batch",)
+    __slots__ = ("plus", "times")
 
-    def __init__(self, batch: Unknown) -> None:
-        super().__init__(batch.reason, batch.span, key=("batch+1",), free="batch")
-        self.batch = batch
+    def __init__(self, times: Any = 1, plus: Any = 0) -> None:
+        one = (type(times), type(plus)) == (int, int) and (times, plus) == (1, 0)
+        key = BATCH if one else (*BATCH, whole_key(times), whole_key(plus))
+        super().__init__("the batch size", key=key, free="batch")
+        self.times = times
+        """A number or a symbol, as is ``plus``."""
+        self.plus = plus
 
-    def derive(self, op: str, *operands: Any) -> Unknown:
-        if op == "-" and len(operands) == 2 and operands[0] is self:
-            one = operands[1]
-            if type(one) is int and one == 1:
-                batch: Unknown = self.batch
-                return batch
+    def derive(self, op: str, *operands: Any) -> Any:
+        if len(operands) == 2:
+            left, right = map(_parts, operands)
+            if left is not None and right is not None:
+                found = _combined(op, left, right)
+                if found is not None:
+                    times, plus = found
+                    return plus if _is_zero(times) else Requests(times, plus)
         return super().derive(op, *operands)
+
+
+def _parts(value: Any) -> tuple[Any, Any] | None:
+    """``times`` and ``plus`` of a number; ``None`` where it is no such number."""
+    if isinstance(value, Requests):
+        return value.times, value.plus
+    return (0, value) if is_whole(value) else None
+
+
+def _combined(op: str, left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any] | None:
+    """The parts of a result, where that is such a number whatever the batch size is."""
+    if op in ("+", "-"):
+        return calculate(op, left[0], right[0]), calculate(op, left[1], right[1])
+    if op == "*":
+        if _is_zero(left[0]):
+            left, right = right, left
+        if _is_zero(right[0]):
+            return calculate("*", left[0], right[1]), calculate("*", left[1], right[1])
+    if op in ("/", "//", "c/") and _is_zero(right[0]):
+        divisor = right[1]
+        return None if op == "/" or _is_zero(divisor) else _divided(left, divisor)
+    return None
+
+
+def _divided(parts: tuple[Any, Any], divisor: Any) -> tuple[Any, Any] | None:
+    """The parts of a quotient without a remainder."""
+    if any(not same(calculate("%", part, divisor), 0) for part in parts):
+        return None
+    return calculate("//", parts[0], divisor), calculate("//", parts[1], divisor)
+
+
+def _is_zero(value: Any) -> bool:
+    return type(value) is int and value == 0

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mlaprobe.core.enums import Unwritten
 from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Failure, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
@@ -15,6 +16,7 @@ from mlaprobe.evaluator.engine.runs import Event, Outcome
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import joined, same
 from mlaprobe.evaluator.values import Args, Unknown
+from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.base import how_failed, place_evidence, undecided, why_unknown
 from mlaprobe.stages.batches import batch_condition
 from mlaprobe.stages.calls import Calls, path_call
@@ -22,8 +24,10 @@ from mlaprobe.stages.environment.outside import assumptions
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.fitting import Fit, Passed, fit_of
+from mlaprobe.stages.handling import handled, unhandled
 from mlaprobe.stages.instantiate import Deferred
-from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
+from mlaprobe.stages.numbers import calculate, is_whole
 
 STAGE = StageName.DISPATCHER
 REQUESTS = 2
@@ -82,22 +86,23 @@ class Reader:
             places = place_evidence(self._session, STAGE, span)
             return Dispatched(outcome=undecided(STAGE, reason, places))
         answer, path = answers[picked], outcomes[picked]
-        outcome = altered(
-            answer.outcome,
-            notes=(*note, *assumptions(path)),
-            evidence=self._proof(path, inputs["heads"], answer.outcome.final_heads),
-        )
         pairs = zip(outcomes, answers, strict=True)
-        calls = [path_call(o, a.given) for o, a in pairs if a is answer or same(a, answer)]
-        return altered(answer, outcome=outcome, calls=Calls(calls))
+        alike = [(o, a) for o, a in pairs if a is answer or same(a, answer)]
+        silent = next((o for o, a in alike if a.unwritten_lse is Unwritten.ALWAYS), None)
+        proof = self._proof(silent or path, inputs["heads"], answer, silent is not None)
+        outcome = altered(answer.outcome, notes=(*note, *assumptions(path)), evidence=proof)
+        calls = [path_call(o, a.given) for o, a in alike]
+        unwritten = _unwritten([a.unwritten_lse for _, a in alike])
+        return altered(answer, outcome=outcome, calls=Calls(calls), unwritten_lse=unwritten)
 
-    def _proof(self, picked: Outcome, heads: Any, launched: Any) -> Proof:
-        choices = _choices(picked)
+    def _proof(self, picked: Outcome, heads: Any, answer: Dispatched, silent: bool) -> Proof:
+        choices, launched = _choices(picked), answer.outcome.final_heads
+        places = _places if answer.misfit is None else _places_of_misfit
 
         def path(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
             return [o for o in outcomes if _choices(o) == choices]
 
-        return Proof(STAGE, self._session.text, _places, heads, launched, path=path)
+        return Proof(STAGE, self._session.text, places, heads, launched, silent, path=path)
 
     def _settle(
         self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
@@ -144,19 +149,27 @@ class Reader:
 
     def _entered(self, outcome: Outcome, entry: Event, inputs: Mapping[str, Any]) -> Dispatched:
         named = dict(entry.kwargs)
-        q, qlen = _query(named, entry.args), self._role(named, "qlen")
-        for given in (q, qlen):
+        opened = "qlen" not in inputs
+        q = _query(named, entry.args)
+        qlen = self._role(named, "qlen") if opened else self._qlen(entry, inputs)
+        for given in (q, None if opened else qlen):
             if isinstance(given, Unknown):
                 return _unknown(given.reason, given.span)
-        if not isinstance(q, Tensor) or len(q.shape) != 3 or not is_whole(qlen):
+        if isinstance(q, Tensor) and len(q.shape) != 3:
+            text = f"the query that {entry.name} gets has {len(q.shape)} dimensions, not 3"
+            return _unknown(text, q.span)
+        if not isinstance(q, Tensor) or not (opened or is_whole(qlen)):
             return _unknown(f"the arguments of {entry.name} are not known", entry.span)
-        rows, heads, _ = q.shape
+        heads = q.shape[1]
         if not is_whole(heads) or calculate("<", heads, 1):
             return _unknown(f"the head count given to {entry.name} is not known", entry.span)
-        fold, qlen_fold = _folds(inputs, heads, qlen)
-        if fold is None or not self._fits(rows, heads, inputs):
-            return _unknown(_no_fold(entry.name, inputs, heads, qlen), entry.span)
-        status = folded(fold, qlen_fold) or Status.NATIVE
+        found = self._handled(named, q, qlen, inputs)
+        if found is None:
+            return _unknown(unhandled(entry.name, inputs, heads, qlen), entry.span)
+        status, fold, qlen_fold = found
+        fit = self._fit(named, q, fold)
+        if fit.obstacle is not None:
+            return _unknown(fit.obstacle.reason, fit.obstacle.span)
         reduce = next((e for e in outcome.events if self._merges(e)), None)
         failed = outcome.failure if outcome.kind == "failed" else None
         missing = entry.kind == "missing"
@@ -175,17 +188,63 @@ class Reader:
             given=Deferred(entry.args),
             entry=entry.name,
             missing=missing,
+            unwritten_lse=self._unwritten(outcome, entry, named),
             merged=Deferred(reduce.args) if reduce is not None else None,
-            partial_heads=_partial_heads(reduce),
+            misfit=fit.misfit,
+            partial_heads=_partial_dim(reduce, -2),
+            partial_dim=_partial_dim(reduce, -1),
             fails_after=None if missing or failed is None else refusal(failed),
         )
 
-    def _fits(self, rows: Any, heads: Any, inputs: Mapping[str, Any]) -> bool:
-        """Whether the rows of the query are the question's, in other portions of heads."""
-        if not is_whole(rows):
-            return False
-        tokens = calculate("*", self._shape.batch or REQUESTS, inputs["qlen"])
-        return same(calculate("*", rows, heads), calculate("*", tokens, inputs["heads"]))
+    def _unwritten(self, path: Outcome, entry: Event, named: dict[str, Any]) -> Unwritten:
+        """Whether the log-sum-exp that the entry point gets is returned, and goes nowhere else."""
+        lse = self._role(named, "lse")
+        if not isinstance(lse, Tensor) or path.kind != "returned":
+            return Unwritten.NEVER
+        after = path.events[path.events.index(entry) + 1 :]
+        given = (value for event in after for value in (*event.args, *dict(event.kwargs).values()))
+        if any(value is lse for value in given):
+            return Unwritten.NEVER
+        return Unwritten.ALWAYS
+
+    def _qlen(self, entry: Event, inputs: Mapping[str, Any]) -> Any:
+        """The query length that is passed: the question's, where an entry point with other kernels
+        than the table's takes none."""
+        named = dict(entry.kwargs)
+        roles = self._session.names.roles("host")
+        takes = any(roles.get(name) == "qlen" for name in named)
+        alone = not takes and self._short_name(entry.name) != "asm"
+        return inputs["qlen"] if alone else self._role(named, "qlen")
+
+    def _handled(
+        self, named: dict[str, Any], q: Tensor, qlen: Any, inputs: Mapping[str, Any]
+    ) -> tuple[Status, Any, Any] | None:
+        """What becomes of the query's heads and tokens: how that is called, and both folds. Where
+        its length is left open, only what keeps both is known."""
+        rows, heads = q.shape[0], q.shape[1]
+        if "qlen" in inputs:
+            tokens = calculate("*", self._shape.batch or REQUESTS, inputs["qlen"])
+            return handled(q, qlen, self._role(named, "output"), tokens, inputs)
+        kept = same(heads, inputs["heads"]) and self._is_given(rows, qlen)
+        return (Status.NATIVE, 1, 1) if kept else None
+
+    def _fit(self, named: dict[str, Any], q: Tensor, fold: Any) -> Fit:
+        """How the arguments fit together."""
+        passed = Passed(
+            named=named,
+            roles=self._session.names.roles("host"),
+            query=q,
+            fold=fold,
+            requests=self._shape.batch or REQUESTS,
+            metadata=_is_persistent(named, self._shape),
+        )
+        return fit_of(passed)
+
+    def _is_given(self, rows: Any, qlen: Any) -> bool:
+        """Whether rows and query length are the question's, where its length is left open."""
+        given = self._shape.qlen
+        tokens = binary("*", self._shape.batch or REQUESTS, given, ir.NOWHERE)
+        return _alike(rows, tokens) and _alike(qlen, given)
 
     def _merges(self, event: Event) -> bool:
         return event.kind == "entry" and event.name in self._names["reduce"]
@@ -215,6 +274,11 @@ def entry_of(outcome: Outcome) -> Event | None:
     return entry
 
 
+def _unwritten(paths: Sequence[Unwritten]) -> Unwritten:
+    """What holds of several paths."""
+    return paths[0] if len(set(paths)) == 1 else Unwritten.SOMETIMES
+
+
 def _query(named: dict[str, Any], args: Args) -> Any:
     for name in ("Q", "q", "query"):
         if name in named:
@@ -230,10 +294,11 @@ def _is_persistent(named: dict[str, Any], shape: DecodeShape) -> bool:
     return shape.persistent
 
 
-def _partial_heads(reduce: Event | None) -> Any:
+def _partial_dim(reduce: Event | None, at: int) -> Any:
+    """A dimension of the partial results that the reducer gets, where it is known."""
     partial = next(iter(reduce.args), None) if reduce is not None else None
-    if isinstance(partial, Tensor) and len(partial.shape) > 1 and is_whole(partial.shape[-2]):
-        return partial.shape[-2]
+    if isinstance(partial, Tensor) and len(partial.shape) > 1 and is_whole(partial.shape[at]):
+        return partial.shape[at]
     return None
 
 
@@ -241,14 +306,10 @@ def _choices(outcome: Outcome) -> tuple[int, ...]:
     return tuple(choice for _, choice in outcome.decisions)
 
 
-def _folds(inputs: Mapping[str, Any], heads: Any, qlen: Any) -> tuple[Any, Any]:
-    """(batch fold, query-length fold), or ``None`` where heads and length make none."""
-    if same(heads, inputs["heads"]) and same(qlen, inputs["qlen"]):
-        return 1, 1
-    qlen_fold = multiple(qlen, inputs["qlen"])
-    if qlen_fold is None:
-        return None, 1
-    return multiple(inputs["heads"], calculate("*", heads, qlen_fold)), qlen_fold
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two unknown numbers are one."""
+    unknown = isinstance(one, Unknown) and isinstance(other, Unknown)
+    return unknown and one.key is not None and bool(one.key == other.key)
 
 
 def refusal(failure: Failed) -> Any:
@@ -260,14 +321,6 @@ def refusal(failure: Failed) -> Any:
 
 def _unknown(reason: Any, span: ir.Span = ir.NOWHERE) -> Dispatched:
     return Dispatched(outcome=undecided(STAGE, reason), obstacle=span)
-
-
-def _no_fold(entry: str, inputs: Mapping[str, Any], heads: Any, qlen: Any) -> Any:
-    """The message about a call that is neither native nor a fold: a query widened on the way,
-    say."""
-    gets = [entry, " gets ", heads, " heads at query length ", qlen]
-    where = [" where ", inputs["heads"], " heads at query length ", inputs["qlen"], " were asked"]
-    return joined([*gets, *where, ": that is no fold"])
 
 
 def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str, ir.Span]:
@@ -282,9 +335,10 @@ def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str,
 
 
 def _places(
-    trace: Trace, outcome: Outcome, heads: int, launched: int | None
+    trace: Trace, outcome: Outcome, heads: int, launched: int | None, silent: bool
 ) -> tuple[ir.Span, ...]:
-    """The clause that accepted or folded, and the call of the entry point."""
+    """The clause that accepted or folded, the call of the entry point and, where that alone gets
+    the log-sum-exp, the last branch that is taken behind it."""
     entry = entry_of(outcome)
     if outcome.kind == "failed" and entry is None:
         last = trace.last_check()
@@ -292,4 +346,20 @@ def _places(
         return (outcome.span if constant or last is None else last.span,)
     clause = trace.branch(heads, entry) or trace.branch(launched or heads, entry)
     spans = [clause.span] if clause is not None else []
-    return (*spans, *([entry.span] if entry is not None else ()))
+    last = trace.last_branch(entry) if silent and entry is not None else None
+    return (
+        *spans,
+        *([entry.span] if entry is not None else ()),
+        *([last.span] if last is not None else ()),
+    )
+
+
+def _places_of_misfit(
+    trace: Trace, outcome: Outcome, heads: int, launched: int | None, silent: bool
+) -> tuple[ir.Span, ...]:
+    """The same, and where the query that is passed was made of the caller's."""
+    found = _places(trace, outcome, heads, launched, silent)
+    entry = entry_of(outcome)
+    q = None if entry is None else _query(dict(entry.kwargs), entry.args)
+    made = q.span if isinstance(q, Tensor) else ir.NOWHERE
+    return (*found[:-1], made, *found[-1:])

@@ -16,9 +16,12 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown
 from mlaprobe.evaluator.values.operators import binary
+from mlaprobe.rulefiles.variations import Arguments
+from mlaprobe.stages.altering import altered_values
 from mlaprobe.stages.batches import batch_of, plus_one
 from mlaprobe.stages.dispatched import REQUESTS, STAGE, Dispatched, Reader
 from mlaprobe.stages.environment.bindings import bound
+from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.pyfunction import PythonStage, Start
@@ -46,6 +49,23 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
             question = replace(question, planner=mode)
         return super().solve(question)
 
+    def altered(self, question: DecodeShape, arguments: Arguments) -> Solved[Dispatched]:
+        """What the dispatcher does with a shape where some arguments are not as a valid caller
+        gives them."""
+        question = replace(question, planner=_NO_PLANNER)
+        key = (question, arguments)
+        return self._guarded(lambda: self._kept(key, lambda: self._altered(question, arguments)))
+
+    def _altered(self, question: DecodeShape, arguments: Arguments) -> Solved[Dispatched]:
+        if self._function.problem is not None:
+            return Solved(self._of(self._function.unreadable()))
+
+        def start(run: Run, inputs: Mapping[str, Any]) -> Any:
+            values = altered_values(self._values(question, inputs), arguments, question.arch)
+            return self._function.call(run, values)
+
+        return self._evaluated(question, start, arguments)
+
     def _of(self, outcome: StageOutcome) -> Dispatched:
         return Dispatched(outcome=outcome)
 
@@ -56,11 +76,13 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
     @property
     def on_entry(self) -> Callable[..., Any]:
         """What happens where the function calls one that is compiled elsewhere: an event."""
-        return _Entry(self).called
+        return EntryEvents(self.session).called
 
     # --- asking ----------------------------------------------------------------------------------
 
-    def _evaluated(self, question: DecodeShape, start: Start) -> Solved[Dispatched]:
+    def _evaluated(
+        self, question: DecodeShape, start: Start, arguments: Arguments = ()
+    ) -> Solved[Dispatched]:
         shape, inputs = question, _inputs(question)
         key = (
             STAGE,
@@ -69,8 +91,10 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
             shape.persistent,
             shape.cp_round_robin,
             shape.batch,
+            shape.num_kv_splits is None,
             shape.planner.intra_batch_mode,
             tuple((name, getattr(shape, name)) for name in _FLAGS if name not in inputs),
+            arguments,
         )
         context = (shape.arch, shape.env)
         return self.session.solve(
@@ -104,6 +128,7 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
             **_work_metadata(shape.persistent),
             "q_scale": scale,
             "kv_scale": scale,
+            "splits": inputs.get("splits"),
             "intra_batch": shape.planner.intra_batch_mode,
             "return_lse": inputs.get("lse", shape.lse),
             "global_indptr": indptr if round_robin else None,
@@ -128,11 +153,13 @@ def _work_metadata(given: bool) -> dict[str, Tensor | None]:
     return {role: tensor if given else None for role, tensor in tensors.items()}
 
 
-class _Entry:
+class EntryEvents:
     """Turns calls of entry points into events."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self._dispatcher = dispatcher
+    def __init__(self, session: SourceSession, *, compiled: bool = False) -> None:
+        """``compiled``: named as the C++ function that is called, not as its stub."""
+        self._bindings = session.bindings
+        self._compiled = compiled
 
     def called(
         self,
@@ -143,11 +170,12 @@ class _Entry:
         span: ir.Span,
     ) -> Any:
         """A call of a function that is compiled elsewhere."""
-        computed = self._dispatcher.session.bindings.called(run, entry, args, kwargs, span)
+        computed = self._bindings.called(run, entry, args, kwargs, span)
         if computed is not NotImplemented:
             return computed
-        values, named = bound(self._dispatcher.session.bindings.signature(entry), args, kwargs)
-        run.emit("entry", entry.name, values, named, span)
+        values, named = bound(self._bindings.signature(entry), args, kwargs)
+        name = self._bindings.cpp_name(entry) if self._compiled else entry.name
+        run.emit("entry", name, values, named, span)
         return Unknown(
             f"the result of {entry.name}",
             span,
@@ -164,7 +192,9 @@ _FLAGS = ("lse", "causal")
 def _inputs(shape: DecodeShape) -> dict[str, int]:
     """The numbers and flags of a question that its runs can be shared over."""
     flags = {name: getattr(shape, name) for name in _FLAGS}
+    splits = {} if shape.num_kv_splits is None else {"splits": shape.num_kv_splits}
     return {
+        **splits,
         "heads": shape.num_heads,
         "qlen": shape.qlen,
         "page_size": shape.page_size,

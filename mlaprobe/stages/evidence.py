@@ -160,6 +160,16 @@ class Trace:
                 found = node.test
         return self.decisive(found) if found is not None else None
 
+    def last_branch(self, after: Event) -> Node | None:
+        """The test of the last branch that is taken behind an event."""
+        found: Node | None = None
+        behind = False
+        for node, value in self.items:
+            behind = behind or (isinstance(node, ir.Launch) and value == after)
+            if behind and isinstance(node, ir.If) and value is True:
+                found = node.test
+        return found
+
     def _asks(self, test: Node, number: int) -> bool:
         return any(
             isinstance(n, ir.Name) and _is_number(self.values.get(n), number) for n in walk((test,))

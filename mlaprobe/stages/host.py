@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from mlaprobe.core.shape import (
@@ -24,15 +25,21 @@ from mlaprobe.core.shape import (
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.loops import LOOKUP
 from mlaprobe.evaluator.engine.runs import Outcome, Run
-from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.evaluator.values.kinds import Closure, EnumMember
-from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, why_unknown
+from mlaprobe.stages.base import (
+    CppStage,
+    arguments,
+    how_failed,
+    place_evidence,
+    why_unknown,
+)
 from mlaprobe.stages.environment.bindings import default_of
 from mlaprobe.stages.environment.kernels import AsmKernel, Tables, kernel_externals
 from mlaprobe.stages.environment.session import Context, SourceSession
 from mlaprobe.stages.evidence import Proof, Trace, evidence
 from mlaprobe.stages.hostcall import STAGE, family, inputs_of, values_of
+from mlaprobe.stages.hostpaths import handed_on, kernel_pointer, launched
 from mlaprobe.stages.instantiate import Deferred, Solved
 from mlaprobe.stages.kernelargs import sizeof
 from mlaprobe.stages.parameterize import Parameterized, Sides, parameterize
@@ -89,11 +96,15 @@ class Host(CppStage[DecodeShape]):
         given: Deferred,
         entry: str | None = None,
         decided: Mapping[Hashable, int] | None = None,
+        *,
+        compiled: bool = False,
     ) -> Solved[StageOutcome]:
         """What the host answers to the dispatcher's own call: its arguments by position. ``entry``
         is the function that is called, by default the one of this stage; ``decided`` what the
-        dispatcher's path knows of unknown values."""
-        return self._guarded(lambda: self._called((arch, env), given, entry, decided or {}))
+        dispatcher's path knows of unknown values; ``compiled``: its kernel is compiled with it,
+        and in no table."""
+        call = (arch, env), given, entry, decided or {}
+        return self._guarded(lambda: self._called(*call, compiled=compiled))
 
     def _called(
         self,
@@ -101,6 +112,8 @@ class Host(CppStage[DecodeShape]):
         given: Deferred,
         entry: str | None,
         decided: Mapping[Hashable, int],
+        *,
+        compiled: bool,
     ) -> Solved[StageOutcome]:
         function = self.closure(entry)
         if function is None and self.problem is not None and entry is None:
@@ -113,7 +126,8 @@ class Host(CppStage[DecodeShape]):
         call, numbers = parameterize(given, name, lambda args: complete(args, params))
         sides = call.sides(decided) if decided else _NO_SIDES
         key = (context, name, call.key, sides.key, numbers)
-        return self._kept(key, lambda: self._decide(context, call, sides, numbers, function))
+        decide = partial(self._decide, context, call, sides, numbers, function)
+        return self._kept(key, lambda: decide(compiled=compiled))
 
     def closure(self, entry: str | None = None) -> Closure | None:
         """The entry point of that name, by default the one of this stage; ``None`` where the
@@ -132,6 +146,8 @@ class Host(CppStage[DecodeShape]):
         sides: Sides,
         numbers: tuple[int, ...],
         function: Closure,
+        *,
+        compiled: bool,
     ) -> Solved[StageOutcome]:
         """The answer to certain arguments; all their numbers are inputs, so that calls that differ
         in numbers only share their runs."""
@@ -141,6 +157,10 @@ class Host(CppStage[DecodeShape]):
 
         key = (STAGE, function.function.name, call.key, sides.key)
         inputs = dict(zip(call.names, numbers, strict=True))
+        if compiled:
+            read = launched(self.session, STAGE)
+            options = {"decided": sides.known, "facts": {"templates_return": True}}
+            return self.session.solve(key, inputs, start, context, read, **options)
         return self._run(key, inputs, start, context, sides.known)
 
     def _run(
@@ -238,45 +258,6 @@ def complete(args: Any, params: tuple[ir.Param, ...]) -> tuple[Any, ...]:
     return (*args[: len(params)], *rest)
 
 
-def kernel_pointer(types: tuple[str, ...]) -> Callable[[ir.Node], tuple[str, ir.Node] | None]:
-    """Recognises the check that a kernel has been picked, in releases without a table: it tests
-    a lone pointer, and reports a failure otherwise. The pointer's declaration is not at hand
-    where the branch is compiled, so what is observed is whether the pointer is null."""
-
-    def watch(node: ir.Node) -> tuple[str, ir.Node] | None:
-        if not isinstance(node, ir.If) or node.orelse or not _fails(node.then):
-            return None
-        test = node.test
-        while isinstance(test, ir.Unary) and test.op == "not":
-            test = test.value
-        if isinstance(test, ir.Binary) and test.op in ("!=", "=="):
-            sides = (test.left, test.right)
-            if any(isinstance(s, ir.Const) and s.value is None for s in sides):
-                name = next((s for s in sides if isinstance(s, ir.Name)), None)
-                if name is not None:
-                    return ("pointer", name)
-        return None
-
-    return watch
-
-
-def _fails(body: tuple[ir.Node, ...]) -> bool:
-    """Whether a branch does nothing but report a failure."""
-    return (
-        len(body) == 1 and isinstance(body[0], ir.ExprStmt) and isinstance(body[0].value, ir.Call)
-    )
-
-
-def handed_on(outcome: Outcome) -> Outcome:
-    """An entry point that catches what fails inside and returns an error code, which its caller
-    turns into an exception, has failed."""
-    caught = [seen for kind, seen in outcome.observations if kind == "caught"]
-    code = outcome.value
-    if outcome.kind != "returned" or not caught or type(code) is not int or code == 0:
-        return outcome
-    return replace(outcome, kind="failed", failure=Failed(*caught[-1]))
-
-
 def _agreed(outcomes: tuple[Outcome, ...], answers: list[StageOutcome]) -> tuple[Kernel, ...]:
     """The kernels that can be launched, if that is known: whatever else is unknown, the same ones
     are, and only the order of a hash map chooses among them."""
@@ -333,6 +314,8 @@ def _places(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
     spans = [branch.span] if branch is not None else []
     if launch is not None:
         return (*spans, launch.span)
+    if outcome.failure is not None and outcome.failure.how == "assert":
+        return (*spans, outcome.failure.span)  # a call, and no check of the source's own
     last = trace.last_check()
     return (*spans, last.span if last is not None else outcome.span)
 

@@ -179,9 +179,7 @@ class _Maker:
             shape = self.fill(value.shape)
             if shape is None:
                 return None
-            return lambda inputs: Tensor(
-                value.name, shape(inputs), value.dtype, contiguous=value.contiguous
-            )
+            return lambda inputs: value.resized(shape(inputs))
         return None
 
     def _formulas(self, values: Any) -> Fill:

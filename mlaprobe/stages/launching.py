@@ -10,10 +10,9 @@ from typing import Any
 
 from mlaprobe.core.shape import Dtype, Kernel
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
 from mlaprobe.evaluator.engine.shared import SharedState
-from mlaprobe.evaluator.values.kinds import Closure, Pointer, Record
+from mlaprobe.evaluator.values.kinds import Braced, Closure, Pointer, Record
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import how_failed, why_unknown
 from mlaprobe.stages.dispatched import entry_of, refusal
@@ -22,7 +21,8 @@ from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.environment.kernels import AsmKernel
 from mlaprobe.stages.environment.libraries import NEW_TENSOR
 from mlaprobe.stages.environment.placed import Placed
-from mlaprobe.stages.host import Host, complete, handed_on
+from mlaprobe.stages.host import Host, complete
+from mlaprobe.stages.hostpaths import handed_on
 from mlaprobe.stages.kernelargs import ArgumentBlock, read_block
 
 

@@ -6,11 +6,12 @@ A comparison of a symbol here is a condition of the answer, like the code's own 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from mlaprobe.core.shape import Status
 from mlaprobe.evaluator.ir import NOWHERE
-from mlaprobe.evaluator.symbolic.symbols import Sym, same
+from mlaprobe.evaluator.symbolic.symbols import Sym, key_of, same
 from mlaprobe.evaluator.values.operators import binary
 
 
@@ -22,6 +23,11 @@ def is_whole(value: Any) -> bool:
 def calculate(op: str, left: Any, right: Any) -> Any:
     """``left op right``; a comparison gives a plain bool."""
     return binary(op, left, right, NOWHERE)
+
+
+def whole_key(value: Any) -> Hashable:
+    """What stands for a number or its formula in the key of an unknown value."""
+    return key_of(value) if type(value) is Sym else ("int", value)
 
 
 def multiple(value: Any, unit: Any) -> Any:

@@ -84,7 +84,7 @@ class Parameterized:
             return self._input(value)
         if isinstance(value, Tensor):
             dims = tuple(self._input(d) if is_whole(d) else d for d in value.shape)
-            return Tensor(value.name, dims, value.dtype, contiguous=value.contiguous)
+            return value.resized(dims)
         return value
 
     def _input(self, value: Any) -> _Place:
@@ -96,7 +96,7 @@ class Parameterized:
             return "number"
         if isinstance(shape, Tensor):
             dims = tuple(self._key(d) for d in shape.shape)
-            return (dims, shape.dtype.identity, shape.contiguous)
+            return (dims, shape.dtype.identity, shape.contiguous, shape.sliced)
         if isinstance(shape, Unknown):
             return self._unknowns.key(shape)
         known = identity(shape)
@@ -109,8 +109,7 @@ class Parameterized:
             if isinstance(value, _Place):
                 return inputs[value.name]
             if isinstance(value, Tensor):
-                dims = tuple(fill(d) for d in value.shape)
-                return Tensor(value.name, dims, value.dtype, contiguous=value.contiguous)
+                return value.resized(tuple(fill(d) for d in value.shape))
             return value
 
         return tuple(fill(s) for s in self._shapes)

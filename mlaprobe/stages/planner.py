@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from mlaprobe.core.axes import planner_values
 from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.unit import CppModule
-from mlaprobe.evaluator.engine.runs import Outcome, Run
+from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
 from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Record
@@ -38,9 +38,13 @@ from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 
+T = TypeVar("T")
 STAGE = StageName.PLANNER
 BATCH = 7
 """Requests in the batch: a prime, so that a fold shows as an exact multiple."""
+
+TOP_K = 2048
+"""Tokens that sparse attention looks at; any that is not negative means that it is sparse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +63,13 @@ class PlannerQuestion:
     fast_mode: bool = True
     intra_batch_mode: bool = False
     max_split_per_batch: int = -1
+    sparse: bool = False
     env: tuple[tuple[str, str], ...] = ()
     device: Device | None = None
+    version: int = 0
+    """The version of MLA: AITER's ``MlaVersion``."""
+    rope_dtype: Dtype | None = None
+    """Of the rope parts, where it is another."""
 
 
 class Planner(CppStage[PlannerQuestion]):
@@ -81,11 +90,21 @@ class Planner(CppStage[PlannerQuestion]):
             arch=shape.arch,
             causal=shape.causal,
             page_size=shape.page_size,
+            sparse=shape.sparse,
             env=shape.env,
             **planner_values(shape),
         )
 
     def _evaluated(self, question: PlannerQuestion) -> Solved[StageOutcome]:
+        return self.solved(question, "", self._read)
+
+    def solved(
+        self,
+        question: PlannerQuestion,
+        what: str,
+        read: Callable[[tuple[Outcome, ...], Mapping[str, Any]], T],
+    ) -> Solved[T]:
+        """What ``read`` makes of the planner's paths; ``what`` tells it from other readers."""
         inputs = {
             "heads": question.num_heads,
             "qlen": question.qlen,
@@ -99,10 +118,11 @@ class Planner(CppStage[PlannerQuestion]):
             args = self._arguments(self._values(question, symbols))
             return run.machine.call(run, self._function, args, {}, ir.NOWHERE)
 
-        flags = (question.causal, question.cp_round_robin)
+        flags = (question.causal, question.cp_round_robin, question.sparse)
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
-        key = (STAGE, len(inputs), question.q_dtype, question.kv_dtype, flags, modes)
-        return self.session.solve(key, inputs, start, (question.arch, question.env), self._read)
+        told = (question.version, question.rope_dtype)
+        key = (STAGE, what, len(inputs), question.q_dtype, question.kv_dtype, flags, modes, told)
+        return self.session.solve(key, inputs, start, (question.arch, question.env), read)
 
     @property
     def file(self) -> str:
@@ -156,15 +176,15 @@ class Planner(CppStage[PlannerQuestion]):
             "qlen": inputs["qlen"],
             "uniform_qlen": inputs.get("uniform", inputs["qlen"]),
             "fast": question.fast_mode,
-            "topk": -1,
+            "topk": TOP_K if question.sparse else -1,
             "split_limit": question.max_split_per_batch,
             "intra_batch": question.intra_batch_mode,
             "round_robin": question.cp_round_robin,
-            "version": 0,
+            "version": question.version,
             "q_dtype": dtype(question.q_dtype),
             "kv_dtype": dtype(question.kv_dtype),
-            "q_rope_dtype": None,
-            "kv_rope_dtype": None,
+            "q_rope_dtype": dtype(question.rope_dtype),
+            "kv_rope_dtype": dtype(question.rope_dtype),
             "qo_indptr": indptr,
             "kv_indptr": indptr,
             "other": indptr,
@@ -194,19 +214,20 @@ class Planner(CppStage[PlannerQuestion]):
                 failure=how_failed(outcome),
                 message=failure.message if failure is not None else None,
             )
-        params = self._params(outcome)
-        if params is None:
+        found = self.parameters(outcome)
+        if found is None:
             return undecided(STAGE, "what the planner launches was not found")
-        return self._accepted(params, outcome, inputs)
+        return self._accepted(found[1], outcome, inputs)
 
-    def _params(self, outcome: Outcome) -> Record | None:
-        """The parameters handed to the device: an aggregate that has the number of batches."""
+    def parameters(self, outcome: Outcome) -> tuple[Event, Record] | None:
+        """The launch of the device code, and the parameters that are handed to it: an aggregate
+        that has the number of batches."""
         for event in outcome.events:
             for value in event.args:
                 if isinstance(value, Record) and any(
                     n in value.fields for n in self._names["batches"]
                 ):
-                    return value
+                    return event, value
         return None
 
     def _field(self, params: Record, names: str) -> Any:

@@ -32,10 +32,11 @@ class PythonStage(Stage[Question, Answer]):
     """A stage that starts from a Python function, which is called with arguments by their
     meanings."""
 
-    def __init__(self, session: SourceSession) -> None:
-        """Raises ``Absent`` where the source has none."""
+    def __init__(self, session: SourceSession, function: PythonFunction | None = None) -> None:
+        """Raises ``Absent`` where the source has none. ``function``: by default the one of the
+        stage's places."""
         super().__init__(session)
-        self._function = PythonFunction(session, self.name)
+        self._function = function or PythonFunction(session, self.name)
         self.function = self._function.function
 
     def takes(self, role: str) -> bool:
@@ -71,18 +72,27 @@ def last_check(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
 class PythonFunction:
     """The first function of a stage's places that exists in the source."""
 
-    def __init__(self, session: SourceSession, stage: str) -> None:
-        """Raises ``Absent`` where no file of this stage is in the source."""
+    def __init__(
+        self,
+        session: SourceSession,
+        stage: str,
+        *,
+        places: tuple[tuple[str, str], ...] | None = None,
+        roles: Mapping[str, str] | None = None,
+    ) -> None:
+        """Raises ``Absent`` where no file of this stage is in the source. ``places`` and what
+        parameters mean are by default the stage's in ``layouts.yaml``."""
+        places = places or session.names.places(stage)
         self.session = session
         self.stage = stage
         self.problem: str | None = None
         self._place: ir.Span | None = None
         """Where the problem is."""
-        self._roles = session.names.roles(stage)
+        self._roles = session.names.roles(stage) if roles is None else roles
         self.file = ""
         self.function: ir.Function | None = None
         self._parameters: tuple[str, ...] | None = None
-        for dotted, name in session.names.places(stage):
+        for dotted, name in places:
             module = session.python.module(dotted)
             if module is None:
                 continue
@@ -98,7 +108,7 @@ class PythonFunction:
         if self._found_by_package():
             return
         if not self.file:
-            dotted = session.names.places(stage)[0][0]
+            dotted = places[0][0]
             raise Absent(f"there is no {dotted.replace('.', '/')}.py")
         if session.python.module(self.module.dotted) is not None and self._certainly_missing():
             raise Absent(f"{self.file} defines no {self.name}")

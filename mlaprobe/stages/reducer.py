@@ -8,7 +8,8 @@ chains may merge in one and fall into the failure of the next.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from mlaprobe.core.shape import StageName, StageOutcome, Status
 from mlaprobe.evaluator import ir
@@ -26,11 +27,22 @@ PATHS = 400
 """The router forks over the number of work groups and a few flags."""
 ABSURD = 1_000_033
 """A head dimension that no router names: variables that hold it are the head dimension."""
+OUTPUT = "bf16"
+"""The dtype of a decode's result."""
 TILES = 5
 """Tiles to merge: any number above 0 reaches the router."""
 
 
-class Reducer(CppStage[tuple[int, int]]):
+class Pair(NamedTuple):
+    """The reducer's question."""
+
+    num_heads: int
+    head_dim: int
+    output: str = OUTPUT
+    """The dtype of the result."""
+
+
+class Reducer(CppStage["Pair | tuple[int, int]"]):
     """The reducer of one source, for pairs of head count and head_dim."""
 
     name = STAGE
@@ -53,7 +65,8 @@ class Reducer(CppStage[tuple[int, int]]):
         if self.problem is not None:
             return (self.head_dim,)
         pair = {"heads": ABSURD - 1, "dim": ABSURD}
-        outcomes = self.session.explore(lambda run: self._start(run, pair), ("", ()), **_ROUTER)
+        start = partial(self._start, OUTPUT)
+        outcomes = self.session.explore(lambda run: start(run, pair), ("", ()), **_ROUTER)
         names = {n for n, v in outcomes[0].frame.items() if type(v) is int and v == ABSURD}
         found: set[int] = set()
         for node in walk(self._function.function.body):
@@ -61,20 +74,31 @@ class Reducer(CppStage[tuple[int, int]]):
                 found |= _constants(node, names)
         return tuple(sorted(found)) or (self.head_dim,)
 
-    def _start(self, run: Run, inputs: Mapping[str, Any]) -> Any:
+    def _start(self, output: str, run: Run, inputs: Mapping[str, Any]) -> Any:
         function, roles = self._function, self.session.names.roles(STAGE)
-        args = arguments(function.function, roles, _values(inputs["heads"], inputs["dim"]))
+        args = arguments(function.function, roles, _values(inputs["heads"], inputs["dim"], output))
         return run.machine.call(run, function, args, {}, ir.NOWHERE)
 
-    def pair(self, num_heads: int, head_dim: int | None = None) -> tuple[int, int]:
+    def pair(self, num_heads: int, head_dim: int | None = None) -> Pair:
         """The question for a head count, by default at the decode's own head_dim."""
-        return num_heads, self.head_dim if head_dim is None else head_dim
+        return Pair(num_heads, self.head_dim if head_dim is None else head_dim)
 
-    def _evaluated(self, question: tuple[int, int]) -> Solved[StageOutcome]:
+    def called(self, num_heads: int, args: tuple[Any, ...] | None) -> StageOutcome:
+        """The answer to a call of the dispatcher's: its arguments by position, where it is made."""
+        pair = self.pair(num_heads)
+        roles = self.session.names.roles(STAGE)
+        params = () if self.problem is not None else self._function.function.params
+        for param, value in zip(params, args or (), strict=False):
+            if roles.get(param.name) == "output" and isinstance(value, Tensor):
+                pair = pair._replace(output=value.dtype.kind)
+        return self.decide(pair)
+
+    def _evaluated(self, question: Pair | tuple[int, int]) -> Solved[StageOutcome]:
         """The answer by the paths up to one that certainly merges and returns."""
-        heads, dim = question
+        heads, dim, output = Pair(*question)
         inputs = {"heads": heads, "dim": dim}
-        return self.session.solve(STAGE, inputs, self._start, ("", ()), self._read, **_ROUTER)
+        start = partial(self._start, output)
+        return self.session.solve((STAGE, output), inputs, start, ("", ()), self._read, **_ROUTER)
 
     def _read(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
         reaching = [o for o in outcomes if _merges(o)]
@@ -113,7 +137,7 @@ def _constants(node: ir.Binary, names: set[str]) -> set[int]:
     return set()
 
 
-def _values(heads: Any, dim: Any) -> dict[str, Any]:
+def _values(heads: Any, dim: Any, output: str) -> dict[str, Any]:
     fp32 = DtypeToken("fp32")
     lse = Tensor("final_lse", (2, heads), fp32)
     return {
@@ -124,7 +148,7 @@ def _values(heads: Any, dim: Any) -> dict[str, Any]:
         "partial_map": Tensor("reduce_partial_map", (8,), DtypeToken("i32")),
         "qlen": Unknown("the query length", key=("qlen",), free="data"),
         "splits": Unknown("the number of splits", key=("splits",), free="data"),
-        "output": Tensor("final_output", (2, heads, dim), DtypeToken("bf16")),
+        "output": Tensor("final_output", (2, heads, dim), DtypeToken(output)),
         "lse": lse,
         "other": lse,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
 from mlaprobe.stages.batches import batch_of
 from mlaprobe.stages.environment.device import Device, in_context
+from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Solved
@@ -21,6 +22,7 @@ from mlaprobe.stages.numbers import calculate, is_whole
 from mlaprobe.stages.pyfunction import PythonStage, Start, last_check
 
 STAGE = StageName.SIZING
+Read = Callable[[tuple[Outcome, ...], Mapping[str, Any]], StageOutcome]
 BUFFERS = (
     "work_metadata_ptrs",
     "work_indptr",
@@ -48,6 +50,7 @@ class SizingQuestion:
     fast_mode: bool = True
     intra_batch_mode: bool = False
     max_split_per_batch: int = -1
+    sparse: bool = False
     env: tuple[tuple[str, str], ...] = ()
     device: Device | None = None
 
@@ -66,6 +69,7 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
             q_dtype=given["q_dtype"] or shape.q_dtype,
             kv_dtype=given["kv_dtype"] or shape.kv_dtype,
             batch=shape.batch,
+            sparse=shape.sparse,
             env=shape.env,
             **{name: given[name] for name in _FROM_PLANNER},
         )
@@ -77,7 +81,7 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
             "num_heads": inputs["heads"],
             "q_dtype": dtype_for(question.q_dtype.value, question.arch),
             "kv_dtype": dtype_for(question.kv_dtype.value, question.arch),
-            "sparse": False,
+            "sparse": question.sparse,
             "fast": question.fast_mode,
             "intra_batch": question.intra_batch_mode,
             "split_limit": question.max_split_per_batch,
@@ -86,33 +90,44 @@ class Sizing(OutcomeStage[SizingQuestion], PythonStage[SizingQuestion, StageOutc
     def _evaluated(self, question: SizingQuestion, start: Start) -> Solved[StageOutcome]:
         inputs = {"heads": question.num_heads, "qlen": question.qlen}
         modes = (question.fast_mode, question.intra_batch_mode, question.max_split_per_batch)
-        key = (STAGE, question.q_dtype, question.kv_dtype, question.batch, modes)
+        dtypes = (question.q_dtype, question.kv_dtype)
+        key = (STAGE, *dtypes, question.batch, question.sparse, modes)
         context, facts = in_context(question.arch, question.env, question.device)
         return self.session.solve(key, inputs, start, context, self._read, facts=facts)
 
     def _read(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
+        return accepted(self.session, STAGE)(outcomes, inputs)
+
+
+def accepted(session: SourceSession, stage: str) -> Read:
+    """Reads off the paths of a function that plans whether it returns or refuses."""
+
+    def read(outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
         kinds = {o.kind for o in outcomes}
         if kinds == {"returned"}:
             return StageOutcome(
-                stage=STAGE,
+                stage=stage,
                 status=Status.ACCEPTED,
                 sizes=_sizes(outcomes),
-                evidence=Proof(STAGE, self.session.text, _passed),
+                evidence=Proof(stage, session.text, passed),
             )
         if kinds == {"failed"}:
             failure = outcomes[0].failure
             assert failure is not None
             return StageOutcome(
-                stage=STAGE,
+                stage=stage,
                 status=Status.REJECTED,
                 failure=how_failed(outcomes[0]),
                 message=failure.message or failure.how,
-                evidence=Proof(STAGE, self.session.text, last_check),
+                evidence=Proof(stage, session.text, last_check),
             )
-        return unknown(self.session, STAGE, outcomes)
+        return unknown(session, stage, outcomes)
+
+    return read
 
 
-def _passed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+def passed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """The place of the last check of a path that passes."""
     checks = [node for node, _ in trace.items if isinstance(node, ir.Check)]
     return tuple(node.span for node in checks[-1:])
 

@@ -211,7 +211,7 @@ def test_kernels_that_nothing_leads_to_are_named(run: Run, monkeypatch: pytest.M
     """No shape of 16 heads has one for 128."""
     monkeypatch.setattr(matrix, "HEADS", (16,))
     few: Callable[..., Any] = lambda found: []  # noqa: E731
-    monkeypatch.setattr(matrix, "_few", few)
+    monkeypatch.setattr(matrix, "extremes", few)
     done = kernels(run, "--run --arch gfx942 --dtype fp8/fp8 --jobs 1 -q")
     assert done.code == 0
     assert "0 launches: none" in done.out

@@ -17,7 +17,8 @@ from mlaprobe.errors import (
     UnrelatedPackageError,
 )
 from mlaprobe.opening import bundled
-from mlaprobe.opening.probing import installed_or_bundled, or_bundled, probe
+from mlaprobe.opening.probing import or_bundled, probe
+from mlaprobe.opening.shortcut import installed_or_bundled
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.sources.installed import InstalledSource

@@ -106,3 +106,11 @@ def test_the_plainest_comes_first() -> None:
     assert replace(SHAPE, qlen=5) not in found
     assert found.row["heads"] == [32, 48]
     assert found.row["dtype"] == ["fp8/fp8"]
+
+
+def test_what_the_caller_knows_besides() -> None:
+    large = replace(SHAPE, kv_cache_bytes=20 << 30, num_kv_splits=2, sparse=True)
+    assert words(large) == [
+        "gfx950 fp8/fp8, 32 heads, qlen 1, without LSE, a KV cache of 20 GiB, KV splits 2, sparse"
+    ]
+    assert cell_of(shape_of(cell_of(large))) == cell_of(large)

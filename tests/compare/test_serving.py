@@ -56,6 +56,9 @@ deployments:
     cp_round_robin: true
     batch: 7
     page_size: 64
+    kv_cache_bytes: 20GiB
+    num_kv_splits: 2
+    sparse: true
     planner_dtypes: omitted
     env: {AITER_ENABLE_EXPERIMENTAL: 1, AITER_MLA_USE_OPUS: "0"}
 """
@@ -68,6 +71,7 @@ deployments:
     assert first.lse, "ranks that share a context merge by the log-sum-exp"
     assert (first.persistent, first.causal, first.cp_round_robin) == (False, False, True)
     assert (first.batch, first.page_size, first.planner) == (7, 64, OMITTED)
+    assert (first.kv_cache_bytes, first.num_kv_splits, first.sparse) == (20 << 30, 2, True)
     assert first.env == (("AITER_ENABLE_EXPERIMENTAL", "1"), ("AITER_MLA_USE_OPUS", "0"))
 
 

@@ -91,7 +91,7 @@ def nodes(node: Any) -> Iterator[ir.Node]:
             "Function(<lambda>, (Param(x, normal) Param(y, 1, normal)), (Return(x)))",
         ),
         ("a @ b", "?[]"),
-        ("...", "?[]"),
+        ("...", "Ellipsis"),
         ("b'x'", "?[]"),
         ("[y := 1 for x in r]", "Comprehension(list, AssignExpr(y, 1), ((x r ())))"),
     ],

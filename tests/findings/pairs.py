@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.enums import Standing
 from mlaprobe.rulefiles.outcomes import KernelRecord, KernelRun
-from tests.trees import today
+from tests.trees import indices, today
 from tests.trees.common import Row, Tree, changed, code_object, tables
 
 GFX942, GFX950 = "hsa/gfx942/mla/mla_asm.csv", today.TABLE
@@ -180,4 +180,6 @@ def pairs() -> dict[str, Pair]:
             ),
         ),
         "MLA018": Pair(base, {**base, f"hsa/gfx950/mla/{WRONG.symbol}.co": WRONG_FILE}),
+        # The index vectors of a fold are those of the caller, and read by request.
+        "MLA019": Pair(indices.tree(indices.following(*indices.NAMES)), indices.tree()),
     }

@@ -9,6 +9,7 @@ from typing import Any
 from mlaprobe.core.behaviour import Numbering
 from mlaprobe.core.enums import Status
 from mlaprobe.core.grid import Grid
+from mlaprobe.core.needs import Consequence, Need
 from mlaprobe.core.protocols import NearestRow
 from mlaprobe.core.shape import (
     Decision,
@@ -67,6 +68,39 @@ SENT = at("dispatcher", DISPATCHER, 2, 8, "q.shape[1] in (16, 64)")
 LOOKED_UP = at("host", HOST, 9, 11, "found")
 MERGED = at("reducer", ROUTER, 2, 14, "CASE(24)")
 
+_CHECKED = at("host", HOST, 9, 11, "found")
+NEEDS = (
+    Need(
+        id="scale-absent",
+        change="no scale",
+        text="pass the scale",
+        outcome=Consequence.REJECTED,
+        failure=Failure.ABORT,
+        stage="host",
+        message="a scale is needed",
+        reference=("https://example.org/1",),
+        evidence=(_CHECKED,),
+    ),
+    Need(
+        id="planner-limit",
+        change="a limit of 16",
+        text="leave the limit at -1",
+        outcome=Consequence.OTHER_METADATA,
+        stage="planner",
+        message="the planner hands its device code another ratio",
+        settings=(("limit", -1),),
+        evidence=(FOLD,),
+    ),
+    Need(
+        id="row-slices",
+        change="a part of wider rows",
+        text="make the rows contiguous",
+        outcome=Consequence.UNKNOWN,
+        stage="host",
+        message="cannot follow the call of lookup()",
+    ),
+)
+
 
 @dataclass
 class Fake:
@@ -100,6 +134,13 @@ class Fake:
 
     def forget(self) -> None:
         """It remembers nothing."""
+
+    def records_needs(self, shape: DecodeShape) -> bool:
+        return True
+
+    def needs(self, shape: DecodeShape) -> tuple[Need, ...]:
+        """One of each kind, where it runs."""
+        return NEEDS if self.decide(shape).verdict.runs else ()
 
     def decide(self, shape: DecodeShape) -> Decision:
         self.asked.append(shape)

@@ -22,6 +22,13 @@ def shape(**fields: Any) -> DecodeShape:
     return DecodeShape(**given)
 
 
+class Plainly(Fake):
+    """A snapshot that was made without needs."""
+
+    def records_needs(self, shape: DecodeShape) -> bool:
+        return False
+
+
 CASES: dict[str, dict[str, Any]] = {
     "native": {"num_heads": 64, "lse": True},
     "fold": {},
@@ -39,6 +46,34 @@ def test_explanations(name: str) -> None:
     found = explain(Fake(), shape(**CASES[name]))
     shown = plain(lines_of(found, width=100, spec="installed", can_resolve=True))
     check(f"explain-{name}.txt", shown)
+
+
+def test_needs() -> None:
+    found = explain(Fake(), shape(num_heads=64), needs=True)
+    shown = plain(lines_of(found, width=100, spec="installed"))
+    check("explain-needs.txt", shown)
+    row = json.loads(explain_json(found))
+    assert [need["outcome"] for need in row["needs"]] == ["REJECTED", "OTHER_METADATA", "UNKNOWN"]
+    assert row["needs"][0]["evidence"][0]["file"] == "csrc/host.cu"
+    assert row["needs"][1]["settings"] == {"limit": -1}
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked", "said"),
+    [
+        (Fake(), {"num_heads": 12}, "does not run"),
+        (Fake(), {"num_heads": 64, "route": "gluon"}, "gluon route"),
+        (Plainly(), {"num_heads": 64}, "not recorded"),
+    ],
+)
+def test_needs_that_are_not_there(answers: Fake, asked: dict[str, Any], said: str) -> None:
+    found = explain(answers, shape(**asked), needs=True)
+    assert found.needs is None
+    row = json.loads(explain_json(found))
+    assert row["needs"] is None
+    assert said in row["needs_missing"]
+    assert said in plain(lines_of(found, width=200, spec="installed"))
+    assert "needs" not in plain(lines_of(explain(answers, shape(**asked)), width=99, spec=""))
 
 
 def test_narrow() -> None:

@@ -51,9 +51,14 @@ def test_a_row_has_exactly_the_fields_of_the_interface() -> None:
         "cp_round_robin": False,
         "batch": None,
         "page_size": 1,
+        "kv_cache_bytes": None,
+        "num_kv_splits": None,
+        "sparse": False,
         "route": "asm",
         "env": {"A": "1", "B": "2"},
         "planner": {"q_dtype": None, "kv_dtype": "bf16", "num_heads": 16},
+        "op": "decode",
+        "num_kv_heads": None,
     }
     assert row["verdict"] == "NO_KERNEL"
     assert row["failure"] == "abort"

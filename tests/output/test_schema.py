@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from mlaprobe.core.needs import Consequence
 from mlaprobe.core.shape import Dtype, Failure, Route, Verdict
 from mlaprobe.output.rows import STAGES
 from tests.cli.conftest import Run, fake, run
@@ -68,6 +69,16 @@ def test_stages(run: Run, tree: Path, stage: str) -> None:
         assert faults(stage, row) == []
 
 
+@pytest.mark.parametrize("heads", ["16", "48", "12"])
+def test_needs(run: Run, tree: Path, heads: str) -> None:
+    words = ("--needs", "--format", "json")
+    (value,) = lines(run, "explain", "--aiter", str(tree), *ONE, heads, *words)
+    assert faults("explanation", value) == []
+    assert (value["needs"] is None) == (heads == "12") == (value["needs_missing"] is not None)
+    for need in value["needs"] or ():
+        assert faults("found_need", need) == []
+
+
 @pytest.mark.parametrize("heads", ["16", "48", "8"])
 def test_plans_and_explanations(run: Run, tree: Path, heads: str) -> None:
     for command, kind in (("resolve", "plan"), ("explain", "explanation")):
@@ -85,6 +96,8 @@ def test_words_are_the_codes_words() -> None:
     words = SCHEMA["$defs"]
     assert words["verdict"]["enum"] == [v.value for v in Verdict]
     assert words["failure"]["enum"] == [*(f.value for f in Failure), None]
+    outcomes = words["found_need"]["properties"]["outcome"]["enum"]
+    assert outcomes == [consequence.value for consequence in Consequence]
     shape = words["shape"]["properties"]
     assert shape["route"]["enum"] == [r.value for r in Route]
     assert shape["q_dtype"]["enum"] == [d.value for d in Dtype]

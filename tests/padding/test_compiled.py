@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.adapters import vllm
+from mlaprobe.adapters import vllm_0_2 as vllm
 from mlaprobe.errors import UsageError
 from mlaprobe.padding import tensors as padding
 from mlaprobe.padding.api import plan
@@ -202,7 +202,7 @@ def test_no_file_is_read_for_a_tensor() -> None:
         import sys, warnings
         warnings.simplefilter("ignore")
         import torch
-        from mlaprobe.adapters import vllm
+        from mlaprobe.adapters import vllm_0_2 as vllm
         opened = []
         sys.addaudithook(lambda name, given: name == "open" and opened.append(str(given[0])))
 

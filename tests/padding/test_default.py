@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from mlaprobe.adapters import vllm_switches
+from mlaprobe.adapters import settings
 from mlaprobe.core.keeping import Topics
 from mlaprobe.errors import NotAiterError, NotInstalledError, OutOfRangeError, SourceError
-from mlaprobe.opening import bundled, probing
+from mlaprobe.opening import bundled, shortcut
 from mlaprobe.padding import api as resolve
 from mlaprobe.padding import planning
 from mlaprobe.padding.api import padded_num_heads, plan
@@ -31,7 +31,8 @@ def probed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Fake]]:
             raise NotInstalledError(f"there is nothing at {spec}")
         return found[spec]
 
-    monkeypatch.setattr(probing, "probe", probe)
+    monkeypatch.setattr(shortcut, "quickest", probe)
+    monkeypatch.setattr(shortcut, "probe", probe)
     monkeypatch.setattr(bundled, "load", lambda name: probe(f"release:{name}"))
     resolve.default_capability.cache_clear()
     yield found
@@ -146,14 +147,15 @@ def test_an_installed_aiter_that_cannot_be_read_is_not_replaced(
     def probe(spec: str = "installed") -> Fake:
         raise error
 
-    monkeypatch.setattr(probing, "probe", probe)
+    monkeypatch.setattr(shortcut, "quickest", probe)
+    monkeypatch.setattr(shortcut, "probe", probe)
     with pytest.raises(SourceError, match=f"cannot be read.*{error.message}") as caught:
         ask()
     assert "install it again" in str(caught.value.hint)
     with pytest.raises(SourceError):
         plan(48, arch="gfx950", q_dtype="fp8", kv_dtype="fp8")
     with pytest.raises(SourceError):
-        vllm_switches.capability_for(None)
+        settings.capability_for(None)
 
 
 def test_threads_that_ask_first_get_one_default_and_one_warning(
@@ -171,7 +173,8 @@ def test_threads_that_ask_first_get_one_default_and_one_warning(
         return made[-1]
 
     monkeypatch.setattr(bundled, "newest", lambda: "v0.1.20")
-    monkeypatch.setattr(probing, "probe", load)
+    for name in ("quickest", "probe"):
+        monkeypatch.setattr(shortcut, name, load)
     found = at_once(lambda _: resolve.default_capability())
     assert len(made) == 1
     assert all(each is made[0] for each in found)

@@ -57,10 +57,23 @@ def decision(
 F8, B16 = "fp8/fp8", "bf16/bf16"
 PLAIN: dict[str, Any] = {"persistent": False}
 FOLDED = Verdict.FOLDED
+ONE: dict[str, Any] = {**PLAIN, "num_kv_splits": 1}
+TWO: dict[str, Any] = {**PLAIN, "num_kv_splits": 2}
+SPARSE: dict[str, Any] = {"verdict": FOLDED, "sparse": True}
+_4GIB = 4 << 30
 UNLIMITED = {"fast_mode": False, "intra_batch_mode": True}
 LIMITED = {**UNLIMITED, "max_split_per_batch": 32}
 BAD, GOOD = "a9c3d38f25933e897eced6f374a2f3fc1f9b06d7", "0" * 40
 """The kernel's file in v0.1.20, and one that replaced it."""
+SUBQ = "35d87ac4c1cbec7ae84f0c07b8378a1fc25b01dc"
+"""The file that issue 5765 names for 128 heads."""
+
+
+def large(where: str, heads: int, kv_cache_bytes: int, **more: Any) -> Decision:
+    """A decision with a KV cache of some size."""
+    return decision(where, heads, kv_cache_bytes=kv_cache_bytes, **more)
+
+
 CASES: list[tuple[str, str | None, Decision, bool]] = [
     ("aiter-4363", "v0.1.18", decision(f"gfx942 {F8}", 64), True),
     ("aiter-4363", "v0.1.20.post1", decision(f"gfx942 {F8}", 64, lse=True), True),
@@ -158,8 +171,12 @@ CASES: list[tuple[str, str | None, Decision, bool]] = [
     ("emulated-merge-bf16-32", "v0.1.14", decision(f"gfx950 {B16}", 32, **PLAIN), False),
     ("emulated-merge-bf16-32", "v0.1.20", decision(f"gfx950 {B16}", 32), False),
     ("emulated-one-split-8", "v0.1.17", decision(f"gfx942 {B16}", 8, **PLAIN), True),
+    ("emulated-one-split-8", "v0.1.17", decision(f"gfx942 {B16}", 8, **ONE), True),
+    ("emulated-one-split-8", "v0.1.17", decision(f"gfx942 {B16}", 8, **TWO), False),
     ("emulated-one-split-8", "v0.1.16", decision(f"gfx942 {B16}", 8, **PLAIN), False),
     ("emulated-one-split-32", "v0.1.15", decision(f"gfx942 {B16}", 32, **PLAIN), True),
+    ("emulated-one-split-32", "v0.1.15", decision(f"gfx942 {B16}", 32, **ONE), True),
+    ("emulated-one-split-32", "v0.1.15", decision(f"gfx942 {B16}", 32, **TWO), False),
     ("emulated-one-split-32", "v0.1.14.post1", decision(f"gfx942 {B16}", 32, **PLAIN), False),
     ("emulated-one-split-32", "v0.1.20", decision(f"gfx950 {B16}", 32, **PLAIN), False),
     ("emulated-pages", "v0.1.20", decision(f"gfx950 {F8}", 64, page_size=64), True),
@@ -202,9 +219,39 @@ CASES: list[tuple[str, str | None, Decision, bool]] = [
     ("aiter-2720", "v0.1.20.post1", decision(f"gfx950 {B16}", 16, 6, persistent=False), True),
     ("aiter-2720", "v0.1.10.post2", decision(f"gfx950 {B16}", 16, 4, persistent=False), False),
     ("aiter-2720", "v0.1.10.post2", decision(f"gfx950 {B16}", 16, 8, persistent=False), False),
-    ("vllm-42956", "v0.1.13.post1", decision(f"gfx950 {F8}", 32, verdict=FOLDED), True),
-    ("vllm-42956", "v0.1.15-rc0", decision(f"gfx950 {F8}", 32, verdict=FOLDED), False),
-    ("vllm-42956", "v0.1.13.post1", decision(f"gfx950 {F8}", 64), False),
+    ("vllm-42956", "v0.1.13.post1", decision(f"gfx950 {F8}", 32, **SPARSE), True),
+    ("vllm-42956", "v0.1.15-rc0", decision(f"gfx950 {F8}", 32, **SPARSE), False),
+    ("vllm-42956", "v0.1.13.post1", decision(f"gfx950 {F8}", 64, sparse=True), False),
+    ("vllm-42956", "v0.1.13.post1", decision(f"gfx950 {F8}", 32, verdict=FOLDED), False),
+    ("vllm-42956-dense", "v0.1.13.post1", decision(f"gfx950 {F8}", 32, verdict=FOLDED), True),
+    ("vllm-42956-dense", "v0.1.13.post1", decision(f"gfx950 {F8}", 32, **SPARSE), False),
+    ("vllm-42956-dense", "v0.1.15-rc0", decision(f"gfx950 {F8}", 32, verdict=FOLDED), False),
+    ("aiter-5765", "v0.1.20", decision(f"gfx950 {B16}", 16, **PLAIN), True),
+    ("aiter-5765", "v0.1.20", large(f"gfx950 {B16}", 16, _4GIB + 1, **PLAIN), True),
+    ("aiter-5765", "v0.1.20", large(f"gfx950 {B16}", 32, _4GIB + 1, page_size=16, **PLAIN), True),
+    ("aiter-5765", "v0.1.30", large(f"gfx950 {B16}", 128, 2 * _4GIB, files=(SUBQ,), **PLAIN), True),
+    ("aiter-5765", "v0.1.20", large(f"gfx950 {B16}", 16, 2 * _4GIB, files=(GOOD,), **PLAIN), False),
+    ("aiter-5765", "v0.1.20", large(f"gfx950 {B16}", 16, _4GIB, **PLAIN), False),
+    ("aiter-5765", "v0.1.20", large(f"gfx950 {B16}", 64, 2 * _4GIB, **PLAIN), False),
+    ("aiter-5765", "v0.1.20", large(f"gfx950 {B16}", 16, 2 * _4GIB), False),
+    ("aiter-4156", "v0.1.19.post1", large(f"gfx950 {B16}", 64, _4GIB + 1, **PLAIN), True),
+    ("aiter-4156", "v0.1.19.post2", large(f"gfx950 {B16}", 64, _4GIB + 1, **PLAIN), False),
+    ("aiter-3988", "v0.1.16.post2", large(f"gfx950 {B16}", 32, _4GIB + 1, qlen=4), True),
+    ("aiter-3988", "v0.1.16.post2", decision(f"gfx950 {B16}", 32, 4), True),
+    ("aiter-3988", "v0.1.17", large(f"gfx950 {B16}", 32, _4GIB + 1, qlen=4), False),
+    ("aiter-4341", "v0.1.19", large(f"gfx950 {F8}", 16, 10 << 30), True),
+    ("aiter-4341", "v0.1.19", large(f"gfx950 {F8}", 16, 9 << 30), False),
+    ("aiter-4341", "v0.1.19.post1", large(f"gfx950 {F8}", 16, 10 << 30), False),
+    ("aiter-4452-fp8", "v0.1.19", large(f"gfx950 {F8}", 64, 10 << 30), True),
+    ("aiter-4452-fp8", "v0.1.19.post2", large(f"gfx950 {F8}", 64, 10 << 30), False),
+    ("aiter-4452-fp8-wrap", "v0.1.19", large(f"gfx950 {F8}", 16, 5 << 30, qlen=4), True),
+    ("aiter-4452-fp8-wrap", "v0.1.19.post2", large(f"gfx950 {F8}", 16, 5 << 30, qlen=4), False),
+    ("aiter-4452-bf16", "v0.1.19", large(f"gfx950 {B16}", 64, 19 << 30), True),
+    ("aiter-4452-bf16", "v0.1.19", large(f"gfx950 {B16}", 64, 18 << 30), False),
+    ("aiter-4474", "v0.1.19", large(f"gfx950 {B16}", 8, (2 << 30) + 1, route="gluon"), True),
+    ("aiter-4474", "v0.1.18", decision(f"gfx950 {B16}", 8, route="gluon"), True),
+    ("aiter-4474", "v0.1.19", large(f"gfx950 {B16}", 8, 2 << 30, route="gluon"), False),
+    ("aiter-4474", "v0.1.19.post1", large(f"gfx950 {B16}", 8, 5 << 30, route="gluon"), False),
     ("vllm-43067", "v0.1.13", decision(f"gfx942 {F8}", 128), True),
     ("vllm-43067", "v0.1.20.post1", decision(f"gfx942 {F8}", 128), True),
     ("vllm-43067", "v0.1.13", decision(f"gfx950 {F8}", 128), False),
@@ -241,7 +288,11 @@ def test_an_erratum_concerns_what_it_names_and_no_more(
     assert mentioned is concerned
     if not concerned:
         return
-    if entry.effect is Effect.AVOID:
+    unset = entry.pattern.left_open(found.shape)
+    if unset:
+        assert applied.verdict is found.verdict
+        assert f"{entry.text} ({' and '.join(unset)} not given)" in applied.notes
+    elif entry.effect is Effect.AVOID:
         assert applied.verdict is Verdict.ERRATUM
         assert applied.failure is entry.failure
         assert applied.stage == "errata"

@@ -190,7 +190,7 @@ def test_every_argument_gets_to_its_place() -> None:
         **{"qlens": (2, 3), "lse": True, "mode": "force", "page_size": 64, "route": "asm"},
         **{"causal": False, "cp_round_robin": True, "kv_len": 77, "batch": 5, "env": (("A", "1"),)},
         **{"persistent": False, "pad_qlen": True, "planner": None, "strategy": "zero"},
-        "profile": None,
+        **{"profile": None, "kv_cache_bytes": 7 << 30, "num_kv_splits": 3, "sparse": True},
     }
     assert {*question} == {*inspect.signature(plan).parameters} - {"capability", "strict"}
     found = plan(capability=source, **question)

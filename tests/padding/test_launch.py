@@ -68,8 +68,20 @@ def test_the_gluon_route_needs_the_real_kv_length() -> None:
 
 def test_every_need_is_exercised() -> None:
     written = {need["id"] for need in rulebook.load_rules("launch", SCHEMA)["needs"]}
-    shapes = (_shape(64), _shape(8, "bf16", route=Route.GLUON))
-    assert written == set().union(*map(_ids, shapes))
+    shapes = (_shape(64), _shape(8, "bf16", route=Route.GLUON), _shape(16, num_kv_splits=2))
+    lossy = {need.id for need in needs(_lossy(), one_split=True)}
+    assert written == lossy.union(*map(_ids, shapes))
+
+
+def _lossy(num_kv_splits: int | None = None) -> DecodeShape:
+    return _shape(16, persistent=False, lse=True, num_kv_splits=num_kv_splits)
+
+
+def test_two_splits_where_one_loses_the_log_sum_exp() -> None:
+    assert "two-kv-splits" not in _ids(_lossy())
+    assert settings(needs(_lossy(), one_split=True)) == {"num_kv_splits": 2}
+    assert settings(needs(_lossy(num_kv_splits=5), one_split=True)) == {"num_kv_splits": 5}
+    assert settings(needs(_shape(16, persistent=False, num_kv_splits=5))) == {"num_kv_splits": 5}
 
 
 def test_every_need_has_a_reference() -> None:

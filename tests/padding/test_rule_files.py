@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall
+from mlaprobe.core.shape import DecodeShape, Dtype, Operation, PlannerCall
 from mlaprobe.errors import RuleError
 from mlaprobe.rulefiles import errata, models, policy
 from mlaprobe.rulefiles import loader as rulebook
@@ -101,6 +102,24 @@ def test_a_pattern_without_fields_matches_everything() -> None:
     assert Pattern({}).matches(shape)
 
 
+def test_a_pattern_is_about_decode_unless_it_names_another_operation() -> None:
+    shape = DecodeShape(
+        arch="gfx950",
+        q_dtype=Dtype.FP8,
+        kv_dtype=Dtype.FP8,
+        num_heads=16,
+        op=Operation.PREFILL,
+        num_kv_heads=4,
+    )
+    assert not Pattern({}).matches(shape)
+    assert not Pattern({"heads": [16]}).matches_but_for_numbers(shape)
+    assert Pattern({"op": "prefill", "kv_heads": ["2+"]}).matches(shape)
+    assert not Pattern({"op": "prefill", "kv_heads": [1]}).matches(shape)
+    assert not Pattern({"kv_heads": [1]}).matches(
+        replace(shape, op=Operation.DECODE, num_kv_heads=None)
+    )
+
+
 def test_each_field_of_a_pattern_counts() -> None:
     shape = DecodeShape(
         arch="gfx950",
@@ -110,21 +129,26 @@ def test_each_field_of_a_pattern_counts() -> None:
         qlen=2,
         lse=True,
         page_size=16,
+        kv_cache_bytes=5 << 30,
+        num_kv_splits=1,
+        sparse=True,
         env=(("A", "1"), ("B", "2")),
         planner=PlannerCall(max_split_per_batch=32),
     )
     fits = {
         **{"arch": ["gfx950"], "dtype": ["fp8/bf16"], "heads": ["40-50"], "qlen": [2]},
+        **{"kv_cache_bytes": ["4GiB-6GiB"], "num_kv_splits": [1], "sparse": True},
         **{"page_size": ["2+"], "lse": True, "persistent": True, "causal": True},
-        **{"cp_round_robin": False, "route": "asm", "env": {"A": 1}},
+        **{"cp_round_robin": False, "route": "asm", "env": {"A": 1}, "op": "decode"},
         "planner": {"fast_mode": True, "max_split_per_batch": 32},
     }
-    assert set(fits) == set(PATTERN.optional)
+    assert {*fits, "kv_heads"} == set(PATTERN.optional)
     assert Pattern(fits).matches(shape)
     other = {
         **{"arch": ["gfx942"], "dtype": ["bf16/fp8"], "heads": [47], "qlen": ["3+"]},
+        **{"kv_cache_bytes": [5, "6GiB+"], "num_kv_splits": ["2+"], "sparse": False},
         **{"page_size": [1], "lse": False, "persistent": False, "causal": False},
-        **{"cp_round_robin": True, "route": "gluon", "env": {"A": 2}},
+        **{"cp_round_robin": True, "route": "gluon", "env": {"A": 2}, "op": "prefill"},
         "planner": {"fast_mode": True, "max_split_per_batch": -1},
     }
     for name, value in other.items():

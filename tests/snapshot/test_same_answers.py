@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from mlaprobe.core.behaviour import Numbering
+from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import Decision, DecodeShape, Dtype, PlannerCall, Route, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.opening.probing import probe
@@ -18,7 +20,7 @@ from mlaprobe.snapshot.file import parse
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import STANDARD_HEADS, STANDARD_QLENS, Scope
 from tests.stages.ask import opened
-from tests.trees import following, today
+from tests.trees import following, indices, today
 from tests.trees.common import changed
 
 OURS = Scope(
@@ -98,6 +100,9 @@ def shape_of(choose: random.Random, scope: Scope) -> DecodeShape:
         planner=choose.choice(told),
         route=Route.GLUON if choose.random() < 0.1 else Route.ASM,
         env=choose.choice([(), UNREAD]),
+        kv_cache_bytes=choose.choice([None, None, 5 << 30]),
+        num_kv_splits=choose.choice([None, None, 1, 2, 16]),
+        sparse=choose.random() < 0.2,
     )
 
 
@@ -155,6 +160,34 @@ def test_of_the_wheel(wheel: Pair) -> None:
 
 def test_of_a_release(release: Pair) -> None:
     assert {Verdict.NATIVE, Verdict.FOLDED, Verdict.NO_KERNEL} <= same_answers(release, 400)
+
+
+def test_of_what_does_not_fit_together(tmp_path: Path) -> None:
+    """A fold whose index vectors do not follow, where a kernel reads them by request."""
+    scope = replace(OURS, archs=("gfx942",), heads=(16, 32, 48, 128), qlens=(1, 2))
+    live, kept, _ = taken(opened(tmp_path, indices.tree()), scope)
+    bf16 = replace(INSIDE, arch="gfx942", q_dtype=Dtype.BF16, kv_dtype=Dtype.BF16)
+    seen = {}
+    for heads, qlen in scope.cells():
+        for round_robin in (False, True):
+            shape = replace(bf16, num_heads=heads, qlen=qlen, cp_round_robin=round_robin)
+            answer = kept.decide(shape)
+            assert said(answer) == said(live.decide(shape))
+            seen[heads, qlen, round_robin] = answer.verdict
+    fits = {False: Verdict.FOLDED, True: Verdict.INCOHERENT}
+    assert seen == {cell: fits[cell[2]] if cell[0] > 16 else Verdict.NATIVE for cell in seen}
+    part = Grid(
+        archs=scope.archs,
+        dtypes=((Dtype.BF16, Dtype.BF16),),
+        heads=scope.heads,
+        qlens=scope.qlens,
+        cp_round_robin=(True,),
+    )
+    numbering = Numbering()
+    rows = kept.behaviour_rows(part, numbering)
+    assert rows is not None
+    words = [[numbering.by_number[number].words for number in row] for row in rows]
+    assert words == [["native"] * 2, *[["incoherent"] * 2] * 3]
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,23 @@ def test_commit_and_release(repository: Path) -> None:
         source = open_source(f"{repository}@{revision}")
         assert (source.kind, source.commit, source.release) == ("git", head, release)
     git(repository, "commit", "--quiet", "--all", "--message=three")
-    assert open_source(f"{repository}@main").release is None
+    between = open_source(f"{repository}@main")
+    assert (between.release, between.ancestor) == (None, "v0.1.20")
+    assert open_source(f"{repository}@v0.1.20~1").ancestor == "v0.1.19"
+    assert open_source(str(repository)).ancestor == "v0.1.20"
+
+
+def test_nothing_before_a_commit(tmp_path: Path) -> None:
+    """No tag at all, one of something else, and one behind it."""
+    root = write_git(tmp_path / "repo", CHECKOUT, tag="nothing")
+    assert open_source(f"{root}@HEAD").ancestor is None
+    git(root, "tag", "nightly")
+    assert open_source(f"{root}@HEAD").ancestor is None
+    first = git(root, "rev-parse", "HEAD")
+    write(root, {"aiter/mla.py": "# two\n"})
+    git(root, "commit", "--quiet", "--all", "--message=two")
+    git(root, "tag", "v0.1.20")
+    assert open_source(f"{root}@{first}").ancestor is None
 
 
 def test_paths_with_at_signs_and_spaces(tmp_path: Path) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mlaprobe.core.shape import Route
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.unknown import Unknown
-from mlaprobe.stages.batches import batch_condition, plus_one
+from mlaprobe.stages.batches import BATCH, Requests, batch_condition, batch_of, plus_one
 from tests.stages.ask import BF16, opened, shape
 from tests.trees import today
 from tests.trees.common import changed
@@ -84,10 +90,49 @@ def test_a_batch_that_nothing_decided_on() -> None:
 
 def test_one_request_more_or_less() -> None:
     """The length of an index pointer; what else is computed of it is no batch size."""
-    batch = Unknown("the batch size", key=("batch",), free="batch")
+    batch: Any = batch_of(None)
     longer = plus_one(batch)
-    assert plus_one(4) == 5
-    assert longer.derive("-", longer, 1) is batch
+    assert (plus_one(4), batch_of(4)) == (5, 4)
+    assert longer.derive("-", longer, 1).key == batch.key == BATCH
     for other in (longer.derive("-", longer, 2), longer.derive("-", 1, longer)):
         assert other.key != batch.key
         assert other.free == "batch"
+
+
+NUMBERS = st.integers(-6, 6)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["+", "-", "*", "//"]), NUMBERS, st.booleans())))
+def test_numbers_of_requests_are_what_they_are_for_every_batch(
+    steps: list[tuple[str, int, bool]],
+) -> None:
+    """Whatever the batch size, the parts of a number of requests give what Python computes."""
+    value: Any = batch_of(None)
+    by_batch = {batch: batch for batch in (1, 2, 7, 30)}
+    for op, number, swap in steps:
+        if op == "//" and (swap or number == 0):
+            continue
+        first, second = (number, value) if swap else (value, number)
+        value = binary(op, first, second, ir.NOWHERE)
+        for batch, was in by_batch.items():
+            left, right = (number, was) if swap else (was, number)
+            by_batch[batch] = COMPUTE[op](left, right)
+    if isinstance(value, Requests):
+        assert {b: value.times * b + value.plus for b in by_batch} == by_batch
+        assert value.free == "batch"
+    elif type(value) is int:
+        assert set(by_batch.values()) == {value}
+
+
+COMPUTE = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv}
+
+
+def test_equal_numbers_of_requests_are_one_unknown() -> None:
+    """A path that branches on one of them knows of the other."""
+    batch = batch_of(None)
+    twice = binary("*", batch, 2, ir.NOWHERE)
+    assert binary("+", batch, batch, ir.NOWHERE).key == twice.key
+    assert binary("//", twice, 2, ir.NOWHERE).key == BATCH
+    assert binary("-", twice, twice, ir.NOWHERE) == 0
+    assert not isinstance(binary("//", batch, 2, ir.NOWHERE), Requests)
+    assert not isinstance(binary("*", batch, batch, ir.NOWHERE), Requests)

@@ -32,11 +32,13 @@ def verdict(
     planner: Status = Status.NATIVE,
     missing_entry: bool = False,
     fails_after: str | None = None,
+    misfit: str | None = None,
 ) -> Verdict:
-    """Of a planner that is native and a dispatcher that folds by 3."""
+    """Of a planner that is native and a dispatcher that folds by 3; with a misfit, of one that
+    folds likewise, and does not pass on what fits."""
     stages = (
         outcome("sizing", sizing),
-        outcome("planner", planner),
+        outcome("planner", planner, 1 if misfit is None else 3),
         outcome("dispatcher", Status.FOLD, 3),
         outcome("host", host),
         outcome("kernel table", table),
@@ -47,14 +49,20 @@ def verdict(
         tuple((each.stage, each) for each in stages),
         missing_entry=missing_entry,
         fails_after=fails_after,
+        misfit=misfit,
     )
     return found.verdict
 
 
-def test_a_launch_that_runs_by_another_plan_is_incoherent() -> None:
-    assert verdict() is Verdict.INCOHERENT
-    assert verdict(reducer=Status.MISSING) is Verdict.INCOHERENT
-    assert verdict(reducer=Status.UNKNOWN) is Verdict.INCOHERENT
+WHYS = pytest.mark.parametrize("misfit", [None, "kv_indptr is for others"])
+"""By another plan; by the same, with what does not fit."""
+
+
+@WHYS
+def test_a_launch_that_runs_by_another_plan_is_incoherent(misfit: str | None) -> None:
+    assert verdict(misfit=misfit) is Verdict.INCOHERENT
+    assert verdict(reducer=Status.MISSING, misfit=misfit) is Verdict.INCOHERENT
+    assert verdict(reducer=Status.UNKNOWN, misfit=misfit) is Verdict.INCOHERENT
 
 
 @pytest.mark.parametrize(
@@ -67,16 +75,24 @@ def test_a_launch_that_runs_by_another_plan_is_incoherent() -> None:
         (Status.KERNEL, Status.AMBIGUOUS, Verdict.INCOHERENT),
     ],
 )
-def test_a_refusal_precedes_it(host: Status, table: Status, expected: Verdict) -> None:
-    assert verdict(host, table) is expected
-    assert verdict(host, table, Status.MISSING) is expected
+@WHYS
+def test_a_refusal_precedes_it(
+    host: Status, table: Status, expected: Verdict, misfit: str | None
+) -> None:
+    assert verdict(host, table, misfit=misfit) is expected
+    assert verdict(host, table, Status.MISSING, misfit=misfit) is expected
 
 
-def test_so_does_what_raises() -> None:
-    assert verdict(missing_entry=True) is Verdict.REJECTED
-    assert verdict(fails_after="KeyError") is Verdict.REJECTED
-    assert verdict(sizing=Status.REJECTED) is Verdict.REJECTED
-    assert verdict(planner=Status.REJECTED) is Verdict.REJECTED
+@WHYS
+def test_so_does_what_raises(misfit: str | None) -> None:
+    assert verdict(missing_entry=True, misfit=misfit) is Verdict.REJECTED
+    assert verdict(fails_after="KeyError", misfit=misfit) is Verdict.REJECTED
+    assert verdict(sizing=Status.REJECTED, misfit=misfit) is Verdict.REJECTED
+    assert verdict(planner=Status.REJECTED, misfit=misfit) is Verdict.REJECTED
+
+
+def test_a_launch_whose_host_is_not_known_is_no_misfit() -> None:
+    assert verdict(Status.UNKNOWN, misfit="kv_indptr is for others") is Verdict.UNKNOWN
 
 
 def test_a_host_that_is_not_known_might_refuse() -> None:

@@ -242,7 +242,8 @@ def test_new_tensors_of_what_is_not_known() -> None:
     made = call("torch.arange", 4, dtype=DtypeToken("i32"))
     assert (made.dtype.kind, made.shape) == ("i32", (4,))
     assert call("torch.arange", 3, 13, 4).shape == (3,)  # 3, 7, 11
-    for args, named in (((Unknown("n"),), {}), ((1,), {"end": 5}), ((0, 4, 0), {})):
+    assert call("torch.arange", 1, end=5).shape == (4,)
+    for args, named in (((Unknown("n"),), {}), ((1,), {"start": 0}), ((0, 4, 0), {})):
         assert isinstance(call("torch.arange", *args, **named).shape[0], Unknown)
     like = call("torch.zeros_like", Tensor("t", (2, 3), DtypeToken("bf16")))
     assert (like.shape, like.dtype.kind) == ((2, 3), "bf16")

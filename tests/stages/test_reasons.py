@@ -68,13 +68,25 @@ def test_a_query_widened_and_then_folded_is_no_fold(tmp_path: Path) -> None:
 def test_a_query_that_cannot_be_followed_names_the_call(tmp_path: Path) -> None:
     """The last call that was followed is not the reason: what made the query unknown is."""
     for at, code in enumerate(
-        ("q.frobnicate(16)", "q.repeat_interleave(work_indptr, dim=1)", "q.repeat_interleave(2)")
+        (
+            "q.frobnicate(16)",
+            "q.repeat_interleave(work_indptr, dim=1)",
+            "q.repeat_interleave(2, dim=3)",
+        )
     ):
         found = dispatched(tmp_path / str(at), f"        q = {code}\n", 8)
         assert found.status == "unknown"
         name = code[2:].partition("(")[0]
         assert name in (found.message or "")
         assert code in place(found)
+
+
+def test_a_query_of_other_dimensions_names_the_call(tmp_path: Path) -> None:
+    """Repeated along no dimension, it is flattened."""
+    found = dispatched(tmp_path, "        q = q.repeat_interleave(2)\n", 8)
+    assert found.status == "unknown"
+    assert found.message == "the query that mla_decode_stage1_asm_fwd gets has 1 dimensions, not 3"
+    assert "q.repeat_interleave(2)" in place(found)
 
 
 def test_an_argument_that_is_not_passed(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.opening import bundled
-from mlaprobe.opening.shortcut import KnownRevision
+from mlaprobe.opening.shortcut import KnownSource
 from mlaprobe.padding import api as resolve
 from mlaprobe.padding.api import plan
 from mlaprobe.snapshot import Snapshot
@@ -35,11 +35,11 @@ TREES: dict[str, Callable[[], Tree]] = {
 }
 
 
-def told_by(answers: Capability | Snapshot | KnownRevision) -> Callable[[DecodeShape], Any]:
+def told_by(answers: Capability | Snapshot | KnownSource) -> Callable[[DecodeShape], Any]:
     return lambda shape: everything(answers.decide(shape))
 
 
-def check(make: Callable[[], Capability | Snapshot | KnownRevision]) -> None:
+def check(make: Callable[[], Capability | Snapshot | KnownSource]) -> None:
     one = make()
     expected = list(map(told_by(one), SHAPES))
     assert len(set(expected)) > 10
@@ -90,7 +90,7 @@ def test_plans(tmp_path: Path) -> None:
         for q, lse in (((1,), False), ((1, 2), True), ((4,), False))
     ]
 
-    def planned(capability: Capability | Snapshot | KnownRevision) -> Callable[[Any], Any]:
+    def planned(capability: Capability | Snapshot | KnownSource) -> Callable[[Any], Any]:
         def ask(question: dict[str, Any]) -> Any:
             found = plan(capability=capability, **question)
             shown = (found.line, found.reason, found.rejected, found.settings)
@@ -112,7 +112,7 @@ def test_the_default_capability(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         made.append(Capability.open(str(tmp_path)))
         return made[-1], None
 
-    monkeypatch.setattr("mlaprobe.opening.probing.installed_or_bundled", installed)
+    monkeypatch.setattr("mlaprobe.opening.shortcut.installed_or_bundled", installed)
     resolve.default_capability.cache_clear()
     question = {"arch": "gfx950", "q_dtype": "fp8", "kv_dtype": "fp8"}
 

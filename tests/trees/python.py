@@ -41,7 +41,7 @@ def mla_reduce_v1(
     reduce_indptr: torch.Tensor,
     max_seqlen_q: int,
     num_kv_splits: int,
-    final_output: torch.Tensor,
+    final_output: torch.Tensor, final_lse: torch.Tensor | None = None,
 ) -> None: ...
 
 
@@ -178,7 +178,7 @@ def mla_decode_fwd(
             o,
             final_lse,
         )
-    aiter.mla_reduce_v1(logits, attn_lse, reduce_indptr, max_seqlen_q, get_cu_num(), o)
+    aiter.mla_reduce_v1(logits, attn_lse, reduce_indptr, max_seqlen_q, get_cu_num(), o, final_lse)
     return logits, final_lse
 """
 

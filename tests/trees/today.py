@@ -240,7 +240,7 @@ void mla_reduce_v1(const aiter_tensor_t& partial_output,
                    const aiter_tensor_t& reduce_indptr,
                    const int max_seqlen_q,
                    const int num_kv_splits,
-                   aiter_tensor_t& final_output)
+                   aiter_tensor_t& final_output, std::optional<aiter_tensor_t> final_lse)
 {
     const int num_tiles = reduce_indptr.size(0) - 1;
     const int num_heads = partial_output.size(-2);

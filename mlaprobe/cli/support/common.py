@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.core.grid import DtypePair
-from mlaprobe.core.inputs import arch_name, closest
-from mlaprobe.core.shape import Dtype, PlannerCall, Route
+from mlaprobe.core.inputs import arch_name, byte_count, closest
+from mlaprobe.core.shape import Dtype, Operation, PlannerCall, Route, operation
 from mlaprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -142,6 +142,12 @@ def parse_numbers(option: str, text: str) -> tuple[int, ...]:
     return _once(found)
 
 
+def parse_sizes(option: str, text: str) -> tuple[int, ...]:
+    """A comma list of numbers of bytes: ``4GiB,20000000000``."""
+    hint = f"write sizes, for example {option} 4GiB,20GiB"
+    return _once([byte_count(part, option) for part in _parts(option, text, hint)])
+
+
 def parse_number(option: str, text: str) -> int:
     """One positive number."""
     return parse_one(option, parse_numbers(option, text))
@@ -245,6 +251,14 @@ def parse_route(option: str, text: str) -> Route:
     except ValueError:
         names = ", ".join(map(str, Route))
         raise UsageError(f"{option}: unknown route {text!r}", hint=f"use one of {names}") from None
+
+
+def parse_operation(option: str, text: str) -> Operation:
+    """An operation."""
+    try:
+        return operation(text)
+    except UsageError as error:
+        raise UsageError(f"{option}: {error.message}", hint=error.hint) from None
 
 
 def parse_choice(option: str, text: str, choices: Sequence[str]) -> str:

@@ -71,11 +71,21 @@ RoundRobinList = Annotated[Text, option("--cp-round-robin", "0,1", _ROUND_ROBIN)
 _GATES = "Requests; unset: gates on it are notes, not applied."
 BatchList = Annotated[Text, option("--batch", "LIST", _GATES)]
 PageSizeList = Annotated[Text, option("--page-size", "LIST", "KV tokens per page.")]
+_LAYER = "Bytes of one layer's KV cache: 20GiB; unset: what fails in a large one is a note."
+CacheList = Annotated[Text, option("--kv-cache-bytes", "LIST", _LAYER)]
+_SPLITS = "Parts that KV is split into; unset: AITER chooses."
+SplitsList = Annotated[Text, option("--num-kv-splits --kv-splits", "LIST", _SPLITS)]
+_SPARSE = "Work metadata for the top-k tokens of sparse attention."
+SparseList = Annotated[Text, option("--sparse", "0,1", _SPARSE)]
 RouteFilter = Annotated[Text, option("--route", "ROUTE", "asm or gluon.")]
 _VARIABLE = "A variable that is set; repeatable."
 EnvOption = Annotated[Texts, option("--env", "NAME=VALUE", _VARIABLE)]
 _OVERRIDE = "What the planner is told otherwise, as q_dtype=none or fast_mode=0; repeatable."
 PlannerOption = Annotated[Texts, option("--planner", "FIELD=VALUE", _OVERRIDE)]
+_OPERATION = "The operation, decode by default: mlaprobe ops lists them."
+OperationOption = Annotated[Text, option("--op", "NAME", _OPERATION)]
+_KV_HEADS = "KV heads per rank, of operations that take them."
+KvHeadsList = Annotated[Text, option("--kv-heads", "LIST", _KV_HEADS)]
 
 # One shape.
 ArchHere = Annotated[Text, option("--arch", "ARCH", "Default: this machine's GPU.")]
@@ -89,7 +99,11 @@ CausalFlag = Annotated[bool, switch("--causal/--no-causal", "Causal mask or none
 RoundRobinFlag = Annotated[bool, switch("--cp-round-robin/--no-cp-round-robin", _ROUND_ROBIN)]
 BatchOne = Annotated[Text, option("--batch", "N", "Requests; unset: gates on it are notes.")]
 PageSizeOne = Annotated[str, option("--page-size", "N", "KV tokens per page.")]
+CacheOne = Annotated[Text, option("--kv-cache-bytes", "N", _LAYER)]
+SplitsOne = Annotated[Text, option("--num-kv-splits --kv-splits", "N", _SPLITS)]
+SparseFlag = Annotated[bool, switch("--sparse/--no-sparse", _SPARSE)]
 RouteOption = Annotated[str, option("--route", "ROUTE", "asm or gluon.")]
+KvHeadsOne = Annotated[Text, option("--kv-heads", "N", _KV_HEADS)]
 
 # Files.
 _STDOUT = "Write there, not to stdout."
@@ -136,9 +150,14 @@ def _filters(
     cp_round_robin: RoundRobinList = None,
     batch: BatchList = None,
     page_size: PageSizeList = None,
+    kv_cache_bytes: CacheList = None,
+    num_kv_splits: SplitsList = None,
+    sparse: SparseList = None,
     route: RouteFilter = None,
     env: EnvOption = None,
     planner: PlannerOption = None,
+    op: OperationOption = None,
+    kv_heads: KvHeadsList = None,
 ) -> None:
     """The options that say which shapes a command is about."""
 

@@ -19,10 +19,12 @@ _PARSERS: Mapping[Kind, Callable[[str, Any], Any]] = {
     Kind.ARCH: common.parse_archs,
     Kind.DTYPES: common.parse_dtypes,
     Kind.NUMBER: common.parse_numbers,
+    Kind.SIZE: common.parse_sizes,
     Kind.FLAG: common.parse_flags,
     Kind.PLANNER: common.parse_planner,
     Kind.ROUTE: common.parse_route,
     Kind.VARIABLES: common.parse_env,
+    Kind.OPERATION: common.parse_operation,
 }
 
 
@@ -71,6 +73,12 @@ def parse_optional(given: Mapping[str, Any], name: str) -> int | None:
     """The number of an option, by the name of its parameter; ``None`` where it was not given."""
     text = given[name]
     return None if text is None else common.parse_number("--" + name.replace("_", "-"), text)
+
+
+def parse_cache(given: Mapping[str, Any]) -> int | None:
+    """The size of the KV cache that was given; ``None`` where none was."""
+    option, text = "--kv-cache-bytes", given["kv_cache_bytes"]
+    return None if text is None else common.parse_one(option, common.parse_sizes(option, text))
 
 
 def _named(archs: tuple[str, ...]) -> tuple[str, ...]:

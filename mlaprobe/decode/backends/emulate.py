@@ -5,7 +5,7 @@ and without PyTorch. numpy is needed, and imported when something here is called
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,31 @@ SCHEDULES = ("one", "garbage", "timing", "races", "plausible", "all")
 NO_NUMPY = "it needs numpy, which is not installed here: pip install 'mlaprobe[emulate]'"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How a problem is emulated."""
+
+    schedules: str = "timing"
+    """How a launch is run again, one of ``SCHEDULES``."""
+    seed: int = 0
+    """Of the values."""
+    own_metadata: bool = False
+    """Whether work metadata is to be of our own, and not what AITER's planner writes."""
+    kv_cache_bytes: int = 0
+    """The size of a cache that the pages lie scattered over; 0: a small one."""
+    force: bool = False
+    """Whether it may take as long as it takes."""
+
+    def __post_init__(self) -> None:
+        if self.schedules not in SCHEDULES:
+            raise UsageError(
+                f"unknown schedules {self.schedules!r}", hint=f"use one of {', '.join(SCHEDULES)}"
+            )
+
+
+_USUAL = How()
+
+
 def capability_of(answers: Answers) -> Capability | None:
     """The source with its files, where what answers has them."""
     from mlaprobe.deciding.capability import Capability
@@ -50,36 +75,18 @@ def unfit(answers: Answers, plan: PadPlan, problem: Problem) -> str | None:
     return why(plan, batch_of(problem))
 
 
-def too_long(plan: PadPlan, problem: Problem, schedules: str) -> str | None:
+def too_long(plan: PadPlan, problem: Problem, how: How) -> str | None:
     """Why nobody who has not asked for it would wait for it."""
     from mlaprobe.emulation.planned import seconds
     from mlaprobe.emulation.rules import rules as limits
 
-    takes = seconds(plan, batch_of(problem), options(problem, schedules=schedules))
+    takes = seconds(plan, batch_of(problem), options(problem, how))
     most = limits().most_seconds_auto
     return f"it would take about {takes:.0f} s" if takes > most else None
 
 
-def emulated(
-    answers: Answers,
-    plan: PadPlan,
-    problem: Problem,
-    *,
-    seed: int = 0,
-    schedules: str = "timing",
-    own_metadata: bool = False,
-    kv_cache_bytes: int = 0,
-    force: bool = False,
-) -> Emulated:
+def emulated(answers: Answers, plan: PadPlan, problem: Problem, how: How = _USUAL) -> Emulated:
     """Runs a plan.
-
-    Args:
-        seed: of the values.
-        schedules: how it is run again, one of ``emulation.planned.SCHEDULES``.
-        own_metadata: whether work metadata is to be of our own, and not what AITER's planner
-            writes.
-        kv_cache_bytes: the size of a cache that the pages lie scattered over; 0: a small one.
-        force: whether it may take as long as it takes.
 
     Raises:
         DecodeError: it cannot be emulated, or AITER refuses the launch.
@@ -97,9 +104,8 @@ def emulated(
 
     capability = capability_of(answers)
     assert capability is not None
-    how = options(problem, seed=seed, schedules=schedules, own_metadata=own_metadata, force=force)
-    batch = replace(batch_of(problem), kv_cache_bytes=kv_cache_bytes)
-    found = emulate_plan(capability, plan, batch, how)
+    batch = replace(batch_of(problem), kv_cache_bytes=how.kv_cache_bytes)
+    found = emulate_plan(capability, plan, batch, options(problem, how))
     if found.standing is Standing.REFUSED:
         file, line = found.place or (None, None)
         raise DecodeError(f"AITER refuses this launch: {found.message}", file=file, line=line)
@@ -153,10 +159,13 @@ def emulate(
     from mlaprobe.opening.probing import probe
 
     source = capability or probe("installed")
-    if schedules not in SCHEDULES:
-        raise UsageError(
-            f"unknown schedules {schedules!r}", hint=f"use one of {', '.join(SCHEDULES)}"
-        )
+    how = How(
+        schedules=schedules,
+        seed=seed,
+        own_metadata=own_metadata,
+        kv_cache_bytes=kv_cache_bytes,
+        force=force,
+    )
     problem = Problem(
         arch=arch,
         num_heads=num_heads,
@@ -169,29 +178,8 @@ def emulate(
         persistent=persistent,
         scales=scales,
     )
-    found = make_plan(
-        num_heads,
-        capability=source,
-        arch=arch,
-        q_dtype=problem.q_dtype,
-        kv_dtype=problem.kv_dtype,
-        qlens=qlen,
-        lse=lse,
-        mode=mode,
-        page_size=page_size,
-        persistent=persistent,
-        batch=problem.batch,
-    )
-    return emulated(
-        source,
-        found,
-        problem,
-        seed=seed,
-        schedules=schedules,
-        own_metadata=own_metadata,
-        kv_cache_bytes=kv_cache_bytes,
-        force=force,
-    )
+    found = make_plan(capability=source, mode=mode, batch=problem.batch, **problem.question)
+    return emulated(source, found, problem, how)
 
 
 def batch_of(problem: Problem) -> Batch:
@@ -214,21 +202,14 @@ def batch_of(problem: Problem) -> Batch:
     )
 
 
-def options(
-    problem: Problem,
-    *,
-    seed: int = 0,
-    schedules: str = "timing",
-    own_metadata: bool = False,
-    force: bool = False,
-) -> Options:
+def options(problem: Problem, how: How) -> Options:
     """How a problem is emulated, within the tolerance of its dtypes."""
     from mlaprobe.emulation.planned import Options
 
     return Options(
         tolerance=rules().tolerance(problem.q_dtype, problem.kv_dtype),
-        seed=seed,
-        schedules=schedules,
-        own_metadata=own_metadata,
-        force=force,
+        seed=how.seed,
+        schedules=how.schedules,
+        own_metadata=how.own_metadata,
+        force=how.force,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -274,33 +274,36 @@ def _divide_ceil(m: Machine, given: tuple[Any, ...], template: tuple[Any, ...]) 
     return binary("/", above, b, m.mask)
 
 
+_CALLS: Mapping[str, Call] = {
+    "__syncthreads": _barrier,
+    "__builtin_amdgcn_s_barrier": _barrier,
+    "__builtin_amdgcn_sched_barrier": _nothing,
+    "__builtin_amdgcn_s_waitcnt": _nothing,
+    "__builtin_amdgcn_mbcnt_lo": _mbcnt(0),
+    "__builtin_amdgcn_mbcnt_hi": _mbcnt(32),
+    "__builtin_amdgcn_ds_bpermute": _bpermute,
+    "__builtin_amdgcn_readfirstlane": _first_lane,
+    "__shfl": _shuffle(lambda lane, by, width: by % width),
+    "__shfl_up": _shuffle(lambda lane, by, width: lane - by),
+    "__shfl_down": _shuffle(lambda lane, by, width: lane + by),
+    "__shfl_xor": _shuffle(_across),
+    "std::make_tuple": _tuple,
+    "std::make_pair": _tuple,
+    "std::move": _itself,
+    "std::forward": _itself,
+    "getenv": _getenv,
+    "std::getenv": _getenv,
+    "atoi": _atoi,
+    "std::atoi": _atoi,
+    # of ROCm's Composable Kernel, which AITER builds with (include/ck_tile/core)
+    "ck_tile::get_lane_id": _lane,
+    "ck_tile::get_warp_size": _wave,
+    "ck_tile::warp_shuffle_up": _shuffle(lambda lane, by, width: (lane - by) % width),
+}
+
+
 def _builtins() -> dict[str, Builtin]:
-    calls: dict[str, Call] = {
-        "__syncthreads": _barrier,
-        "__builtin_amdgcn_s_barrier": _barrier,
-        "__builtin_amdgcn_sched_barrier": _nothing,
-        "__builtin_amdgcn_s_waitcnt": _nothing,
-        "__builtin_amdgcn_mbcnt_lo": _mbcnt(0),
-        "__builtin_amdgcn_mbcnt_hi": _mbcnt(32),
-        "__builtin_amdgcn_ds_bpermute": _bpermute,
-        "__builtin_amdgcn_readfirstlane": _first_lane,
-        "__shfl": _shuffle(lambda lane, by, width: by % width),
-        "__shfl_up": _shuffle(lambda lane, by, width: lane - by),
-        "__shfl_down": _shuffle(lambda lane, by, width: lane + by),
-        "__shfl_xor": _shuffle(_across),
-        "std::make_tuple": _tuple,
-        "std::make_pair": _tuple,
-        "std::move": _itself,
-        "std::forward": _itself,
-        "getenv": _getenv,
-        "std::getenv": _getenv,
-        "atoi": _atoi,
-        "std::atoi": _atoi,
-        # of ROCm's Composable Kernel, which AITER builds with (include/ck_tile/core)
-        "ck_tile::get_lane_id": _lane,
-        "ck_tile::get_warp_size": _wave,
-        "ck_tile::warp_shuffle_up": _shuffle(lambda lane, by, width: (lane - by) % width),
-    }
+    calls = dict(_CALLS)
     for axis in "xyz":
         calls[f"__builtin_amdgcn_workitem_id_{axis}"] = _axis("threadIdx", axis)
         calls[f"__builtin_amdgcn_workgroup_id_{axis}"] = _axis("blockIdx", axis)

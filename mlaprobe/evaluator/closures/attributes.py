@@ -13,6 +13,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, enums, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of, equals
+from mlaprobe.evaluator.values.containers import copied
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     EnumMember,
@@ -27,6 +28,7 @@ from mlaprobe.evaluator.values.mappings import put_entry
 from mlaprobe.evaluator.values.objects import NOTHING, Instance, NamedTuple
 from mlaprobe.evaluator.values.optionals import METHODS
 from mlaprobe.evaluator.values.optionals import method as optional_method
+from mlaprobe.evaluator.values.places import PAIR
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -60,6 +62,8 @@ def attribute(
         return enums.attribute_of_type(run, obj, name, span)
     if isinstance(obj, EnumMember):
         return enums.attribute_of_member(run, obj, name, span)
+    if isinstance(obj, tuple) and len(obj) == 2 and name in PAIR and not python:
+        return copied(obj[PAIR.index(name)])
     if obj is None:
         return Unknown(f"attribute {name} of nothing", span)
     if python and isinstance(obj, Builtin) and obj.name in _TYPES:
@@ -121,7 +125,7 @@ def subscript(obj: Value, key: Value, span: Span, *, python: bool) -> Value:
         return _in_dict(obj, key, span, python=python)
     if isinstance(obj, (tuple, list, str, range)):
         if isinstance(key, slice):
-            return obj[key]
+            return _sliced(obj, key)
         if type(key) in (int, bool):
             if (-len(obj) if python else 0) <= key < len(obj):
                 return obj[key]
@@ -129,6 +133,12 @@ def subscript(obj: Value, key: Value, span: Span, *, python: bool) -> Value:
                 raise Failed("exception", "IndexError", f"index {key} out of range", span)
             return Unknown(f"index {key} out of range", span)
     return Unknown(f"subscript of a {type(obj).__name__}", span)
+
+
+def _sliced(obj: Value, key: slice) -> Value:
+    parts = [plain(part) for part in (key.start, key.stop, key.step)]
+    unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+    return obj[slice(*parts)] if unknown is None else unknown.derive("[]", *parts)
 
 
 def may_be_missing(run: Run, obj: Value, key: Unknown, span: Span) -> None:

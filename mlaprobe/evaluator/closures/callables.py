@@ -7,16 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.displays import compile_items
-from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_lvalue
+from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_lvalue, compile_place
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
+from mlaprobe.evaluator.values.containers import Container
 from mlaprobe.evaluator.values.iterables import Cursor
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, InValue, Model, Pointer, Record
+from mlaprobe.evaluator.values.methods import bound
+from mlaprobe.evaluator.values.optionals import METHODS
+from mlaprobe.evaluator.values.optionals import method as optional_method
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -32,7 +37,9 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         at if isinstance(a, ir.Name) and scope.find(a.id) is not None else None
         for at, a in zip(lvalues, node.args, strict=False)
     )
-    if isinstance(func, ir.Name) and scope.find(func.id) is None:
+    if cpp and isinstance(func, ir.Attr):
+        callee = _compile_method(unit, func, scope)
+    elif isinstance(func, ir.Name) and scope.find(func.id) is None:
         callee = unit.global_name(func.id, func.span)
     else:
         callee = unit.compile(func, scope)
@@ -48,6 +55,36 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         name=callee_name(func),
         braced=any(isinstance(a, ir.Sequence) and a.kind == "braced" for a in node.args),
     ).run
+
+
+def _compile_method(unit: Unit, func: ir.Attr, scope: Scope) -> Eval:
+    """The method of an object; that of a container knows where it is stored."""
+    obj, name, span = unit.compile(func.obj, scope), func.name, func.span
+    place, module = compile_place(unit, func.obj, scope), unit.module
+
+    def load(e: Frame) -> Value:
+        owner = obj(e)
+        where = None
+        if isinstance(owner, Pointer) and name not in METHODS:
+            where, owner = owner, owner.load()
+        if type(owner) is Container and name in METHODS:
+            return optional_method(owner, name)
+        if type(owner) is Container:
+            if where is None and place is not None:
+                where = place(e)
+            return bound(e[RUN], owner, where, name)
+        if isinstance(owner, Record) and name not in owner.fields:
+            if where is None and place is not None:
+                where = place(e)
+            if where is None or not isinstance(where.frame, InValue):
+                found = module.method(e[RUN], owner, name)
+                if found is not None:
+                    return found
+                if name in METHODS and not module.has_method(owner, name):
+                    return optional_method(owner, name)
+        return attribute(e[RUN], module, owner, name, span)
+
+    return load
 
 
 def callee_name(func: ir.Node) -> str:
@@ -130,6 +167,13 @@ class _CallSite:
             values = [v if at is None else at(e) for at, v in self._paired(values)]
         return self.compiler.call(run, function, tuple(values), named, span)
 
+    def _stored(self, values: list[Value]) -> Iterator[tuple[Lvalue | None, Value]]:
+        return zip(self.lvalues, values, strict=False) if self.lvalues else iter(())
+
+    def _by_place(self, e: Frame, at: Lvalue | None, value: Value) -> Value:
+        found = None if at is None else at(e)
+        return value if found is None else found
+
     def _paired(self, values: list[Value]) -> Iterator[tuple[Lvalue | None, Value]]:
         return zip(self.variables, values, strict=False)
 
@@ -170,6 +214,8 @@ class _CallSite:
             named = {"<>": tuple(t(e) for t in self.template)}
         if any(type(v) is Cursor for v in values):
             e[RUN].effects += 1  # elements are taken from it
+        if function.by_place:
+            values = [self._by_place(e, at, v) for at, v in self._stored(values)] or values
         if not function.symbolic:
             values = [plain(v) for v in values]
             named = {k: plain(v) for k, v in named.items()}

@@ -13,7 +13,8 @@ from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.classes import PyClass
 from mlaprobe.evaluator.values.enums import enum_type, numbered
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, SettingsBase
+from mlaprobe.evaluator.values.handled import SettingsBase
+from mlaprobe.evaluator.values.kinds import Builtin, Closure
 from mlaprobe.evaluator.values.members import Base, Field
 from mlaprobe.evaluator.values.objects import NOTHING
 from mlaprobe.evaluator.walk import assigned_names, walk

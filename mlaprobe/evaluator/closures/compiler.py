@@ -14,17 +14,29 @@ from mlaprobe.core.keeping import Memo
 from mlaprobe.evaluator.closures import expressions, statements
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.cpp.builtins import message_of
-from mlaprobe.evaluator.cpp.types import zero_of
+from mlaprobe.evaluator.cpp.forms.templates import PACK
+from mlaprobe.evaluator.cpp.types import template_of, zero_of
 from mlaprobe.evaluator.engine import calls
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run
 from mlaprobe.evaluator.engine.signals import Failed, Returned, Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Name, Node, Param, Span
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, containers, enums, rest_of
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, enums, making, rest_of
+from mlaprobe.evaluator.values.containers import Container
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.iterables import Cursor
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Model, Record, StructType
+from mlaprobe.evaluator.values.kinds import (
+    Braced,
+    Builtin,
+    Closure,
+    EnumType,
+    Model,
+    Record,
+    StructType,
+)
+from mlaprobe.evaluator.values.making import Maker
 from mlaprobe.evaluator.values.objects import Instance
+from mlaprobe.evaluator.values.shapes import CONTAINERS
 from mlaprobe.evaluator.walk import assigned_names
 
 if TYPE_CHECKING:
@@ -39,7 +51,7 @@ MOST_CODES = 20_000
 class Code:
     """A compiled function."""
 
-    __slots__ = ("body", "function", "params", "refs", "reports", "result", "template")
+    __slots__ = ("body", "function", "packed", "params", "refs", "reports", "result", "template")
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -47,6 +59,8 @@ class Code:
         self.body: Eval = lambda frame: None
         self.template: tuple[str, ...] = ()
         """Slots of template parameters."""
+        self.packed = False
+        """Whether the last of them is a pack."""
         self.refs: tuple[int, ...] = ()
         """Positions of reference parameters, where one of them can be written."""
         self.result: CType | None = function.result
@@ -67,8 +81,15 @@ class Compiler:
 
     def expression(self, node: Node, module: Module) -> Eval:
         """An expression of a module's own scope."""
-        unit = Unit(self.machine, self, module, "py", traced=False)
-        return unit.compile(node, Scope(FunctionScope(None)))
+        return self.expression_of(node, module, ())
+
+    def expression_of(self, node: Node, module: Module, names: tuple[str, ...]) -> Eval:
+        """An expression that sees some names besides those of its module."""
+        unit = Unit(self.machine, self, module, module.lang, traced=False)
+        scope = Scope(FunctionScope(None))
+        for name in names:
+            scope.declare(name)
+        return unit.compile(node, scope)
 
     def compiled(self, unit: Unit, node: Node, scope: Scope) -> Eval:
         """An expression of a function."""
@@ -89,7 +110,8 @@ class Compiler:
         unit = Unit(self.machine, self, closure.module, function.lang, traced=traced)
         scope = Scope(FunctionScope(closure.scope, function.body))
         code = Code(function)
-        code.template = tuple(scope.declare(name) for name in function.template)
+        code.template = tuple(scope.declare(name.removesuffix(PACK)) for name in function.template)
+        code.packed = bool(function.template) and function.template[-1].endswith(PACK)
         params: list[tuple[Param, str, Eval | None]] = []
         refs: list[tuple[int, bool]] = []
         for position, param in enumerate(function.params):
@@ -151,6 +173,9 @@ class Compiler:
             raise Unsupported("calls are nested too deeply", span)
         run.goes_on(span)
         frame: Frame = {OUTER: closure.frame, RUN: run}
+        if types and code.packed:
+            at = len(code.template) - 1
+            types = (*types[:at], types[at:])
         for slot, kind in zip(code.template, types, strict=False):
             frame[slot] = kind
         known = closure.defaults or {}
@@ -176,7 +201,7 @@ class Compiler:
             return self._kept(run, closure.function, args, kwargs, signal.value, span)
         if code.result is None:
             return signal.value
-        return self._typed(run, signal.value, code.result, closure.module, span)
+        return self.typed(run, signal.value, code.result, closure.module, span)
 
     def _generated(
         self, closure: Closure, args: Args, kwargs: Kwargs, value: Value, span: Span
@@ -203,31 +228,32 @@ class Compiler:
         """Arguments of which a braced list takes the type of its parameter."""
         params = closure.function.params
         return [
-            self.construct_named(
-                run, params[at].type or CType("auto"), a.items, closure.module, span
-            )
-            if isinstance(a, calls.Braced) and at < len(params)
+            self.typed(run, a, params[at].type or CType("auto"), closure.module, span)
+            if isinstance(a, Braced) and at < len(params)
             else a
             for at, a in enumerate(args)
         ]
 
     def construct_named(
-        self, run: Run, ctype: CType, items: Args, module: Module, span: Span
+        self,
+        run: Run,
+        ctype: CType,
+        items: Args,
+        module: Module,
+        span: Span,
+        *,
+        braced: bool = True,
     ) -> Value:
-        """``Type{items}``."""
+        """``Type{items}``, or ``Type(items)``."""
+        if ctype.kind == "auto" and items:
+            ctype = CType("other", "std::initializer_list")
         if ctype.kind in ("int", "unsigned", "bool", "float", "string") and not ctype.pointer:
             empty: Value = {"string": "", "float": 0.0, "bool": False}.get(ctype.kind, 0)
             if len(items) > 1:
                 return Unknown(f"how a {ctype.name} is made is not followed", span)
             return convert(items[0] if items else empty, ctype, span)
 
-        def part(value: Value, kind: CType) -> Value:
-            return self._typed(run, value, kind, module, span)
-
-        def constant(name: str) -> Value:
-            return module.lookup(run, name, span)
-
-        made = containers.made(ctype, items, span, part, constant)
+        made = making.made(ctype, items, Maker(self, run, module, span), braced=braced)
         if made is not NotImplemented:
             return made
         kind = module.lookup(run, ctype.name.split("<", 1)[0], span)
@@ -250,10 +276,10 @@ class Compiler:
         fields: dict[str, Value] = {}
         for position, (name, ctype, default) in enumerate(struct.members):
             if position < len(items):
-                fields[name] = self._typed(run, items[position], ctype, module, span)
+                fields[name] = self.typed(run, items[position], ctype, module, span)
             elif default is not None and module is not None:
                 value = self.machine.evaluate(run, default, module)
-                fields[name] = self._typed(run, value, ctype, module, span)
+                fields[name] = self.typed(run, value, ctype, module, span)
             elif not struct.plain:
                 fields[name] = Unknown(f"what {struct.name} starts with is not followed", span)
             elif ctype.kind == "other" and module is not None:
@@ -262,15 +288,39 @@ class Compiler:
                 fields[name] = zero_of(ctype, span)
         return Record(struct.name, fields)
 
-    def _typed(
+    def typed(
         self, run: Run, value: Value, ctype: CType, module: Module | None, span: Span
     ) -> Value:
         """A value as a place of a type receives it: a braced list takes that type."""
-        if not isinstance(value, calls.Braced):
+        if isinstance(value, Container) and _converts(value, ctype):
+            value = Braced((value,))
+        if not isinstance(value, Braced):
             return convert(value, ctype, span)
         if module is None:
             return Unknown(f"how a {ctype.name} is made is not followed", span)
+        if value.members is not None:
+            return self._designated(run, ctype, value.members, module, span)
         return self.construct_named(run, ctype, value.items, module, span)
+
+    def _designated(
+        self, run: Run, ctype: CType, members: dict[str, Value], module: Module, span: Span
+    ) -> Value:
+        """An aggregate of which a list names the members."""
+        kind = module.lookup(run, ctype.name.split("<", 1)[0], span)
+        names = [n for n, _, _ in kind.members] if isinstance(kind, StructType) else []
+        if not isinstance(kind, StructType) or not kind.plain or not set(members) <= set(names):
+            return Unknown(f"how a {ctype.name} is made is not followed", span)
+        made = self.construct(run, kind, (), span, module)
+        for name, member_type, _ in kind.members:
+            if name in members and isinstance(made, Record):
+                made.fields[name] = self.typed(run, members[name], member_type, module, span)
+        return made
+
+
+def _converts(value: Container, ctype: CType) -> bool:
+    """Whether a container becomes one of another type."""
+    head = template_of(ctype.name)[0]
+    return head in CONTAINERS and head != value.shape.name and not ctype.pointer
 
 
 def _reports(function: Function) -> bool:

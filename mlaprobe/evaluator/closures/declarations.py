@@ -7,17 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.lvalues import Binding, Lvalue, compile_lvalue, compile_untracked
+from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_place, references
 from mlaprobe.evaluator.closures.stores import adapter, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
+from mlaprobe.evaluator.closures.untracked import Binding, compile_untracked
 from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
-from mlaprobe.evaluator.engine.calls import Braced
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, storing
-from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
+from mlaprobe.evaluator.values.containers import Elsewhere, copied, lasting
 from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
-from mlaprobe.evaluator.values.kinds import Closure, Record
-from mlaprobe.evaluator.walk import walk
+from mlaprobe.evaluator.values.kinds import Braced, Closure, Record, Ref
+from mlaprobe.evaluator.values.shapes import shape_of
+from mlaprobe.evaluator.walk import assigned_whole, walk
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -29,18 +31,25 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     reference = ctype.ref and unit.lang == "cpp"
     lvalue = None
     if reference and node.init is not None:
-        lvalue = compile_lvalue(unit, node.init, scope)
+        lvalue = compile_place(unit, node.init, scope)
     init = unit.compile(node.init, scope) if node.init is not None else None
     slot = scope.declare(node.name, ctype)
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
     if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
         return setting(slot, lambda e: KeptMap(filled=node.static))
-    if node.static and not ctype.const and node.name in changed:
+    outlives = node.static and not ctype.const
+    guarded = outlives and shape_of(ctype) is not None and not ctype.pointer
+    if guarded:
+        changed = frozenset(assigned_whole(scope.function.body))
+    if outlives and node.name in changed:
         kept = Unknown(f"{node.name} keeps its value between calls", node.span)
         return setting(slot, lambda e: kept)
     if init is None:
-        return _default_init(unit, node, slot)
+        made = _default_init(unit, node, slot)
+        return _kept(made, slot) if outlives else made
     store = _initialiser(unit, node, slot)
+    if outlives and not reference:
+        return _kept(storing(store, init), slot)
     if reference:
         return _reference(
             unit, node, slot, lvalue, compile_untracked(unit, node, scope), init, store
@@ -48,6 +57,19 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
         init = _by_value(node.init, init, scope)
     return storing(store, init)
+
+
+def _kept(begin: Eval, slot: str) -> Eval:
+    """The declaration of a variable that keeps what is in it: changing it ends the path."""
+
+    def run(e: Frame) -> Value:
+        begin(e)
+        value = e[slot] = lasting(e[slot])
+        if isinstance(value, Record):
+            e[RUN].copies.add(value)
+        return None
+
+    return run
 
 
 def _initialiser(unit: Unit, node: ir.Decl, slot: str) -> Store:
@@ -59,10 +81,10 @@ def _initialiser(unit: Unit, node: ir.Decl, slot: str) -> Store:
 
     def store(e: Frame, value: Value) -> None:
         if isinstance(value, Braced):
-            if not value.items and ctype.kind != "other":
+            if not value.items and value.members is None and ctype.kind != "other":
                 value = zero_of(ctype, span)
             else:
-                value = compiler.construct_named(e[RUN], ctype, value.items, module, span)
+                value = compiler.typed(e[RUN], value, ctype, module, span)
         e[slot] = value if adapt is None else adapt(e, value)
         if traced:
             e[RUN].trace.append((node, e[slot]))
@@ -110,7 +132,7 @@ def _by_value(node: Node | None, init: Eval, scope: Scope) -> Eval:
 
     def run(e: Frame) -> Value:
         value = init(e)
-        return value.copy() if isinstance(value, Record) else value
+        return copied(value)
 
     return run
 
@@ -151,8 +173,12 @@ def _without_values(value: Record, module: Module, path: str, span: ir.Span) -> 
 def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
     """Names for the parts of a value."""
     init = unit.compile(node.init, scope)
-    for name in node.names:
-        scope.declare(name)
+    place = compile_place(unit, node.init, scope) if node.ref else None
+    slots = [
+        scope.declare(name, CType("auto", ref=True) if node.ref else None) for name in node.names
+    ]
+    if node.ref:
+        return _unpack_references(node, init, place, slots)
     names = tuple(ir.Name(node.span, n) for n in node.names)
     store = compile_store(unit, ir.Sequence(node.span, "tuple", names), scope)
 
@@ -161,6 +187,23 @@ def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
         return value.items if isinstance(value, Braced) else value
 
     return storing(store, parts)
+
+
+def _unpack_references(node: ir.Unpack, init: Eval, place: Lvalue | None, slots: list[str]) -> Eval:
+    """References to the parts of a value."""
+    span = node.span
+
+    def run(e: Frame) -> Value:
+        value = init(e)
+        parts = references(value, place(e) if place is not None else None)
+        if parts is None or len(parts) != len(slots):
+            why = Unknown("the parts of a value are not known", span)
+            parts = [Ref(Elsewhere(why, writable=False), None) for _ in slots]
+        for slot, part in zip(slots, parts, strict=True):
+            e[slot] = part
+        return None
+
+    return run
 
 
 def define(unit: Unit, node: ir.Define, scope: Scope) -> Eval:

@@ -10,12 +10,13 @@ from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store
 from mlaprobe.evaluator.engine.signals import Unsupported
-from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined, plain
 from mlaprobe.evaluator.values import SomeText, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.arithmetic import LONGEST
 from mlaprobe.evaluator.values.enums import members_of
 from mlaprobe.evaluator.values.iterables import MAX_ELEMENTS, Cursor, UnclearError
-from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, Model
+from mlaprobe.evaluator.values.kinds import Braced, EnumMember, EnumType, Model
+from mlaprobe.evaluator.values.making import Maker
 from mlaprobe.evaluator.values.mappings import as_set, put_entry
 from mlaprobe.evaluator.values.mappings import joined as joined_dicts
 from mlaprobe.evaluator.values.truth import truth
@@ -115,6 +116,41 @@ def compile_sequence(unit: Unit, node: ir.Sequence, scope: Scope) -> Eval:
         return values if isinstance(values, Unknown) else _collect(kind, values, span)
 
     return make
+
+
+def compile_members(unit: Unit, node: ir.Members, scope: Scope) -> Eval:
+    """A braced list that names members."""
+    pairs = tuple((str(name.value), unit.compile(value, scope)) for name, value in node.items
+                  if isinstance(name, ir.Const))  # fmt: skip
+    return lambda e: Braced((), {name: value(e) for name, value in pairs})
+
+
+def compile_array(unit: Unit, node: ir.ArrayInit, scope: Scope) -> Eval:
+    """A C array: a tuple of constants, or a list."""
+    items = tuple(unit.compile(i, scope) for i in node.items)
+    sizes = tuple(None if s is None else unit.compile(s, scope) for s in node.sizes)
+    compiler, module, span = unit.compiler, unit.module, node.span
+    kind = tuple if node.const else list
+
+    def made(make: Maker, values: tuple[Value, ...], counts: tuple[Value, ...]) -> Value:
+        inner, count = counts[1:], counts[0]
+        count = len(values) if count is None else plain(count)
+        if type(count) is not int or not len(values) <= count <= MAX_ELEMENTS:
+            return Unknown("how many elements an array has is not followed", span)
+        if inner and not all(isinstance(v, Braced) for v in values):
+            return Unknown("how an array is made is not followed", span)
+        if inner:
+            values = (*values, *(Braced(()) for _ in range(count - len(values))))
+            return kind(made(make, v.items, inner) for v in values)
+        missing = (make.empty(node.element) for _ in range(count - len(values)))
+        return kind((*(make.part(v, node.element) for v in values), *missing))
+
+    def run(e: Frame) -> Value:
+        values = tuple(item(e) for item in items)
+        counts = tuple(None if s is None else s(e) for s in sizes)
+        return made(Maker(compiler, e[RUN], module, span), values, counts)
+
+    return run
 
 
 def compile_mapping(unit: Unit, node: ir.Mapping, scope: Scope) -> Eval:

@@ -13,7 +13,7 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.symbolic.symbols import joined
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import CaughtError
+from mlaprobe.evaluator.values.handled import CaughtError
 
 
 class _Handler(NamedTuple):

@@ -5,32 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures import boolean, callables, declarations, displays, subscripts
+from mlaprobe.evaluator.closures import (
+    accesses,
+    boolean,
+    callables,
+    declarations,
+    displays,
+    subscripts,
+    templates,
+)
 from mlaprobe.evaluator.closures.attributes import attribute
-from mlaprobe.evaluator.closures.lvalues import compile_lvalue
 from mlaprobe.evaluator.closures.stores import compile_store
-from mlaprobe.evaluator.closures.unit import Scope, Unit
-from mlaprobe.evaluator.engine.calls import Braced
+from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value, objects
 from mlaprobe.evaluator.values.comparing import negate
+from mlaprobe.evaluator.values.containers import Container, copied
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import (
+    Braced,
     Closure,
     EnumMember,
     EnumType,
-    Model,
-    Pointer,
     Record,
     Ref,
 )
 from mlaprobe.evaluator.values.objects import class_of
 from mlaprobe.evaluator.values.operators import binary, unary
-from mlaprobe.evaluator.values.optionals import Engaged, held
+from mlaprobe.evaluator.values.places import Elements, Iterator
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -131,6 +137,8 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
             return operated(e, op, a, b, span)
 
         return comparing
+    if op in ("+", "-") and unit.lang == "cpp" and not unsigned:
+        return _moving(op, left, right, span)
     if op in ("+", "-", "*") and not unsigned:
         compute = ARITHMETIC[op]
 
@@ -161,6 +169,21 @@ def operated(e: Frame, op: str, left: Value, right: Value, span: Span) -> Value:
     return binary(op, left, right, span)
 
 
+def _moving(op: str, left: Eval, right: Eval, span: Span) -> Eval:
+    """A sum or difference in C++, where an array is a pointer to its first element."""
+    compute = ARITHMETIC[op]
+
+    def run(e: Frame) -> Value:
+        a, b = left(e), right(e)
+        if type(a) is int and type(b) is int:
+            return compute(a, b)
+        if type(a) in (list, tuple) and type(b) is int:
+            a = Iterator(Elements(None, a), 0)
+        return binary(op, a, b, span)
+
+    return run
+
+
 def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
     test = boolean.compile_test(unit, node.test, scope)
     then = unit.compile(node.then, scope)
@@ -185,6 +208,8 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
 
     def run(e: Frame) -> Value:
         v = value(e)
+        if isinstance(v, Braced):
+            return unit.compiler.typed(e[RUN], v, ctype, module, span)
         if ctype.kind == "other" and not ctype.pointer and type(v) is int:
             kind = module.lookup(e[RUN], ctype.name, span)
             if isinstance(kind, EnumType):
@@ -200,45 +225,12 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
 def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
     args = tuple(unit.compile(a, scope) for a in node.args)
     compiler, ctype, module, span = unit.compiler, node.type, unit.module, node.span
+    braced = node.braced
+    if ctype.kind == "auto" and len(args) == 1:
+        return args[0]
     return lambda e: compiler.construct_named(
-        e[RUN], ctype, tuple(a(e) for a in args), module, span
+        e[RUN], ctype, tuple(a(e) for a in args), module, span, braced=braced
     )
-
-
-def _address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
-    value = unit.compile(node.value, scope)
-    lvalue = compile_lvalue(unit, node.value, scope)
-    if lvalue is None:
-        return value
-    found = scope.find(node.value.id) if isinstance(node.value, ir.Name) else None
-    is_pointer = found is not None and found[2] is not None and found[2].pointer
-
-    def run(e: Frame) -> Value:
-        current = value(e)
-        if isinstance(current, _OBJECTS) and not is_pointer and type(current) is not Engaged:
-            return current
-        target = lvalue(e)
-        return current if target is None else Pointer(target.frame, target.slot)
-
-    return run
-
-
-_OBJECTS = (Record, Model, Closure, list, dict)
-"""A pointer to an object is the object."""
-
-
-def _deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
-    value, span = unit.compile(node.value, scope), node.span
-
-    def run(e: Frame) -> Value:
-        v = value(e)
-        if isinstance(v, Pointer):
-            return v.load(Unknown("a pointer to nothing", span))
-        if v is None:
-            return Unknown("a null pointer is followed", span)
-        return held(v)
-
-    return run
 
 
 def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
@@ -267,12 +259,30 @@ def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
 
 def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
     module = unit.module
+    if node.captures:
+        return _capturing(unit, node, scope)
     if node.copies:
         return lambda e: Closure(node, module, _copied(e), scope)
     if node.lang == "cpp":
         return lambda e: Closure(node, module, e, scope)
     defaults = declarations.compile_defaults(unit, node, scope)
     return lambda e: Closure(node, module, e, scope, defaults(e))
+
+
+def _capturing(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
+    """A lambda with variables of its own."""
+    inner = Scope(FunctionScope(scope))
+    values = tuple(unit.compile(value, scope) for _, value, _ in node.captures)
+    slots = tuple(inner.declare(name) for name, _, _ in node.captures)
+    module = unit.module
+
+    def run(e: Frame) -> Value:
+        frame: Frame = {OUTER: e, RUN: e[RUN]}
+        for slot, value in zip(slots, values, strict=True):
+            frame[slot] = _copy(value(e))
+        return Closure(node, module, frame, inner)
+
+    return run
 
 
 def _copied(e: Frame) -> Frame:
@@ -284,8 +294,8 @@ def _copied(e: Frame) -> Frame:
 
 
 def _copy(value: Value) -> Value:
-    if isinstance(value, Record):
-        return value.copy()
+    if isinstance(value, (Record, tuple, Container)):
+        return copied(value)
     return list(value) if isinstance(value, list) else value
 
 
@@ -324,16 +334,20 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Bool: boolean.compile_bool,
     ir.Cond: _cond,
     ir.Attr: _attr,
-    ir.Index: subscripts.compile_index,
+    ir.Index: accesses.compile_index,
     ir.Slice: subscripts.compile_slice,
     ir.Cast: _cast,
     ir.Construct: _construct,
-    ir.AddressOf: _address,
-    ir.Deref: _deref,
+    ir.AddressOf: accesses.compile_address,
+    ir.Deref: accesses.compile_deref,
     ir.AssignExpr: _assign,
     ir.Function: _lambda,
     ir.Opaque: _opaque,
     ir.Sequence: _sequence,
+    ir.Members: displays.compile_members,
+    ir.Specialised: templates.compile_specialised,
+    ir.Fold: templates.compile_fold,
+    ir.ArrayInit: displays.compile_array,
     ir.Mapping: displays.compile_mapping,
     ir.Comprehension: displays.compile_comprehension,
     ir.Format: displays.compile_format,

@@ -14,23 +14,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.displays import elements
-from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
+from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
-from mlaprobe.evaluator.values import Args, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.iterables import Cursor, UnclearError
+from mlaprobe.evaluator.values import Args, Unknown, Value
+from mlaprobe.evaluator.values.containers import Container
 from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.walk import bound_names, written_names
+from mlaprobe.evaluator.walk import written_names
 
 LOOKUP = "a look-up in a hash map"
 """What a traced run calls the start of a loop over a hash map."""
 
 
-def _havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Eval:
+def havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Eval:
     """Makes everything unknown that the nodes may write outside themselves."""
     names = [name for name, _, _ in _writable(unit, nodes, scope)]
     span = nodes[0].span if nodes else ir.NOWHERE
@@ -67,7 +66,7 @@ def _rebound(scope: Scope) -> frozenset[str]:
     return names if outer is None else names | _rebound(outer)
 
 
-def _some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, e: Frame) -> Value:
+def some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, e: Frame) -> Value:
     """An arbitrary round of a loop whose rounds are not known; the signal that leaves the
     function, if this path takes one. What breaks out of the loop misses its ``else``."""
     run = e[RUN]
@@ -90,7 +89,7 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
     step = unit.compile(node.step, scope) if node.step is not None else None
     orelse = unit.block(node.orelse, scope)
     everything = (*node.body, *((node.step,) if node.step is not None else ()))
-    havoc = _havoc_of(unit, everything, scope, "written in a loop that cannot be followed")
+    havoc = havoc_of(unit, everything, scope, "written in a loop that cannot be followed")
     span, first = node.span, node.first
 
     def run(e: Frame) -> Value:
@@ -99,7 +98,7 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
             if not again:
                 known = truth(test(e))
                 if isinstance(known, Unknown):
-                    return _some_round(unit, body, orelse, havoc, known, e)
+                    return some_round(unit, body, orelse, havoc, known, e)
                 if not known:
                     return orelse(e)
             again = False
@@ -117,102 +116,8 @@ def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:
     return run
 
 
-def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
-    """A loop over elements."""
-    source = unit.compile(node.iterable, scope)
-    inner = unit.inner(scope)
-    if unit.lang == "cpp":
-        for name in bound_names(node.target):
-            inner.declare(name)
-    store = compile_store(unit, node.target, inner)
-    body = unit.block(node.body, inner)
-    orelse = unit.block(node.orelse, scope)
-    havoc = _havoc_of(unit, node.body, scope, "written in a loop that cannot be followed")
-    written = _Written(unit, node.body, scope, "written in the order of a hash map")
-    span, python = node.span, unit.lang == "py"
-    any_order = _AnyOrder(unit, span, store, body, orelse, written)
-
-    def run(e: Frame) -> Value:
-        container = source(e)
-        if isinstance(container, Cursor) and not container.unordered:
-            try:
-                return _taking(container, store, body, orelse, e, span)
-            except UnclearError as error:
-                store(e, Unknown("an element of " + error.why.reason, span))
-                return _some_round(unit, body, orelse, havoc, error.why, e)
-        if isinstance(container, (set, frozenset)) and len(container) > 1:
-            container = Unordered(tuple(container))
-        values = elements(container, span)
-        if isinstance(values, Unknown):
-            store(e, Unknown("an element of " + values.reason, span))
-            return _some_round(unit, body, orelse, havoc, values, e)
-        if isinstance(container, Unordered):
-            return any_order.run(e, container, values)
-        live = python and isinstance(container, (list, dict))
-        goes_on = e[RUN].goes_on
-        for value in _live(container, e, span) if live else values:
-            goes_on(span)
-            store(e, value)
-            signal = body(e)
-            if signal is BREAK:
-                return None
-            if signal is not None and signal is not CONTINUE:
-                return signal
-        return orelse(e)
-
-    return run
-
-
-def _live(container: Value, e: Frame, span: ir.Span) -> Iterator[Value]:
-    """The elements of a list or dict, which the loop may change.
-
-    Raises:
-        Failed: a dict has got more or fewer.
-        Unsupported: it is not known any more what they are, or they are too many.
-    """
-    if isinstance(container, dict):
-        count = len(container)
-        for key in tuple(container):
-            yield key
-            _unspoilt(container, span)
-            if len(container) != count:
-                raise Failed("exception", "RuntimeError", "dictionary changed size", span)
-        return
-    at, count = 0, len(container)
-    while at < len(container):
-        e[RUN].steps += at >= count
-        if e[RUN].steps > MAX_STEPS:
-            raise Unsupported("a loop runs too long to follow", span)
-        yield container[at]
-        _unspoilt(container, span)
-        at += 1
-
-
-def _unspoilt(container: Value, span: ir.Span) -> None:
-    if rest_of(container) is not None:
-        raise Unsupported("what a loop goes through is changed in an unknown way", span)
-
-
-def _taking(
-    cursor: Cursor, store: Store, body: Eval, orelse: Eval, e: Frame, span: ir.Span
-) -> Value:
-    """A loop over an iterator, which leaves what it does not come to."""
-    e[RUN].changes(cursor, span)
-    for value in cursor.steps():
-        e[RUN].steps += 1
-        if e[RUN].steps > MAX_STEPS:
-            raise Unsupported("a loop runs too long to follow", span)
-        store(e, value)
-        signal = body(e)
-        if signal is BREAK:
-            return None
-        if signal is not None and signal is not CONTINUE:
-            return signal
-    return orelse(e)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _AnyOrder:
+class AnyOrder:
     """A loop over a hash map: every element may be the first that leaves it."""
 
     unit: Unit
@@ -220,11 +125,12 @@ class _AnyOrder:
     store: Store
     body: Eval
     orelse: Eval
-    written: _Written
+    written: Written
 
     def run(self, e: Frame, container: Unordered, values: list[Value]) -> Value:
         """The signal of the loop."""
-        self._watch(e, container)
+        if container.matches:
+            self._watch(e, container)
         written, run = self.written, e[RUN]
         start = written.save(e)
         leaving, steady = self._rounds(e, values, start)
@@ -236,7 +142,8 @@ class _AnyOrder:
                 written.restore(e, start)
             return self.orelse(e)
         at = 0
-        run.observations.append(("matched", len(leaving)))
+        if container.matches:
+            run.observations.append(("matched", len(leaving)))
         if len(leaving) > 1:
             why = Unknown("the order of a hash map", self.span, free="hash order")
             at = run.choose(len(leaving), why)
@@ -281,12 +188,12 @@ class _AnyOrder:
         return leaving, steady
 
 
-class _Written:
+class Written:
     """The variables that a loop may write, to be saved and put back."""
 
     def __init__(self, unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> None:
         self.names = _writable(unit, nodes, scope)
-        self._spoil = _havoc_of(unit, nodes, scope, reason)
+        self._spoil = havoc_of(unit, nodes, scope, reason)
 
     def _frames(self, e: Frame) -> Iterator[tuple[Frame, str]]:
         for _, depth, slot in self.names:
@@ -295,7 +202,7 @@ class _Written:
     def save(self, e: Frame) -> Args | None:
         """The values; ``None`` where one can be changed in place."""
         values = tuple(frame.get(slot, self) for frame, slot in self._frames(e))
-        kept = (*IMMUTABLE, Unknown, _Written)
+        kept = (*IMMUTABLE, Unknown, Container, Written)
         return values if all(isinstance(v, kept) for v in values) else None
 
     def restore(self, e: Frame, saved: Args | None) -> None:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Frame, around
-from mlaprobe.evaluator.ir import CType, Node
-from mlaprobe.evaluator.values import Unknown, Value, rest_of
+from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.symbolic.symbols import plain
+from mlaprobe.evaluator.values import Value, rest_of
+from mlaprobe.evaluator.values.asking import On
 from mlaprobe.evaluator.values.containers import Container, Elsewhere, not_followed
+from mlaprobe.evaluator.values.elements import reference
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     Closure,
     EnumMember,
     EnumType,
+    InValue,
     Model,
     Pointer,
     Record,
     Ref,
     StructType,
 )
-from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
-from mlaprobe.evaluator.walk import targets
+from mlaprobe.evaluator.values.optionals import Engaged
+from mlaprobe.evaluator.values.places import PAIR, Elements, Held, Iterator, Members, Parts
+from mlaprobe.evaluator.walk import walk
 
 Lvalue = Callable[[Frame], "Ref | None"]
 """Where a value is stored; ``None`` where it turns out to be stored nowhere."""
@@ -38,27 +41,102 @@ def compile_lvalue(unit: Unit, node: Node, scope: Scope) -> Lvalue | None:
 
 def _of_member(unit: Unit, node: ir.Attr, scope: Scope) -> Lvalue:
     obj, name = unit.compile(node.obj, scope), node.name
+    place = compile_place(unit, node.obj, scope)
 
     def member(e: Frame) -> Ref | None:
         owner = obj(e)
-        owner = owner.load() if isinstance(owner, Pointer) else owner
-        return Ref(owner.fields, name) if isinstance(owner, Record) else _inside(owner)
+        whole = inside(owner, place, e)
+        if isinstance(owner, Pointer):
+            owner = owner.load()
+        if isinstance(owner, Record):
+            return Ref(owner.fields if whole is None else Members(whole), name)
+        if name in PAIR and isinstance(owner, tuple):
+            whole = place(e) if whole is None and place is not None else whole
+            return None if whole is None else Ref(Parts(whole), PAIR.index(name))
+        return _inside(owner)
 
     return member
 
 
+def inside(owner: Value, place: Lvalue | None, e: Frame) -> Pointer | None:
+    """Where an object is stored as a part of a value; ``None`` for one that is one by itself."""
+    whole: Pointer | None = None
+    if isinstance(owner, Pointer):
+        whole = owner
+    elif place is not None and isinstance(owner, (Record, tuple, list)):
+        whole = place(e)
+    return whole if whole is not None and isinstance(whole.frame, InValue) else None
+
+
+def compile_place(unit: Unit, node: Node, scope: Scope) -> Lvalue | None:
+    """Where the value of an expression is stored, for one that can be evaluated twice."""
+    again = (ir.AssignExpr, ir.Opaque, ir.Call, ir.Construct, ir.Function)
+    pure = not any(isinstance(n, again) for n in walk((node,)))
+    return compile_lvalue(unit, node, scope) if pure or _is_access(node) else None
+
+
+def _is_access(node: Node) -> bool:
+    """Whether an expression is a method that gives an element, of what is pure."""
+    return (
+        isinstance(node, ir.Call)
+        and isinstance(node.func, ir.Attr)
+        and node.func.name in _ACCESS
+        and not any(
+            isinstance(n, (ir.AssignExpr, ir.Opaque, ir.Call, ir.Construct, ir.Function))
+            for n in walk((node.func.obj, *node.args))
+        )
+    )
+
+
+_ACCESS = ("at", "front", "back", "value")
+
+
+def _of_call(unit: Unit, node: ir.Call, scope: Scope) -> Lvalue | None:
+    """What ``at``, ``front`` or ``back`` of a container gives."""
+    if not _is_access(node) or not isinstance(node.func, ir.Attr):
+        return None
+    name, obj = node.func.name, unit.compile(node.func.obj, scope)
+    place, span = compile_lvalue(unit, node.func.obj, scope), node.span
+    keys = tuple(unit.compile(a, scope) for a in node.args)
+
+    def element(e: Frame) -> Ref | None:
+        owner = obj(e)
+        whole = place(e) if place is not None else None
+        if type(owner) is Engaged and name == "value":
+            return None if whole is None else Ref(Held(whole), None)
+        if type(owner) is not Container or not owner.items or len(keys) != (name == "at"):
+            return None
+        on = On(e[RUN], owner, whole, span)
+        if name != "at":
+            return reference(on, 0 if name == "front" else len(owner.items) - 1)
+        key = keys[0](e)
+        there = on.contains(key)
+        return reference(on, key) if there is True else None
+
+    return element
+
+
 def _of_element(unit: Unit, node: ir.Index, scope: Scope) -> Lvalue:
     obj, key = unit.compile(node.obj, scope), unit.compile(node.key, scope)
-    whole = compile_lvalue(unit, node.obj, scope)
+    place, span = compile_place(unit, node.obj, scope), node.span
 
     def element(e: Frame) -> Ref | None:
         owner, at = obj(e), key(e)
-        if isinstance(owner, tuple) and whole is not None and type(at) is int:
-            array = whole(e) if 0 <= at < len(owner) else None
-            return None if array is None else Ref(_Elements(array), at)
+        if type(owner) is Container:
+            stored = place(e) if place is not None else None
+            found = reference(On(e[RUN], owner, stored, span), at)
+            return _inside(owner) if found is None else found
+        if isinstance(owner, Iterator):
+            there = owner.moved(plain(at))
+            return None if there is None else Ref(there.frame, there.slot)
+        whole = inside(owner, place, e)
+        if isinstance(owner, tuple) or whole is not None:
+            array = place(e) if whole is None and place is not None else whole
+            within = type(at) is int and 0 <= at < len(owner) and array is not None
+            return Ref(Parts(array), at) if within and array is not None else None
         known = isinstance(owner, list) and rest_of(owner) is None
-        inside = known and type(at) is int and 0 <= at < len(owner)
-        return Ref(owner, at) if inside else _inside(owner)
+        within = known and type(at) is int and 0 <= at < len(owner)
+        return Ref(owner, at) if within else _inside(owner)
 
     return element
 
@@ -73,89 +151,35 @@ def _of_target(unit: Unit, node: ir.Deref, scope: Scope) -> Lvalue:
             return Ref(pointer.frame, pointer.slot)
         if type(pointer) is Engaged:
             optional = whole(e) if whole is not None else None
-            return None if optional is None else Ref(_Held(optional), None)
+            return None if optional is None else Ref(Held(optional), None)
         return _inside(pointer)
 
     return target
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Elements:
-    """The elements of an array that is a value here: writing one gives its variable another."""
-
-    whole: Ref
-
-    def __getitem__(self, at: int) -> Value:
-        array = self.whole.load()
-        if isinstance(array, tuple) and at < len(array):
-            return array[at]
-        return Unknown("an element of an array that is not known")
-
-    def __setitem__(self, at: int, value: Value) -> None:
-        array = self.whole.load()
-        if isinstance(array, tuple) and at < len(array):
-            self.whole.store((*array[:at], value, *array[at + 1 :]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Held:
-    """What an optional holds."""
-
-    whole: Ref
-
-    def __getitem__(self, slot: Value) -> Value:
-        optional = self.whole.load()
-        return Unknown("the value of an empty optional") if optional is None else held(optional)
-
-    def __setitem__(self, slot: Value, value: Value) -> None:
-        self.whole.store(engaged(value))
-
-
-Binding = Callable[[Frame, Value], "Ref | None"]
-
-
-def compile_untracked(unit: Unit, node: ir.Decl, scope: Scope) -> Binding | None:
-    """The binding of a reference to something whose lvalue is not followed (an element of an array
-    that is a value here, the result of a method), where it or what it is part of may be written."""
-    init = node.init
-    if isinstance(init, (ir.Attr, ir.Index, ir.Deref)):
-        owners: tuple[Node, ...] = (init,)
-    elif isinstance(init, ir.Call) and isinstance(init.func, ir.Attr):
-        owners = (init.func.obj,)
-    elif isinstance(init, ir.Call) and not node.type.const:
-        owners = init.args
-    else:
-        return None
-    names = {name for owner in owners for name in targets(owner)}
-    found = {name: scope.find(name) for name in names}
-    open_ = {n for n, f in found.items() if f is None or f[2] is None or _may_change(f[2])}
-    watched = open_ if node.type.const else {node.name, *open_}
-    if not watched & scope.function.written:
-        return None
-    havoc_all = None if node.type.const else compile_havoc(unit, open_, scope, node.span)
-    why = Unknown(f"what {node.name} refers to is not followed", node.span)
-
-    def bind(e: Frame, value: Value) -> Ref | None:
-        shared = isinstance(value, (Record, Model, Closure, Pointer, list, dict))
-        if shared and type(value) is not Engaged:
-            return None
-        if isinstance(value, Unknown) and not not_followed(value):
-            return None
-        if havoc_all is not None:
-            havoc_all(e, why)
-        return Ref(Elsewhere(why, writable=True), None)
-
-    return bind
-
-
-def _may_change(ctype: CType) -> bool:
-    return not ctype.const or ctype.ref or ctype.pointer
+def references(value: Value, place: Pointer | None) -> list[Ref] | None:
+    """References to the parts of a pair, a tuple or an object; ``None`` where they are not known.
+    Those of a value that is stored nowhere refer to a copy."""
+    within = place if place is not None and isinstance(place.frame, InValue) else None
+    if isinstance(value, Record):
+        frame: Value = value.fields if within is None else Members(within)
+        return [Ref(frame, name) for name in value.fields]
+    if isinstance(value, list) and within is None and rest_of(value) is None:
+        return [Ref(value, at) for at in range(len(value))]
+    if isinstance(value, tuple):
+        frame = list(value) if place is None else Parts(place)
+        return [Ref(frame, at) for at in range(len(value))]
+    if type(value) is Container and value.known and value.shape.fixed:
+        return [Ref(Elements(place, value), at) for at in range(len(value.items or ()))]
+    return None
 
 
 def _inside(owner: Value) -> Ref | None:
     """An lvalue inside something that is not followed."""
     if isinstance(owner, Container):
-        return Ref(Elsewhere(owner.index(None, ir.NOWHERE), writable=True), None)
+        writable = owner.items is None
+        why = owner.unknown("an element", ir.NOWHERE)
+        return Ref(Elsewhere(why, writable=writable), None)
     if not_followed(owner):
         return Ref(Elsewhere(owner, writable=False), None)
     return None
@@ -181,6 +205,8 @@ def _of_name(unit: Unit, node: ir.Name, scope: Scope) -> Lvalue | None:
 
     def point(e: Frame) -> Ref | None:
         frame = around(e, depth)
+        if depth and frame[RUN] is not e[RUN]:
+            return None
         bound = frame.get(slot)
         return bound if type(bound) is Ref else Ref(frame, slot)
 
@@ -196,7 +222,7 @@ def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
 
     def point(e: Frame) -> Ref | None:
         value = load(e)
-        if isinstance(value, _NO_VARIABLES) and type(value) is not Engaged:
+        if isinstance(value, _NO_VARIABLES) and type(value) not in (Engaged, Container):
             return None
         e[RUN].effects += 1
         e[RUN].globals.setdefault(key, value)
@@ -211,4 +237,5 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Lvalue | None]] = {
     ir.Index: _of_element,
     ir.Cond: _of_conditional,
     ir.Deref: _of_target,
+    ir.Call: _of_call,
 }

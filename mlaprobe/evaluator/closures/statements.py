@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops
+from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops, rounds
 from mlaprobe.evaluator.closures.displays import text_of
 from mlaprobe.evaluator.closures.listmethods import removed
 from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
@@ -266,7 +266,7 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Block: _block,
     ir.If: _if,
     ir.While: loops.compile_while,
-    ir.ForEach: loops.compile_foreach,
+    ir.ForEach: rounds.compile_foreach,
     ir.Switch: _switch,
     ir.Return: _return,
     ir.Jump: _jump,

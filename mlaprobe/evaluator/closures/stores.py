@@ -7,20 +7,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.elementstores import (
+    compile_element,
+    store_in_list,
+    store_somewhere,
+    with_element,
+)
+from mlaprobe.evaluator.closures.lvalues import compile_place, inside
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.closures.unpacking import unpacking
 from mlaprobe.evaluator.cpp.types import SCALARS
-from mlaprobe.evaluator.engine.calls import Braced, havoc
+from mlaprobe.evaluator.engine.calls import havoc
 from mlaprobe.evaluator.engine.frames import RUN, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
-from mlaprobe.evaluator.values import Args, Rest, Unknown, Value, rest_of, unknown_in
-from mlaprobe.evaluator.values.containers import not_followed
+from mlaprobe.evaluator.values import Unknown, Value, unknown_in
+from mlaprobe.evaluator.values.containers import Container, copied, not_followed, spoiled
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import (
+    Braced,
     LooseSet,
     Model,
     Pointer,
@@ -30,6 +38,7 @@ from mlaprobe.evaluator.values.kinds import (
 )
 from mlaprobe.evaluator.values.objects import Instance
 from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
+from mlaprobe.evaluator.values.places import PAIR, Iterator, Parts
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -67,7 +76,8 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
         v = v if adapt is None else adapt(e, v)
         e[RUN].effects += 1
         if isinstance(pointer, Pointer):
-            pointer.store(v.copy() if isinstance(v, Record) else v)
+            _unless_kept(pointer.load(), span)
+            pointer.store(copied(v))
         elif isinstance(pointer, Record) and isinstance(v, Record):
             pointer.fields.update(v.copy().fields)
         elif isinstance(pointer, list) and pointer:
@@ -96,7 +106,9 @@ def compile_havoc(
             held = around(e, depth).get(slot)
             if isinstance(held, (list, dict, set, Instance, LooseSet, Cursor)):
                 havoc(held, why.reason, why.span)
-            store(e, why)
+            if type(held) is Ref:
+                held = held.load()
+            store(e, spoiled(held, why))
 
     return havoc_all
 
@@ -166,6 +178,7 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
         v = v if adapt is None else adapt(e, v)
         bound = frame.get(slot)
         if type(bound) is Ref:
+            _unless_kept(bound.load(), span)
             bound.store(_of_kind(bound.load(), v) if inferred else v)
         elif isinstance(bound, Record) and isinstance(v, Record):
             bound.fields.update(v.copy().fields)
@@ -173,6 +186,11 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
             frame[slot] = v
 
     return store
+
+
+def _unless_kept(value: Value, span: ir.Span) -> None:
+    if isinstance(value, Container) and value.kept:
+        raise Unsupported("something is changed that keeps its value between calls", span)
 
 
 def _of_kind(before: Value, value: Value) -> Value:
@@ -199,7 +217,7 @@ def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Adapter | None:
             if type(v) is int and -limit <= v < limit:
                 return v
             if isinstance(v, Braced):
-                return compiler.construct_named(e[RUN], ctype, v.items, module, span)
+                return compiler.typed(e[RUN], v, ctype, module, span)
             return convert(v, ctype, span)
 
         return to_int
@@ -207,8 +225,8 @@ def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Adapter | None:
     def to_type(e: Frame, v: Value) -> Value:
         if v is True or v is False:
             return v if ctype.kind == "bool" else convert(v, ctype, span)
-        if isinstance(v, Braced):
-            return compiler.construct_named(e[RUN], ctype, v.items, module, span)
+        if isinstance(v, (Braced, Container)):
+            return compiler.typed(e[RUN], v, ctype, module, span)
         return convert(v, ctype, span)
 
     return to_type
@@ -218,21 +236,32 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
     obj, name = unit.compile(target.obj, scope), target.name
     module, span = unit.module, target.span
 
+    place = compile_place(unit, target.obj, scope) if unit.lang == "cpp" else None
+
     def store(e: Frame, v: Value) -> None:
         owner = obj(e)
+        whole = inside(owner, place, e)
         if isinstance(owner, Pointer):
             owner = owner.load()
         if isinstance(owner, Instance):
             owner.cls.write(e[RUN], owner, name, v, span)
+        elif name in PAIR and isinstance(owner, tuple) and unit.lang == "cpp":
+            whole = place(e) if whole is None and place is not None else whole
+            if whole is None:
+                raise Unsupported("which pair is written is not known", span)
+            e[RUN].effects += 1
+            Parts(whole)[PAIR.index(name)] = v
         elif isinstance(owner, Record):
             if isinstance(v, Braced):
-                v = unit.compiler.construct_named(
-                    e[RUN], member_type(e[RUN], module, owner, name), v.items, module, span
+                v = unit.compiler.typed(
+                    e[RUN], v, member_type(e[RUN], module, owner, name), module, span
                 )
-            if unit.lang == "cpp" and type(v) in (int, bool, float, Sym):
+            if unit.lang == "cpp" and type(v) in (int, bool, float, Sym, Unknown, Container):
                 v = convert(v, member_type(e[RUN], module, owner, name), span)
             e[RUN].changes(owner, span)
-            owner.fields[name] = v.copy() if unit.lang == "cpp" and isinstance(v, Record) else v
+            owner.fields[name] = copied(v) if unit.lang == "cpp" else v
+            if whole is not None:
+                whole.store(owner)
         elif isinstance(owner, Model):
             e[RUN].effects += 1
             owner.put(name, v, span)
@@ -258,6 +287,8 @@ def member_type(run: Run, module: Module, owner: Record, name: str) -> CType:
 def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     obj = unit.compile(target.obj, scope)
     whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else None
+    place = compile_place(unit, target.obj, scope) if unit.lang == "cpp" else None
+    inner = compile_element(target, place)
     key = unit.compile(target.key, scope)
     span = target.span
     ctype = _type_of(target.obj, scope)
@@ -268,52 +299,30 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     def store(e: Frame, v: Value) -> None:
         owner, at = obj(e), plain(key(e))
         e[RUN].changes(owner, span)
-        if isinstance(owner, list):
-            _store_in_list(owner, at, v if adapt is None else adapt(e, v), span)
+        if type(owner) is Container or isinstance(owner, Iterator):
+            return inner(e, owner, at, v)
+        stored = inside(owner, place, e)
+        if stored is not None and type(at) is int and 0 <= at < len(owner):
+            Parts(stored)[at] = v
+        elif isinstance(owner, list):
+            store_in_list(owner, at, v if adapt is None else adapt(e, v), span)
         elif isinstance(owner, dict) and unknown_in(at) is None:
             owner[at] = v
         elif isinstance(owner, dict):
-            _store_somewhere(owner, span)
+            store_somewhere(owner, span)
+        elif isinstance(owner, Model):
+            owner.put_at(at, v, span)
         elif whole is None:
             return
         elif isinstance(owner, tuple):
-            whole(e, _with_element(owner, at, v, span))
+            whole(e, with_element(owner, at, v, span))
         elif isinstance(owner, Unknown):
             whole(e, owner.another())
         elif isinstance(owner, str):
             whole(e, Unknown("a character was written", span))
+        return None
 
     return store
-
-
-def _lost(span: ir.Span) -> Unknown:
-    return Unknown("an element at an unknown place was written", span)
-
-
-def _store_in_list(owner: list[Value], at: Value, value: Value, span: ir.Span) -> None:
-    if rest_of(owner) is not None:
-        return
-    if type(at) is int and -len(owner) <= at < len(owner):
-        owner[at] = value
-    else:
-        owner[:] = [_lost(span) for _ in owner]
-
-
-def _with_element(owner: Args, at: Value, value: Value, span: ir.Span) -> Args:
-    """A C++ array, which is a value here, with another element."""
-    if type(at) is int and 0 <= at < len(owner):
-        return (*owner[:at], value, *owner[at + 1 :])
-    lost = _lost(span)
-    return tuple(lost for _ in owner)
-
-
-def _store_somewhere(mapping: dict[Value, Value], span: ir.Span) -> None:
-    """Writes a dict under a key that is not known: an old one, or a new one."""
-    lost = _lost(span)
-    keys = [key for key in mapping if type(key) is not Rest]
-    mapping.clear()
-    mapping[Rest(lost.reason, span)] = lost
-    mapping.update(dict.fromkeys(keys, lost))
 
 
 def _sequence(unit: Unit, target: ir.Sequence, scope: Scope) -> Store:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.closures.methods import NPOS
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.library.algorithms import algorithms, least
+from mlaprobe.evaluator.library.objects import library
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.comparing import extreme
-from mlaprobe.evaluator.values.containers import constructors
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
 from mlaprobe.evaluator.values.optionals import engaged
 
@@ -52,7 +52,7 @@ def _stoi(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 
 def _extreme(name: str, op: str) -> Builtin:
     def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        return extreme(name, op, args, args, span)
+        return least(name, op, args, span)
 
     return Builtin(name, call, symbolic=True)
 
@@ -106,10 +106,11 @@ def message_of(args: Args) -> Value:
     return text.strip() if isinstance(text, str) else text
 
 
-def _size(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    if len(args) == 1 and isinstance(args[0], (tuple, list, str)) and rest_of(args[0]) is None:
-        return len(args[0])
-    return Unknown("how many elements there are is not followed", span)
+def _strncmp(one: str, other: str, count: int) -> int:
+    if not isinstance(one, str) or not isinstance(other, str) or count < 0:
+        raise TypeError("texts are compared")
+    one, other = one[:count], other[:count]
+    return (one > other) - (one < other)
 
 
 def _bits(value: int) -> int:
@@ -136,6 +137,8 @@ def _set(value: int) -> int:
 _PLAIN: dict[str, Callable[..., Value]] = {
     "atoi": _atoi,
     "strcmp": lambda a, b: (a > b) - (a < b),
+    "strncmp": _strncmp,
+    "strlen": len,
     "abs": abs,
     "to_string": lambda v: str(int(v)) if not isinstance(v, float) else str(v),
     "log2f": math.log2,
@@ -162,7 +165,7 @@ _IN_BOTH: dict[str, Builtin] = {
     },
 }
 """Functions with and without ``std::``."""
-_IDENTITIES = ("move", "forward", "ref", "cref", "as_const")
+_IDENTITIES = ("ref", "cref", "as_const")
 
 
 def builtins() -> dict[str, Value]:
@@ -175,10 +178,10 @@ def builtins() -> dict[str, Value]:
             name: Builtin(name, lambda run, args, kwargs, span: args)
             for name in ("std::make_tuple", "std::make_pair", "std::tie")
         },
-        **constructors(),
+        **algorithms(),
+        **library(),
         "sizeof": Builtin("sizeof", _unknown("the size of this is not followed"), symbolic=True),
         "std::make_optional": Builtin("make_optional", _engaged, symbolic=True),
-        "std::size": Builtin("std::size", _size, symbolic=True),
         "assert": check("assert", "abort"),
         "std::nullopt": None,
         "NULL": None,

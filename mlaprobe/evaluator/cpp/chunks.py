@@ -159,6 +159,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _DEFINED = re.compile(r"([A-Za-z_]\w*)\s*(?=[(=;\[{]|:(?!:)|\Z)")
 _AFTER_KEYWORD = re.compile(r"\b(?:struct|class|union|enum|using|typedef)\s+([A-Za-z_]\w*)")
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=,)")
+_SPECIAL = re.compile(r"\s*template\s*<\s*>")
+_TEMPLATE = re.compile(r"([A-Za-z_]\w*)\s*(?=<)")
 _BASES = re.compile(r"(?<!:):(?!:)")
 _MACRO_CALL = re.compile(r"\b[A-Z_][A-Z0-9_]{2,}\s*\(")
 
@@ -173,6 +175,8 @@ def _defined(code: str, chunk: Chunk) -> set[str]:
     if chunk.brace < chunk.end and "(" not in head and _TYPE_HEAD.search(head):
         head = _BASES.split(head, maxsplit=1)[0]  # what a class is derived from it does not define
     names = set(_DEFINED.findall(head)) | set(_AFTER_KEYWORD.findall(head))
+    if _SPECIAL.match(head):
+        names.update(_TEMPLATE.findall(head))
     if "(" not in head:
         names.update(_DECLARED.findall(head))
     if chunk.brace < chunk.end:

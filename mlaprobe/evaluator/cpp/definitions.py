@@ -8,7 +8,10 @@ from dataclasses import field as fresh
 from typing import Any, NamedTuple
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.cpp.expressions import expression, expressions_in
+from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
+from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser
+from mlaprobe.evaluator.cpp.forms.classes import Methods
+from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
 from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
 from mlaprobe.evaluator.cpp.types import parse_type
@@ -21,13 +24,23 @@ class Definition(NamedTuple):
     """Something that a piece of code defines."""
 
     kind: str
-    """``function``, ``struct``, ``enum``, ``variable``, ``alias``."""
+    """``function``, ``struct``, ``enum``, ``variable``, ``alias``; ``template`` for a variable
+    template, ``specialisation`` for what a template is for certain arguments."""
     name: str
     value: Any
     """The function, struct, enum or enumerator; of a variable its type and initialiser; of an alias
     the text of the type."""
     namespace: str
     file: str
+
+
+class Specialisation(NamedTuple):
+    """A template, or what it is for certain arguments."""
+
+    parameters: tuple[str, ...]
+    arguments: tuple[ir.Node, ...]
+    value: Any
+    """The struct or function; of a variable its type and initialiser."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,10 +69,20 @@ class DefinitionReader:
         for child in parameters.named_children if parameters is not None else ():
             name = name_of(child, self.tr.tree)[0]
             inner = next((c for c in child.named_children if c.type == "type_identifier"), None)
-            names.append(name or (self.tr.source(inner) if inner is not None else ""))
+            name = name or (self.tr.source(inner) if inner is not None else "")
+            names.append(name + PACK if child.type.startswith("variadic") else name)
         outer, self.template = self.template, tuple(names)
+        packs = self.tr.packs
+        self.tr.packs = packs | self._packs(parameters)
+        self.tr.parameters = frozenset(n.removesuffix(PACK) for n in names)
         self.read(node)
-        self.template = outer
+        self.template, self.tr.packs = outer, packs
+
+    def _packs(self, parameters: Syntax) -> set[str]:
+        """Template parameters that are packs of values, not of types."""
+        listed = parameters.named_children if parameters is not None else ()
+        kinds = [c for c in listed if c.type == "variadic_parameter_declaration"]
+        return {name_of(c, self.tr.tree)[0] for c in kinds}
 
     def _inside(self, node: Syntax) -> None:
         outer = self.namespace
@@ -76,7 +99,14 @@ class DefinitionReader:
         if declarator is None:
             return
         inner = field(declarator, "declarator")
-        if inner is None or inner.type not in ("identifier", "qualified_identifier"):
+        if inner is None:
+            return
+        if inner.type == "template_function":
+            function = self.tr.function(node, self.tr.source(field(inner, "name")), self.template)
+            if function is not None:
+                self._specialise(inner, function)
+            return
+        if inner.type not in ("identifier", "qualified_identifier"):
             return
         name = self.tr.source(inner).replace(" ", "").rpartition("::")[2]
         function = self.tr.function(node, name, self.template)
@@ -88,6 +118,13 @@ class DefinitionReader:
             function = replace(function, decorators=(mark,))
         self._add("function", name, function)
 
+    def _specialise(self, name: Syntax, value: Any) -> None:
+        """What a template is for certain arguments."""
+        label = self.tr.source(field(name, "name"))
+        arguments = template_arguments(self.tr, name)
+        special = Specialisation(self.template, arguments, value)
+        self.found.append(Definition("specialisation", label, special, self.namespace, self.file))
+
     def _declaration(self, node: Syntax) -> None:
         for child in node.children:
             if child.type in ("struct_specifier", "class_specifier"):
@@ -97,7 +134,17 @@ class DefinitionReader:
         for child, head, name, ctype in self._declared(node):
             value = field(child, "value") if child.type == "init_declarator" else None
             if value is not None or "extern" not in head.split():
-                self._add("variable", name, (ctype, self._initial(value, ctype)))
+                inner = field(child, "declarator") if value is not None else child
+                array = array_initialiser(self.tr, inner, head, value)
+                if array is not None:
+                    ctype = replace(ctype, pointer=True)
+                initial = self._initial(value, ctype) if array is None else array
+                if inner.type == "template_function":
+                    self._specialise(inner, (ctype, initial))
+                elif self.template:
+                    self._add("template", name, Specialisation(self.template, (), (ctype, initial)))
+                else:
+                    self._add("variable", name, (ctype, initial))
 
     def _declared(self, node: Syntax) -> Iterator[tuple[Syntax, str, str, CType]]:
         """The variables of a declaration: declarator, the text before it, name and type."""
@@ -106,7 +153,7 @@ class DefinitionReader:
                 name, ref, pointer = name_of(child, self.tr.tree)
                 head = self.tr.tree.head(node, child)
                 if name:
-                    yield child, head, name, parse_type(head, ref=ref, pointer=pointer)
+                    yield child, head, name, self.tr.type_of(head, ref=ref, pointer=pointer)
 
     def _initial(self, value: Syntax, ctype: CType) -> ir.Node | None:
         if value is None:
@@ -115,7 +162,9 @@ class DefinitionReader:
             args = expressions_in(self.tr, value)
             if ctype.pointer:
                 return ir.Sequence(self.tr.span(value), "tuple", args)
-            return ir.Construct(self.tr.span(value), ctype, args)
+            if value.type == "initializer_list":
+                return listed(self.tr, value, ctype)
+            return ir.Construct(self.tr.span(value), ctype, args, braced=False)
         inner = expression(self.tr, value)
         return ir.Cast(inner.span, ctype, inner) if ctype.kind != "other" else inner
 
@@ -136,7 +185,9 @@ class DefinitionReader:
                 statics.extend(self._statics(member))
             elif member.type == "enum_specifier":
                 self._enum(member)
-        label, head = self.tr.source(name), self.tr.tree.head(node, body)
+        methods = Methods(self.tr, body)
+        inner = field(name, "name") if name.type == "template_type" else name
+        label, head = self.tr.source(inner), self.tr.tree.head(node, body)
         struct = StructType(
             label,
             tuple(members),
@@ -144,9 +195,13 @@ class DefinitionReader:
             self.template,
             plain,
             packed="packed" in head,
+            methods=methods.of,
             odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
         )
-        self._add("struct", label, struct)
+        if name.type == "template_type":
+            self._specialise(name, struct)
+        else:
+            self._add("struct", label, struct)
 
     def _statics(self, member: Syntax) -> list[tuple[str, ir.Node]]:
         value, declarator = field(member, "default_value"), field(member, "declarator")
@@ -155,8 +210,11 @@ class DefinitionReader:
         head = self.tr.tree.head(member, declarator)
         if "static" not in head.split():
             return []
-        ctype, inner = parse_type(head), expression(self.tr, value)
-        node = inner if ctype.kind == "other" else ir.Cast(inner.span, ctype, inner)
+        ctype = self.tr.type_of(head)
+        array = array_initialiser(self.tr, declarator, head, value)
+        node = self._initial(value, ctype) if array is None else array
+        if node is None:
+            return []
         return [(name_of(declarator, self.tr.tree)[0], node)]
 
     def _narrowed(self, member: Syntax, ctype: CType) -> CType:
@@ -169,9 +227,11 @@ class DefinitionReader:
 
     def _fields(self, member: Syntax) -> Iterator[tuple[str, CType, ir.Node | None]]:
         default = field(member, "default_value")
-        for _, head, name, ctype in self._declared(member):
+        for child, head, name, ctype in self._declared(member):
             if "static" not in head.split():
-                value = expression(self.tr, default) if default is not None else None
+                value: ir.Node | None = array_initialiser(self.tr, child, head, default)
+                if value is None and default is not None:
+                    value = expression(self.tr, default)
                 yield name, self._narrowed(member, ctype), value
 
     def _enum(self, node: Syntax, name: str = "") -> None:

@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.forms.sizes import counted_array, size_of
+from mlaprobe.evaluator.cpp.forms.templates import expansion, fold, qualified, specialised
 from mlaprobe.evaluator.cpp.literals import LITERALS, Handler, opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
-from mlaprobe.evaluator.cpp.types import parse_type
 from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.values.shapes import CONTAINERS
 from mlaprobe.evaluator.walk import is_name
 
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ def _binary(tr: Translator, node: Syntax) -> Node:
         return ir.Bool(span, word, parts, coerce=True)
     if op in _COMPARE:
         return _comparison(tr, node, op, left, right)
+    if op == "/" and (array := counted_array(tr, node)):
+        return ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, array),))
     if op in ("/", "%"):
         return ir.Binary(span, "c" + op, left, right, tr.is_unsigned(left, right))
     if op in _ARITHMETIC:
@@ -189,7 +193,11 @@ def _call(tr: Translator, node: Syntax) -> Node:
     name = tr.source(function)
     if function.type == "primitive_type":
         return ir.Construct(span, tr.type_of(name), args)
-    if function.type == "template_function" or "<" in name.split("(")[0]:
+    member = qualified(tr, function) if function.type == "qualified_identifier" else None
+    if isinstance(member, ir.Specialised) and member.last:
+        return ir.Call(span, member, args)
+    templated = function.type != "lambda_expression" and "<" in name.split("(")[0]
+    if function.type == "template_function" or templated:
         return _template_call(tr, node, function, args)
     callee = expression(tr, function)
     if isinstance(callee, ir.Attr) and callee.name in _TEXT_CHANGES and tr.is_text(callee.obj):
@@ -216,6 +224,8 @@ def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[N
     text, span = re.sub(r"\s+", " ", tr.source(function)), tr.span(node)
     head, _, rest = text.partition("<")
     head, inner = head.strip().replace(" ", ""), rest.rpartition(">")[0].strip()
+    if head in CONTAINERS:
+        return ir.Construct(span, tr.type_of(text), args, braced=False)
     if head.removeprefix("std::") in _CASTS and len(args) == 1:
         return ir.Cast(span, tr.type_of(inner), args[0])
     template = tuple(_template_argument(tr, c) for c in _template_arguments(function))
@@ -245,35 +255,39 @@ def _template_argument(tr: Translator, node: Syntax) -> Node:
 
 
 def _compound_literal(tr: Translator, node: Syntax) -> Node:
-    ctype = parse_type(tr.source(field(node, "type")))
-    value = field(node, "value")
-    return ir.Construct(tr.span(node), ctype, expressions_in(tr, value))
+    ctype = tr.type_of(tr.source(field(node, "type")))
+    return listed(tr, field(node, "value"), ctype)
 
 
 def _braced(tr: Translator, node: Syntax) -> Node:
     parts = named(node)
     if any(c.type == "initializer_pair" for c in parts):
-        return opaque(tr, node, "designated initialisers")
+        return _designated(tr, node, parts)
     return ir.Sequence(tr.span(node), "braced", expressions_in(tr, node))
 
 
-def _sizeof(tr: Translator, node: Syntax) -> Node:
-    """``sizeof...(pack)`` is the number of arguments; that of an object is what ``sizeof`` says."""
-    span = tr.span(node)
-    if tr.pack and tr.source(node).replace(" ", "").startswith("sizeof..."):
-        return ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, tr.pack),))
-    inner = field(node, "type") or field(node, "value")
-    name = tr.source(inner).strip("() ") if inner is not None else ""
-    element = tr.array_of(name)
-    if element is not None:
-        count = ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, name),))
-        return ir.Binary(span, "*", count, ir.Const(span, element.bits // 8))
-    ctype = parse_type(name)
-    if ctype.kind in ("int", "unsigned") and not ctype.pointer and not ctype.ref:
-        return ir.Const(span, ctype.bits // 8)
-    if name.isidentifier() and ctype.kind == "other":
-        return ir.Call(span, ir.Name(span, "sizeof"), (ir.Name(span, name),))
-    return ir.Opaque(span, f"the size of {name[:60] or 'something'} is not followed")
+def listed(tr: Translator, node: Syntax, ctype: CType) -> Node:
+    """An object of a type from a braced list."""
+    parts = named(node)
+    if any(c.type == "initializer_pair" for c in parts):
+        inner = _designated(tr, node, parts)
+        return inner if isinstance(inner, ir.Opaque) else ir.Cast(tr.span(node), ctype, inner)
+    return ir.Construct(tr.span(node), ctype, expressions_in(tr, node))
+
+
+def _designated(tr: Translator, node: Syntax, parts: list[Syntax]) -> Node:
+    """``{.member = value}``: the members by name."""
+    pairs = []
+    for part in parts:
+        names = part.children_by_field_name("designator")
+        value = field(part, "value")
+        if part.type != "initializer_pair" or len(names) != 1 or value is None:
+            return opaque(tr, node, "designated initialisers")
+        if names[0].type != "field_designator":
+            return opaque(tr, node, "designated initialisers")
+        name = tr.source(names[0]).removeprefix(".").strip()
+        pairs.append((ir.Const(tr.span(part), name), expression(tr, value)))
+    return ir.Members(tr.span(node), tuple(pairs))
 
 
 def _comma(tr: Translator, node: Syntax) -> Node:
@@ -285,7 +299,10 @@ def _comma(tr: Translator, node: Syntax) -> Node:
 _HANDLERS: dict[str, Handler] = {
     **LITERALS,
     "identifier": _identifier,
-    "qualified_identifier": _identifier,
+    "qualified_identifier": lambda tr, node: qualified(tr, node) or _identifier(tr, node),
+    "template_function": specialised,
+    "fold_expression": fold,
+    "parameter_pack_expansion": expansion,
     "field_identifier": _identifier,
     "type_identifier": _identifier,
     "concatenated_string": _concatenated,
@@ -305,5 +322,5 @@ _HANDLERS: dict[str, Handler] = {
     "initializer_list": _braced,
     "lambda_expression": lambda tr, node: tr.lambda_function(node),
     "comma_expression": _comma,
-    "sizeof_expression": _sizeof,
+    "sizeof_expression": size_of,
 }

@@ -81,6 +81,10 @@ def _unknown_value(reason: str) -> Handler:
     return lambda tr, node: ir.Opaque(tr.span(node), reason)
 
 
+def _this(tr: Translator, node: Syntax) -> Node:
+    return ir.Name(tr.span(node), "this")
+
+
 LITERALS: dict[str, Handler] = {
     "number_literal": _number,
     "string_literal": _string,
@@ -90,11 +94,8 @@ LITERALS: dict[str, Handler] = {
     "false": _constant(False),
     "null": _constant(None),
     "nullptr": _constant(None),
-    "this": _unknown_value("this"),
-    "template_function": _unknown_value("a template"),
+    "this": _this,
     "alignof_expression": _unknown_value("an alignment"),
     "new_expression": _unknown_value("a new object"),
     "delete_expression": _constant(None),
-    "fold_expression": _unknown_value("a fold expression"),
-    "parameter_pack_expansion": _unknown_value("a parameter pack"),
 }

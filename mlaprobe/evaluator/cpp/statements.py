@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.cpp.expressions import expression, expressions_in
+from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
+from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser, dimensions
+from mlaprobe.evaluator.cpp.forms.constructions import constructed
+from mlaprobe.evaluator.cpp.forms.typing import deduced, element_of
 from mlaprobe.evaluator.cpp.literals import Handler, names_in
 from mlaprobe.evaluator.cpp.tree import Syntax, field, name_of, named
 from mlaprobe.evaluator.cpp.types import parse_type
@@ -29,25 +33,32 @@ def _declaration(tr: Translator, node: Syntax) -> Node:
 def _declarator(tr: Translator, node: Syntax, head: str) -> Node:
     span = tr.span(node)
     if node.type == "function_declarator":
-        return ir.Block(span, ())
+        return constructed(tr, node, head) or ir.Block(span, ())
     binding = _binding(node)
     if binding is not None:
         value = field(node, "value")
         if value is None:
             return tr.opaque(node, "a structured binding without a value")
         names = tuple(tr.source(c) for c in binding.named_children)
-        return ir.Unpack(span, names, expression(tr, value))
+        bound = head.rstrip() + tr.source(node).split("[", 1)[0]
+        ref = "&" in bound and "const" not in bound.split()
+        return ir.Unpack(span, names, expression(tr, value), ref)
     name, ref, pointer = name_of(node, tr.tree)
     if not name:
         return tr.opaque(node, "a declaration that is not followed")
     ctype = tr.type_of(head, ref=ref, pointer=pointer)
     static = bool(re.search(r"\bstatic\b", head))
     value = field(node, "value") if node.type == "init_declarator" else None
-    init = _initialiser(tr, value, ctype) if value is not None else None
-    tr.declare(name, ctype)
     array = field(node, "declarator") if node.type == "init_declarator" else node
-    if array is not None and array.type == "array_declarator":
-        tr.declare_array(name, ctype)
+    init: Node | None = array_initialiser(tr, array, head, value)
+    if init is None and value is not None:
+        init = _initialiser(tr, value, ctype)
+    tr.declare(name, deduced(tr, ctype, init))
+    sizes = dimensions(tr, array)
+    if sizes:
+        ctype = replace(ctype, pointer=True)
+        if len(sizes) == 1:
+            tr.declare_array(name, ctype)
     if pointer and value is None and "[" in tr.source(node):
         init = ir.Opaque(span, "an array without values")
     return ir.Decl(span, name, ctype, init, static)
@@ -72,7 +83,7 @@ def _initialiser(tr: Translator, node: Syntax, ctype: CType) -> Node:
         args = expressions_in(tr, node)
         if ctype.pointer and "[" not in ctype.name:
             return ir.Sequence(tr.span(node), "tuple" if ctype.const else "list", args)
-        return ir.Construct(tr.span(node), ctype, args)
+        return listed(tr, node, ctype)
     return expression(tr, node)
 
 
@@ -152,6 +163,8 @@ def _for_range(tr: Translator, node: Syntax) -> Node:
     declarator = field(node, "declarator")
     span = tr.span(node)
     binding = _binding(declarator)
+    ref = tr.source(declarator).startswith("&")
+    ctype = tr.type_of(tr.tree.head(node, declarator).rpartition("(")[2])
     target: Node
     if binding is not None:
         names = tuple(ir.Name(span, tr.source(c)) for c in binding.named_children)
@@ -159,32 +172,20 @@ def _for_range(tr: Translator, node: Syntax) -> Node:
     else:
         target = ir.Name(span, name_of(declarator, tr.tree)[0])
     iterable = expression(tr, field(node, "right"))
+    if isinstance(target, ir.Name):
+        found = element_of(tr, iterable) if ctype.kind == "auto" else None
+        tr.declare(target.id, ctype if found is None else found)
     if isinstance(iterable, ir.Sequence):
         iterable = ir.Sequence(iterable.span, "tuple", iterable.items)
     body = tr.body(field(node, "body"))
-    text = tr.source(declarator)
-    if text.startswith("&") and isinstance(target, ir.Name):
-        if _is_const(tr, node):
-            if _keeps_address(body, target.id):
-                return tr.opaque(node, "a loop that keeps the address of an element")
-        elif _assigns(body, target.id):
-            return tr.opaque(node, "a loop that writes its elements is not followed")
-    loop = ir.ForEach(span, target, iterable, body)
+    const = _is_const(tr, node)
+    if ref and const and isinstance(target, ir.Name) and _keeps_address(body, target.id):
+        return tr.opaque(node, "a loop that keeps the address of an element")
+    loop = ir.ForEach(span, target, iterable, body, (), ref and not const, ctype)
     initial = field(node, "initializer")
     if initial is not None:
         return ir.Block(span, (tr.statement(initial), loop), scoped=True)
     return loop
-
-
-def _assigns(body: tuple[Node, ...], name: str) -> bool:
-    """Whether a variable itself may be written."""
-    return any(
-        (isinstance(n, ir.AssignExpr) and is_name(n.target, name))
-        or (isinstance(n, ir.Call) and any(is_name(a, name) for a in n.args))
-        or (isinstance(n, ir.AddressOf) and is_name(n.value, name))
-        or (isinstance(n, ir.Decl) and n.type.ref and is_name(n.init, name))
-        for n in walk(body)
-    )
 
 
 def _is_const(tr: Translator, node: Syntax) -> bool:
@@ -227,7 +228,7 @@ def _switch(tr: Translator, node: Syntax) -> Node:
     declared = _condition_declaration(tr, value) if value.type == "declaration" else None
     cases: list[tuple[tuple[Node | None, ...], tuple[Node, ...]]] = []
     for case in field(node, "body").named_children:
-        if case.type == "comment":
+        if case.type in ("comment", "using_declaration"):
             continue
         if case.type != "case_statement":
             return tr.opaque(node, "a switch that could not be parsed")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression
+from mlaprobe.evaluator.cpp.forms.captures import captured
+from mlaprobe.evaluator.cpp.forms.typing import NOTHING, Outside, static_type
 from mlaprobe.evaluator.cpp.literals import names_in
+from mlaprobe.evaluator.cpp.literals import opaque as opaque_expression
 from mlaprobe.evaluator.cpp.memo import Knowledge, StatementMemo
 from mlaprobe.evaluator.cpp.statements import STATEMENTS
 from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
-from mlaprobe.evaluator.cpp.types import parse_type
+from mlaprobe.evaluator.cpp.types import parse_type, template_of
 from mlaprobe.evaluator.ir import CType, Node
 
 _EXITS = re.compile(r"\b(return|throw|goto|abort|exit)\b|CHECK|check|assert|fail")
@@ -25,11 +28,14 @@ def _wraps(ctype: CType) -> int:
 class Translator:
     """Translates the pieces of one tree."""
 
-    def __init__(self, tree: Tree, alias: Callable[[str], str | None] = lambda name: None) -> None:
+    def __init__(self, tree: Tree, outside: Outside = NOTHING) -> None:
         self.tree = tree
+        self.result_type = outside.result
+        self.member_type = outside.member
+        self._variable = outside.variable
         self.span = tree.span
         self.source = tree.source
-        self.alias = alias
+        self.alias = outside.alias
         """What a type is another name for, outside functions."""
         self._types: list[dict[str, CType]] = [{}]
         self.unsigned_literals: dict[Node, int] = {}
@@ -38,12 +44,25 @@ class Translator:
         self._memo = StatementMemo(self._look_up, self._apply)
         self.pack = ""
         """The parameter pack of the current function."""
+        self.packs: frozenset[str] = frozenset()
+        """Names of the parameter packs that are seen."""
+        self.parameters: frozenset[str] = frozenset()
+        """Template parameters of the current definition."""
 
     # --- static types ----------------------------------------------------------------------------
 
     def declare(self, name: str, ctype: CType) -> None:
         """Remember the type of a variable of the current function."""
         self._apply("type", name, ctype)
+
+    def is_local(self, name: str) -> bool:
+        """Whether a name is a variable of the current function."""
+        return self._used("type", name) is not None
+
+    def declared_type(self, name: str) -> CType | None:
+        """The type that a variable is declared with."""
+        found = cast("CType | None", self._used("type", name))
+        return self._variable(name) if found is None else found
 
     def declare_array(self, name: str, element: CType) -> None:
         """Remember an array of numbers, whose size can be computed."""
@@ -84,14 +103,15 @@ class Translator:
             return node.unsigned
         if isinstance(node, (ir.Cast, ir.Construct)):
             return _wraps(node.type)
+        if isinstance(node, (ir.Attr, ir.Index, ir.Call)):
+            found = static_type(self, node)
+            return 0 if found is None else _wraps(found)
         if isinstance(node, ir.Const):
             return self.unsigned_literals.get(node, 0)
         if isinstance(node, ir.Unary) and node.op in ("-", "+", "~"):
             return self._unsigned(node.value)
         if isinstance(node, ir.Cond):
             return self.is_unsigned(node.then, node.orelse)
-        if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and not node.args:
-            return 64 if node.func.name in ("size", "length", "capacity") else 0
         return self._unsigned(node.target) if isinstance(node, ir.AssignExpr) else 0
 
     def type_of(self, text: str, *, ref: bool = False, pointer: bool = False) -> CType:
@@ -105,7 +125,20 @@ class Translator:
                 break
             const = "const " if ctype.const else ""
             ctype = parse_type(const + alias, ref=ctype.ref, pointer=ctype.pointer)
+        if "<" in ctype.name and ctype.name.startswith("std::"):
+            return replace(ctype, name=self._with_resolved(ctype.name))
         return ctype
+
+    def _with_resolved(self, name: str) -> str:
+        """A class template with its arguments' aliases resolved."""
+        head, types = template_of(name)
+        parts = []
+        for text in types:
+            written = parse_type(text).name
+            if written.split("<", 1)[0].replace("::", "").isidentifier():
+                text = text.replace(written, self.type_of(written).name, 1)
+            parts.append(text)
+        return f"{head}<{','.join(parts)}>"
 
     def declare_alias(self, name: str, text: str) -> None:
         """Remember what a type is called inside a function."""
@@ -187,13 +220,24 @@ class Translator:
         parameters = field(declarator, "parameters") if declarator else None
         params = self._params(parameters)
         result = self._trailing(declarator)
-        copies = _captures_by_value(self.source(node))
-        if copies is None:
-            return ir.Opaque(self.span(node), "a lambda with mixed captures is not followed")
         statements = self._body(params, body)
+        found = captured(self, node, statements)
+        if found is None:
+            return opaque_expression(self, node, "what a lambda captures is not followed")
+        copies, own = found
         return ir.Function(
-            self.span(node), "<lambda>", params, statements, result=result, copies=copies
+            self.span(node),
+            "<lambda>",
+            params,
+            statements,
+            result=result,
+            copies=copies,
+            captures=own,
         )
+
+    def expression(self, node: Syntax) -> Node:
+        """An expression."""
+        return expression(self, node)
 
     def _body(self, params: tuple[ir.Param, ...], body: Syntax) -> tuple[Node, ...]:
         """The statements of a function."""
@@ -204,9 +248,11 @@ class Translator:
             if param.type is not None:
                 self.declare(param.name, param.type)
         outer, self.pack = self.pack, next((p.name for p in params if p.kind == "*"), "")
+        packs, self.packs = self.packs, self.packs | {p.name for p in params if p.kind == "*"}
         try:
             return self.block(body)
         finally:
+            self.packs = packs
             self._types.pop()
             self._memo.end_scope(mark, "type")
             self.pack = outer
@@ -277,15 +323,6 @@ class Translator:
         """A statement that cannot be followed."""
         text = self.source(node)
         return ir.OpaqueStmt(self.span(node), reason, names_in(text), bool(_EXITS.search(text)))
-
-
-def _captures_by_value(text: str) -> bool | None:
-    """Whether a lambda captures by value; ``None`` where it does for some variables only."""
-    names = [part.strip() for part in text[1 : text.find("]")].split(",") if part.strip()]
-    by_ref = [name.startswith("&") for name in names]
-    if not any(by_ref):
-        return bool(names)
-    return False if all(by_ref) else None
 
 
 def _only_semicolon_missing(node: Syntax, broken: list[Syntax]) -> bool:

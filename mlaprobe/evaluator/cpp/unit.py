@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.chunks import Chunk, index_of
-from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader
+from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader, Specialisation
+from mlaprobe.evaluator.cpp.forms.instances import (
+    instance,
+    method_of,
+    specialised_function,
+    static_of,
+)
+from mlaprobe.evaluator.cpp.forms.typing import Outside
 from mlaprobe.evaluator.cpp.macros import ExpansionError
 from mlaprobe.evaluator.cpp.preprocess import Included, TranslationUnit
 from mlaprobe.evaluator.cpp.translate import Translator
@@ -24,9 +31,9 @@ from mlaprobe.evaluator.cpp.writes import may_write
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.containers import CONTAINERS, Container
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, StructType
-from mlaprobe.evaluator.walk import walk
+from mlaprobe.evaluator.values.containers import lasting
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Record, StructType
+from mlaprobe.evaluator.values.shapes import CONTAINERS, Sort, shape_of
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -37,6 +44,8 @@ MAX_CHUNK = 200_000
 
 class CppModule(Module):
     """The names of a translation unit."""
+
+    lang = "cpp"
 
     def __init__(
         self,
@@ -56,6 +65,7 @@ class CppModule(Module):
         self._finding: dict[str, list[Definition]] = {}
         """Definitions of the names that are being looked up, as far as that has come."""
         self._lines: dict[str, list[int]] = {}
+        self._outside = Outside(self._alias, self._member_type, self._result, self._variable)
 
     # --- looking up ------------------------------------------------------------------------------
 
@@ -114,19 +124,37 @@ class CppModule(Module):
 
     def static(self, run: Run, struct: StructType, name: str, span: Span) -> Value:
         """A static constant of a struct; one that depends on a template parameter is unknown."""
-        init = dict(struct.statics).get(name)
-        if init is None:
-            return Unknown(f"{struct.name} has no constant {name}", span)
-        used = {n.id for n in walk((init,)) if isinstance(n, ir.Name)}
-        if used & set(struct.template):
-            return Unknown(f"{struct.name}::{name} depends on its template arguments", span)
-        sibling = used & {n for n, _ in struct.statics}
-        if sibling:
-            return Unknown(f"{struct.name}::{name} depends on other constants", span)
-        return run.machine.evaluate(run, init, self)
+        return static_of(self, run, struct, {}, name, span)
+
+    def instance(self, run: Run, name: str, args: Args, last: str, span: Span) -> Value:
+        """A template with arguments: a variable, or with ``last`` a member of a class."""
+        head, _, label = name.removeprefix("::").rpartition("::")
+        if head == "std":
+            return self._of_library(label, args, last, span)
+        return instance(self, run, self._scoped(self.definitions(label), head), args, last, span)
+
+    def _of_library(self, name: str, args: Args, last: str, span: Span) -> Value:
+        """``std::integral_constant<int, 16>::value`` and the like."""
+        if last == "value" and name == "integral_constant" and len(args) == 2:
+            return args[1]
+        if last == "value" and name == "bool_constant" and len(args) == 1:
+            return args[0]
+        return Unknown(f"std::{name} is not followed", span)
+
+    def has_method(self, record: Record, name: str) -> bool:
+        """Whether an object may have a method of that name."""
+        struct = self.struct(record.type)
+        return struct is None or not struct.plain or struct.methods(name) is not None
+
+    def method(self, run: Run, record: Record, name: str) -> Value:
+        """A method of an object; ``None`` where the source has none that is followed."""
+        return method_of(self, run, record, name)
 
     def _value(self, run: Run, found: list[Definition], span: Span) -> Value:
         functions = [d for d in found if d.kind == "function"]
+        special = [d.value for d in found if d.kind == "specialisation"]
+        if functions and special:
+            return self._specialised(functions, special)
         if functions:
             return self._overloaded(functions)
         last = found[-1]
@@ -138,16 +166,22 @@ class CppModule(Module):
             return self.lookup(run, last.value.split("<", 1)[0], span)
         ctype, init = last.value
         value = ctype.kind != "other" or ctype.pointer or ctype.name.startswith("std::")
-        if value and not ctype.const and self._written(last.name):
+        shape = shape_of(ctype) if not ctype.pointer else None
+        asking = "" if shape is None else "|find" if shape.sort is Sort.SET else "|cbegin"
+        if value and not ctype.const and self._written(last.name, asking):
             return Unknown(f"{last.name} keeps its value between calls", span)
         if init is None and ctype.name.split("<", 1)[0] in CONTAINERS and not ctype.pointer:
-            return Container(ctype)
+            return run.machine.compiler.construct_named(run, ctype, (), self, span)
         if init is None:
             return zero_of(ctype, span)  # what has static storage starts as zero
         value = run.machine.evaluate(run, init, self)
+        if isinstance(value, Record) and not ctype.const and self._written(last.name):
+            return Unknown(f"{last.name} keeps its value between calls", span)
+        if shape is not None and not ctype.const:
+            return lasting(value)
         return value if not isinstance(value, ir.Node) else Unknown("a value", span)
 
-    def _written(self, name: str) -> bool:
+    def _written(self, name: str, asking: str = "") -> bool:
         """Whether the unit may write a variable of a namespace."""
         pieces = (
             file.code[chunk.start : chunk.end]
@@ -155,7 +189,23 @@ class CppModule(Module):
             if name in file.code
             for chunk in index_of(file.code).chunks
         )
-        return may_write(name, pieces)
+        return may_write(name, pieces, asking)
+
+    def _specialised(self, functions: list[Definition], special: list[Specialisation]) -> Value:
+        """A function template that is another for certain arguments."""
+        name = functions[0].name
+
+        def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+            types = kwargs.get("<>", ())
+            chosen: Value = Unknown(f"which {name} is called is not known", span)
+            if len(functions) == 1 and types:
+                chosen = specialised_function(self, run, special, types, span)
+                if chosen is None:
+                    function = Closure(functions[0].value, self)
+                    return run.machine.compiler.call_closure(run, function, args, {}, span, types)
+            return run.machine.call(run, chosen, args, {}, span)
+
+        return Builtin(name, call, symbolic=True, takes_template=True)
 
     def _overloaded(self, functions: list[Definition]) -> Value:
         if len(functions) == 1:
@@ -212,6 +262,24 @@ class CppModule(Module):
         texts = {d.value for d in found}
         return texts.pop() if len(texts) == 1 else None
 
+    def _one(self, name: str, kind: str) -> Value:
+        """What defines a name, where it is one thing of a kind."""
+        found = self.definitions(name.rpartition("::")[2])
+        return found[0].value if len(found) == 1 and found[0].kind == kind else None
+
+    def _member_type(self, struct: str, name: str) -> ir.CType | None:
+        found = self.struct(struct)
+        members = () if found is None else found.members
+        return next((ctype for member, ctype, _ in members if member == name), None)
+
+    def _result(self, name: str) -> ir.CType | None:
+        found = self._one(name, "function")
+        return None if found is None else found.result
+
+    def _variable(self, name: str) -> ir.CType | None:
+        found = self._one(name, "variable")
+        return None if found is None else found[0]
+
     def _is_type(self, name: str) -> bool:
         """Whether a name in parentheses may be the type of a cast."""
         if parse_type(name).kind != "other" or name.endswith("_t"):
@@ -243,7 +311,7 @@ class CppModule(Module):
         except ExpansionError:
             return []
         tree = Tree(without_idle_parentheses(tokens, self._is_type), self.place)
-        reader = DefinitionReader(Translator(tree, self._alias), file.path, chunk.namespace)
+        reader = DefinitionReader(Translator(tree, self._outside), file.path, chunk.namespace)
         reader.read(tree.root)
         return reader.found
 

@@ -9,19 +9,12 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Function, Param, Span
 from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
+from mlaprobe.evaluator.values.containers import spoiled
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record, Ref
+from mlaprobe.evaluator.values.kinds import Braced, Closure, Model, Pointer, Record, Ref
 from mlaprobe.evaluator.values.objects import Instance, OfObject
+from mlaprobe.evaluator.values.places import Iterator
 from mlaprobe.evaluator.walk import written_names
-
-
-class Braced:
-    """A C++ braced list whose type the place that receives it decides."""
-
-    __slots__ = ("items",)
-
-    def __init__(self, items: Args) -> None:
-        self.items = items
 
 
 def bind(
@@ -139,10 +132,12 @@ _CHANGING = (list, dict, set, tuple, Instance, Model, Closure)
 
 
 def _lose(value: Value, reason: str, span: Span) -> None:
-    if isinstance(value, Pointer):
+    if isinstance(value, Iterator):
+        value.spoil(Unknown(reason, span))
+    elif isinstance(value, Pointer):
         before = value.load()
         if not (isinstance(before, Unknown) and before.foreign):
-            value.store(Unknown(reason, span))
+            value.store(spoiled(before, Unknown(reason, span)))
     elif isinstance(value, Record):
         for name in value.fields:
             value.fields[name] = Unknown(reason, span)
@@ -162,4 +157,4 @@ def _lose(value: Value, reason: str, span: Span) -> None:
         function = value.function
         written = written_names(function.body, references=function.lang == "cpp")
         for slot in written & value.frame.keys():
-            value.frame[slot] = Unknown(reason, span)
+            value.frame[slot] = spoiled(value.frame[slot], Unknown(reason, span))

@@ -36,15 +36,15 @@ class Machine:
         name to observe it under."""
         self.acting: set[Node] = set()
         """Operands of ``and`` and ``or`` that do more than give a value."""
-        self._compiler = Compiler(self)
+        self.compiler = Compiler(self)
 
     def call(self, run: Run, value: Value, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """Call a value of the program within the current path."""
-        return self._compiler.call(run, value, args, kwargs, span)
+        return self.compiler.call(run, value, args, kwargs, span)
 
     def evaluate(self, run: Run, node: Node, module: Module) -> Value:
         """The value of an expression in a module's scope."""
-        return self._compiler.expression(node, module)({OUTER: None, RUN: run})
+        return self.compiler.expression(node, module)({OUTER: None, RUN: run})
 
     def explore(
         self,

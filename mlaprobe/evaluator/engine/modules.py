@@ -7,11 +7,14 @@ from abc import ABC, abstractmethod
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import StructType
+from mlaprobe.evaluator.values.kinds import Record, StructType
 
 
 class Module(ABC):
     """The names that the code of one module sees."""
+
+    lang = "py"
+    """The language that it is written in."""
 
     @abstractmethod
     def lookup(self, run: Run, name: str, span: Span) -> Value:
@@ -24,6 +27,20 @@ class Module(ABC):
     def static(self, run: Run, struct: StructType, name: str, span: Span) -> Value:
         """The value of a static constant of a struct."""
         return Unknown(f"{struct.name} has no constant {name}", span)
+
+    def instance(
+        self, run: Run, name: str, args: tuple[Value, ...], last: str, span: Span
+    ) -> Value:
+        """A template with arguments: a variable, or with ``last`` a member of a class."""
+        return Unknown(f"the template {name} is not followed", span)
+
+    def method(self, run: Run, record: Record, name: str) -> Value:
+        """A method of an object; ``None`` where the source has none that is followed."""
+        return None
+
+    def has_method(self, record: Record, name: str) -> bool:
+        """Whether an object may have a method of that name."""
+        return True
 
     def import_name(self, run: Run, module: str, name: str | None, span: Span) -> Value:
         """The value that an import inside a function binds."""

@@ -17,6 +17,7 @@ from mlaprobe.evaluator.ir.base import Node as Node
 from mlaprobe.evaluator.ir.base import Param as Param
 from mlaprobe.evaluator.ir.base import Span as Span
 from mlaprobe.evaluator.ir.expressions import AddressOf as AddressOf
+from mlaprobe.evaluator.ir.expressions import ArrayInit as ArrayInit
 from mlaprobe.evaluator.ir.expressions import AssignExpr as AssignExpr
 from mlaprobe.evaluator.ir.expressions import Attr as Attr
 from mlaprobe.evaluator.ir.expressions import Binary as Binary
@@ -29,15 +30,18 @@ from mlaprobe.evaluator.ir.expressions import Cond as Cond
 from mlaprobe.evaluator.ir.expressions import Const as Const
 from mlaprobe.evaluator.ir.expressions import Construct as Construct
 from mlaprobe.evaluator.ir.expressions import Deref as Deref
+from mlaprobe.evaluator.ir.expressions import Fold as Fold
 from mlaprobe.evaluator.ir.expressions import Format as Format
 from mlaprobe.evaluator.ir.expressions import Function as Function
 from mlaprobe.evaluator.ir.expressions import Index as Index
 from mlaprobe.evaluator.ir.expressions import Launch as Launch
 from mlaprobe.evaluator.ir.expressions import Mapping as Mapping
+from mlaprobe.evaluator.ir.expressions import Members as Members
 from mlaprobe.evaluator.ir.expressions import Name as Name
 from mlaprobe.evaluator.ir.expressions import Opaque as Opaque
 from mlaprobe.evaluator.ir.expressions import Sequence as Sequence
 from mlaprobe.evaluator.ir.expressions import Slice as Slice
+from mlaprobe.evaluator.ir.expressions import Specialised as Specialised
 from mlaprobe.evaluator.ir.expressions import Star as Star
 from mlaprobe.evaluator.ir.expressions import Unary as Unary
 from mlaprobe.evaluator.ir.statements import Assign as Assign

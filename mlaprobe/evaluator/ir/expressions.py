@@ -130,6 +130,47 @@ class Sequence(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Members(Node):
+    """``{.member = value}`` in C++: names and values."""
+
+    items: tuple[tuple[Node, Node], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Specialised(Node):
+    """``name<arguments>`` or ``name<arguments>::last`` of a C++ template."""
+
+    name: str
+    args: tuple[Node, ...]
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold(Node):
+    """A C++ fold expression: a pattern for every element of a parameter pack, joined by an operator
+    from the left."""
+
+    op: str
+    pattern: Node
+    pack: str
+    first: Node | None = None
+    """The operand that is no element."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayInit(Node):
+    """The braced list that a C array is made from; what it leaves out is zero.
+
+    ``sizes`` are its dimensions from the outside in, ``None`` for one that the list decides.
+    """
+
+    element: CType
+    items: tuple[Node, ...]
+    sizes: tuple[Node | None, ...]
+    const: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Mapping(Node):
     """A dict display; a key of ``None`` is ``**value``."""
 
@@ -169,6 +210,8 @@ class Function(Node):
     """Names of C++ template parameters."""
     copies: bool = False
     """Whether a C++ lambda captures by value."""
+    captures: tuple[tuple[str, Node, bool], ...] = ()
+    """Variables that a C++ lambda has of its own: name, first value, whether it is a reference."""
     cached: bool = False
     """Whether Python keeps its results (``functools.lru_cache``)."""
     generator: bool = False

@@ -24,6 +24,8 @@ class Unpack(Node):
 
     names: tuple[str, ...]
     init: Node
+    ref: bool = False
+    """Whether they are references to the parts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +80,10 @@ class ForEach(Node):
     iterable: Node
     body: tuple[Node, ...]
     orelse: tuple[Node, ...] = ()
+    ref: bool = False
+    """Whether the target is a C++ reference through which the elements can be written."""
+    type: CType | None = None
+    """The declared type of the target in C++."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -107,7 +107,7 @@ class Expressions:
     # --- leaves and operators ---
 
     def constant(self, node: ast.Constant) -> ir.Node:
-        if node.value is None or isinstance(node.value, (bool, int, float, str)):
+        if node.value in (None, ...) or isinstance(node.value, (bool, int, float, str)):
             return ir.Const(self.span(node), node.value)
         return self.opaque(node, f"a {type(node.value).__name__} literal is not followed")
 

@@ -10,7 +10,7 @@ from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.flags import combined
-from mlaprobe.evaluator.values.kinds import EnumMember
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
 from mlaprobe.evaluator.values.objects import NOTHING, NamedTuple
 
 LONGEST = 100_000
@@ -26,6 +26,13 @@ SETS = (set, frozenset)
 def arithmetic(op: str, left: Value, right: Value, span: Span, unsigned: int = 0) -> Value:
     """``left op right`` for an operator that is no comparison. ``unsigned``: how many bits the
     result has, if it is unsigned; one that does not fit is unknown."""
+    found = NotImplemented
+    if isinstance(left, Model):
+        found = left.operate(op, right, reflected=False, span=span)
+    elif isinstance(right, Model):
+        found = right.operate(op, left, reflected=True, span=span)
+    if found is not NotImplemented:
+        return found
     if type(left) is Sym or type(right) is Sym:
         return _symbolic(op, left, right, span, unsigned)
     return _plain(op, left, right, span, unsigned)
@@ -85,9 +92,23 @@ def _plain(op: str, left: Value, right: Value, span: Span, unsigned: int) -> Val
         return left * right if len(left) * right <= LONGEST else _too_long(span)
     if op == "%" and isinstance(left, str):
         return _filled_in(left, right, span)
+    if isinstance(left, Pointer) or isinstance(right, Pointer):
+        return _of_pointers(op, left, right, span)
     if op in ("|", "&", "-", "^") and isinstance(left, SETS) and isinstance(right, SETS):
         return ARITHMETIC[op](left, right)
     return Unknown(f"{op} of {kind_of(left)} and {kind_of(right)}", span)
+
+
+def _of_pointers(op: str, left: Value, right: Value, span: Span) -> Value:
+    """Arithmetic with pointers and iterators."""
+    found: Value = None
+    if isinstance(left, Pointer) and isinstance(right, Pointer) and op == "-":
+        found = right.distance(left)
+    elif isinstance(left, Pointer) and type(right) is int and op in ("+", "-"):
+        found = left.moved(right if op == "+" else -right)
+    elif isinstance(right, Pointer) and type(left) is int and op == "+":
+        found = right.moved(left)
+    return Unknown("where an iterator is", span) if found is None else found
 
 
 def _filled_in(text: str, values: Value, span: Span) -> Value:

@@ -15,7 +15,7 @@ from mlaprobe.evaluator.values.arithmetic import (
     kind_of,
     plain_number,
 )
-from mlaprobe.evaluator.values.kinds import EnumMember, Model
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
 from mlaprobe.evaluator.values.objects import (
     Instance,
     ObjectType,
@@ -162,6 +162,8 @@ def equals(left: Value, right: Value, span: Span) -> Value:
         return _equal_members(left, right, span)
     if left is None or right is None:
         return _equals_none(right if left is None else left, span)
+    if isinstance(left, Pointer) and isinstance(right, Pointer):
+        return _from_model(left.same(right), span)
     if any(_no_value(side) for side in (left, right)):
         return False
     if isinstance(left, Model):

@@ -1,63 +1,263 @@
-"""Containers of the C++ library.
+"""Containers of the C++ library: one model for all of them.
 
-The contents are not followed: every result of a :class:`Container` is unknown, and each time
-another unknown, because anything may have been stored in between, also through a copy, a reference
-or an iterator. Pairs, tuples and arrays of known length are Python's tuples. Maps in which a
-function keeps objects by name are in ``keptmaps.py``.
+A :class:`Container` is a value that does not change: what changes one stores another in its place,
+so that copies, captures and snapshots need no care. Its content may be known, with elements that
+are unknown, or not known at all; then every result is unknown, and each time another unknown,
+because anything may have been stored in between. Pairs and tuples are Python's tuples. Maps in
+which a function keeps objects by name are in ``keptmaps.py``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_of
-from mlaprobe.evaluator.engine.calls import Braced, result_of_unknown
-from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.engine.signals import Failed, Unsupported
-from mlaprobe.evaluator.ir import CType, Span
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Pointer, Record
-from mlaprobe.evaluator.values.optionals import engaged, held
+from mlaprobe.evaluator.engine.signals import Unsupported
+from mlaprobe.evaluator.ir import NOWHERE, CType, Span
+from mlaprobe.evaluator.symbolic.symbols import Condition, Sym
+from mlaprobe.evaluator.values import Args, Unknown, Value
+from mlaprobe.evaluator.values.comparing import compare, equals
+from mlaprobe.evaluator.values.kinds import Braced, Closure, EnumMember, Model, Pointer, Record
+from mlaprobe.evaluator.values.membership import contains, membership
+from mlaprobe.evaluator.values.shapes import LONGEST, Shape, Sort
+from mlaprobe.evaluator.values.truth import settled
 
-_NAMES = """vector list forward_list deque map multimap set multiset unordered_map unordered_set
-unordered_multimap unordered_multiset flat_map flat_set flat_multimap flat_multiset inplace_vector
-bitset stack queue priority_queue valarray initializer_list span mdspan"""
-CONTAINERS = frozenset(f"std::{name}" for name in _NAMES.split())
-_THROWING = frozenset(("at", "test", "set", "reset", "flip", "to_ulong", "to_ullong"))
-"""Methods that throw for what is not there."""
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.modules import Module
+
+_SEARCHED = 256
+"""Keys that are compared one by one, because they are no plain numbers or texts."""
 
 
 class Container(Model):
-    """A container of which nothing is known but its type."""
+    """A container of the C++ library, as it is at one time."""
 
-    __slots__ = ("type",)
+    __slots__ = ("items", "kept", "layout", "loose", "module", "plain", "shape", "type", "why")
 
     steady = False
 
-    def __init__(self, ctype: CType) -> None:
+    def __init__(
+        self,
+        ctype: CType,
+        shape: Shape,
+        items: Args | None,
+        module: Module | None = None,
+        why: Unknown | None = None,
+    ) -> None:
         self.type = ctype
+        self.shape = shape
+        self.items = items
+        """The elements; of a map, pairs of a key and a value. ``None`` where they are not known."""
+        self.module = module
+        """Where the types of its elements are defined."""
+        self.why = why
+        """Why the content is not known."""
+        self.kept = False
+        """Whether it keeps what is stored in it between calls."""
+        self.loose = False
+        """Whether some of its keys may be one and the same."""
+        self.plain: type | None = None
+        """The type of all its keys, where they are numbers or texts in their order."""
+        self.layout: object = object()
+        """What two states share between which an iterator stays where it is."""
 
-    def get(self, name: str, span: Span) -> Value:
-        def call(run: Run, args: Args, kwargs: Kwargs, where: Span) -> Value:
-            keep(self.type, args, where)
-            unknown = self._unknown(f"{name}()", where)
-            if name in _THROWING and run.decide(unknown.another()):
-                raise Failed("exception", "std::out_of_range", f"{name} of a container", where)
-            return result_of_unknown(run, unknown, name, args, kwargs, where, returns=True)
+    # --- other states ----------------------------------------------------------------------------
 
-        return Builtin(name, call, symbolic=True)
+    def lost(self, why: Unknown) -> Container:
+        """The container with a content that is not known.
 
-    def index(self, key: Value, span: Span) -> Value:
-        return self._unknown("an element", span)
+        Raises:
+            Unsupported: it holds a pointer, through which any variable may be written from now on.
+        """
+        for item in self.items or ():
+            keep(self.type, (item,), why.span)
+        return Container(self.type, self.shape, None, self.module, why)
 
-    def equals(self, other: Value) -> bool | None:
+    def with_items(self, items: Args, span: Span, *, same_layout: bool = False) -> Container:
+        """The container with other elements.
+
+        Raises:
+            Unsupported: there are too many.
+        """
+        if len(items) > LONGEST:
+            raise Unsupported(f"a {self.shape.name} grows too long to follow", span)
+        made = Container(self.type, self.shape, items, self.module, self.why)
+        made.loose, made.plain = self.loose, self.plain
+        if same_layout:
+            made.layout = self.layout
+        return made
+
+    def own(self) -> Container:
+        """A copy in a variable of its own."""
+        if not self.kept:
+            return self
+        made = Container(self.type, self.shape, self.items, self.module, self.why)
+        made.loose, made.plain = self.loose, self.plain
+        return made
+
+    # --- what is in it ---------------------------------------------------------------------------
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known which elements there are, and how many."""
+        return self.items is not None and not self.loose
+
+    def unknown(self, what: str, span: Span) -> Unknown:
+        """Something that is asked of what is not known; like no other."""
+        if self.why is not None:
+            return Unknown(
+                self.why.reason, self.why.span, free=self.why.free, foreign=self.why.foreign
+            )
+        return Unknown(f"{what} of a {self.shape.name} is not followed", span)
+
+    def keys(self) -> Args:
+        """The elements that are looked for: of a map, the keys."""
+        items = self.items or ()
+        return tuple(i[0] for i in items) if self.shape.sort is Sort.MAP else items
+
+    def has(self, key: Value, span: Span) -> Value:
+        """Whether a key or an element is there."""
+        if self.items is None:
+            return self.unknown("a key", span)
+        if self.plain is not None and type(key) is self.plain:
+            return self._nearest(key)[1]
+        if self.many():
+            return self.unknown("whether a key is there: which of many keys", span)
+        if type(key) is Sym:
+            found = membership(self.keys(), key)
+            if found is not None:
+                return found.ask() if type(found) is Condition else found
+        return contains(self.keys(), key, span)
+
+    def position(self, key: Value, span: Span) -> int | Unknown | None:
+        """Where a key is; ``None`` where it is not there."""
+        if self.items is None:
+            return self.unknown("a key", span)
+        if self.plain is not None and type(key) is self.plain:
+            at, there = self._nearest(key)
+            return at if there else None
+        if self.many():
+            return self.unknown("where a key is: which of many keys", span)
+        unsure: Unknown | None = None
+        for at, known in enumerate(self.keys()):
+            same = equals(key, known, span)
+            if same is True:
+                return at
+            if isinstance(same, Unknown):
+                unsure = same if unsure is None else unsure
+        return None if unsure is None else unsure.derive("position", key)
+
+    def many(self) -> bool:
+        """Whether there are more keys than are compared one by one."""
+        return self.shape.keyed and len(self.items or ()) > _SEARCHED
+
+    def _nearest(self, key: Value) -> tuple[int, bool]:
+        items = self.items or ()
+        whole = self.shape.sort is not Sort.MAP
+        at = bisect_left(items, key) if whole else bisect_left(items, key, key=lambda i: i[0])
+        return at, at < len(items) and (items[at] if whole else items[at][0]) == key
+
+    def place_for(self, key: Value, span: Span) -> int:
+        """Where a new key goes. Keys whose order is not known stand in any."""
+        if self.plain is not None and type(key) is self.plain:
+            return self._nearest(key)[0]
+        keys = self.keys()
+        if len(keys) > _SEARCHED:
+            raise Unsupported(f"a {self.shape.name} grows too long to follow", span)
+        for at, other in enumerate(keys if not self.shape.hashed else ()):
+            before = less(key, other, span)
+            if isinstance(before, Unknown):
+                break
+            if before:
+                return at
+        return len(keys)
+
+    def with_key(self, item: Value, span: Span) -> Container:
+        """A set or a map with one element more, whose key is not there."""
+        key = item[0] if self.shape.sort is Sort.MAP else item
+        at, items = self.place_for(key, span), self.items or ()
+        made = self.with_items((*items[:at], item, *items[at:]), span)
+        if not items:
+            made.plain = type(key) if type(key) in (int, str) else None
+        elif type(key) is not self.plain:
+            made.plain = None
+            made.loose = self.loose or not self.ordered(key, span)
+        return made
+
+    def ordered(self, key: Value, span: Span) -> bool:
+        """Whether it is known of a key where it stands among the others."""
+        if self.shape.hashed:
+            return not any(isinstance(equals(key, k, span), Unknown) for k in self.keys())
+        return not any(isinstance(less(key, k, span), Unknown) for k in self.keys())
+
+    def iterate(self) -> None:
         return None
 
-    def _unknown(self, what: str, span: Span) -> Unknown:
-        name, _ = template_of(self.type.name)
-        return Unknown(f"{what} of a {name} is not followed", span)
+    def equals(self, other: Value) -> bool | None:
+        if not isinstance(other, Container) or not (self.known and other.known):
+            return None
+        if other.shape.name != self.shape.name:
+            return None
+        mine, others = self.items or (), other.items or ()
+        if len(mine) != len(others):
+            return False
+        if self.shape.hashed and (self.plain is None or other.plain is not self.plain):
+            return None
+        same = settled(False, (equals(a, b, NOWHERE) for a, b in zip(mine, others, strict=True)))
+        return None if isinstance(same, Unknown) else bool(same)
+
+
+def less(left: Value, right: Value, span: Span) -> Value:
+    """``left < right`` as ``std::less`` has it."""
+    if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
+        for one, other in zip(left, right, strict=True):
+            before = less(one, other, span)
+            if before is not False:
+                return before
+            after = less(other, one, span)
+            if after is not False:
+                return after if isinstance(after, Unknown) else False
+        return False
+    if isinstance(left, EnumMember) and isinstance(right, EnumMember):
+        left, right = left.value, right.value
+    return compare("<", left, right, span)
+
+
+def copied(value: Value) -> Value:
+    """A value as a copy of its own: objects inside it are copied, too."""
+    if isinstance(value, Record):
+        return value.copy()
+    if isinstance(value, Container):
+        return value.own()
+    if type(value) is tuple and any(isinstance(v, (Record, Container, tuple)) for v in value):
+        return tuple(map(copied, value))
+    return value
+
+
+def lasting(value: Value) -> Value:
+    """A value of a variable that outlives the call: changing a container in it is noticed."""
+    if isinstance(value, Container):
+        made = value.with_items(value.items or (), NOWHERE) if value.items is not None else value
+        made.kept = value.items is not None
+        return made
+    if isinstance(value, Record):
+        return Record(value.type, {n: lasting(v) for n, v in value.fields.items()})
+    return value
+
+
+def spoiled(before: Value, why: Unknown) -> Value:
+    """What a variable holds when something that is not followed may have written it.
+
+    Raises:
+        Unsupported: it keeps what is in it between calls.
+    """
+    if not isinstance(before, Container):
+        return why
+    if before.kept:
+        raise Unsupported("something may be changed that keeps its value between calls", why.span)
+    return before.lost(why)
 
 
 @dataclass(slots=True, eq=False)
@@ -85,8 +285,8 @@ def not_followed(value: Value) -> bool:
 
 
 def keep(ctype: CType, values: Args, span: Span) -> None:
-    """Values that go into a container. A pointer among them is lost sight of: what is written
-    through it later may be any variable.
+    """Values that go into a container that is not followed. A pointer among them is lost sight of:
+    what is written through it later may be any variable.
 
     Raises:
         Unsupported: there may be one.
@@ -95,6 +295,8 @@ def keep(ctype: CType, values: Args, span: Span) -> None:
     for value in values:
         if isinstance(value, (Braced, tuple)):
             keep(ctype, value.items if isinstance(value, Braced) else value, span)
+        elif isinstance(value, Container):
+            keep(value.type, value.items or (), span)
         elif isinstance(value, Record):
             if pointers or not re.search(rf"\b{re.escape(value.type)}\b", ctype.name):
                 raise Unsupported("a container that is not followed may keep a pointer", span)
@@ -102,88 +304,3 @@ def keep(ctype: CType, values: Args, span: Span) -> None:
             pointers and not (isinstance(value, Unknown) or value is None)
         ):
             raise Unsupported("a container that is not followed keeps a pointer", span)
-
-
-Part = Callable[[Value, CType], Value]
-"""An element as its type has it, a braced list among them."""
-Constant = Callable[[str], Value]
-"""The value of a constant of the module, by name."""
-
-
-def made(ctype: CType, items: Args, span: Span, part: Part, constant: Constant) -> Value:
-    """A new object of a class template of the library; ``NotImplemented`` for any other."""
-    if not ctype.name.startswith("std::"):
-        return NotImplemented
-    head, types = template_of(ctype.name)
-    if head in CONTAINERS:
-        keep(ctype, items, span)
-        return Container(ctype)
-    if head == "std::optional" and len(items) < 2:
-        kind = parse_type(types[0] if types else "auto")
-        if not items or items[0] is None:
-            return None
-        return engaged(part(held(items[0]), kind))
-    if head in ("std::pair", "std::tuple"):
-        return _tuple(ctype, types, items, span, part)
-    if head == "std::array":
-        return _array(ctype, types, items, span, part, constant)
-    return NotImplemented
-
-
-def _tuple(ctype: CType, types: tuple[str, ...], items: Args, span: Span, part: Part) -> Value:
-    if len(items) == 1 and isinstance(items[0], tuple) and len(types) != 1:
-        items = items[0]
-    kinds = tuple(parse_type(t) for t in types) or tuple(CType("auto") for _ in items)
-    if not items:
-        return tuple(zero_of(kind, span) for kind in kinds)
-    if len(items) != len(kinds):
-        return Unknown(f"how a {ctype.name} is made is not followed", span)
-    return tuple(map(part, items, kinds))
-
-
-def _array(
-    ctype: CType, types: tuple[str, ...], items: Args, span: Span, part: Part, constant: Constant
-) -> Value:
-    """An array: what its initialiser leaves out is zero."""
-    kind = parse_type(types[0] if types else "auto")
-    count = _length(types, items, constant)
-    if len(items) == 1 and isinstance(items[0], tuple) and count != 1:
-        items = items[0]
-    elif len(items) == 1 and isinstance(items[0], Braced) and kind.kind in (*SCALARS, "string"):
-        items = items[0].items
-    whole = len(items) == count and not any(isinstance(item, Braced) for item in items)
-    if count is None or not (whole or (kind.kind in SCALARS and len(items) < count)):
-        keep(ctype, items, span)
-        return Container(ctype)
-    items = (*items, *(zero_of(kind, span) for _ in range(count - len(items))))
-    return tuple(part(item, kind) for item in items)
-
-
-LONGEST = 1_000
-"""Elements of an array that is followed."""
-
-
-def _length(types: tuple[str, ...], items: Args, constant: Constant) -> int | None:
-    """How many elements a ``std::array`` has, where that is known."""
-    if len(types) < 2:
-        return len(items) if not types else None
-    text = types[1]
-    found = int(text) if text.isdigit() else None
-    if found is None and text.replace("::", "").replace("_", "").isalnum():
-        found = constant(text)
-    return found if type(found) is int and 0 <= found <= LONGEST else None
-
-
-def constructors() -> Mapping[str, Value]:
-    """What the names of containers are when they are called: ``std::vector<int>(3)``."""
-
-    def constructor(name: str) -> Builtin:
-        ctype = CType("other", name)
-
-        def construct(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Container:
-            keep(ctype, args, span)
-            return Container(ctype)
-
-        return Builtin(name, construct, symbolic=True)
-
-    return {name: constructor(name) for name in CONTAINERS}

@@ -7,8 +7,10 @@ from mlaprobe.evaluator.ir import CType, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
+from mlaprobe.evaluator.values.containers import Container, copied
 from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.evaluator.values.optionals import engaged, held
+from mlaprobe.evaluator.values.shapes import shape_of
 from mlaprobe.evaluator.values.truth import truth
 
 
@@ -16,10 +18,11 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
     """A value stored in a C++ variable of a type."""
     if ctype.pointer or ctype.kind in ("auto", "string", "void"):
         return value
-    if isinstance(value, Record):
-        return value if ctype.ref else value.copy()
+    if isinstance(value, (Record, Container)):
+        return value if ctype.ref else copied(value)
     if isinstance(value, Unknown):
-        return value
+        shape = shape_of(ctype) if ctype.kind == "other" else None
+        return value if shape is None else Container(ctype, shape, None, None, value)
     if ctype.kind == "other":
         return _convert_parts(value, ctype, span) if ctype.name.startswith(_PARTS) else value
     if type(value) is Sym:
@@ -77,7 +80,7 @@ def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Value:
     low, high = (0, (1 << bits) - 1)
     if ctype.kind != "unsigned":
         low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    return value if value.fits(low, high) else convert(value.value, ctype, span)
+    return value if value.fits(low, high) else convert(value.concretize(), ctype, span)
 
 
 def _fit(value: int, ctype: CType, span: Span) -> Value:
@@ -86,4 +89,9 @@ def _fit(value: int, ctype: CType, span: Span) -> Value:
         inside = 0 <= value < 1 << bits
     else:
         inside = -(1 << (bits - 1)) <= value < 1 << (bits - 1)
-    return value if inside else Unknown(f"{value} does not fit in {ctype.name}", span)
+    if inside:
+        return value
+    if (ctype.kind == "unsigned" or bits < 32) and -(2**63) <= value < 2**64:
+        value &= (1 << bits) - 1  # modulo, as the language has it
+        return value - (1 << bits) if ctype.kind != "unsigned" and value >> (bits - 1) else value
+    return Unknown(f"{value} does not fit in {ctype.name}", span)

@@ -75,6 +75,15 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class MethodOf:
+    """A method of a C++ class."""
+
+    function: Function
+    const: bool
+    static: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StructType:
     """A C++ struct: members in declaration order with their types and default values."""
 
@@ -92,6 +101,10 @@ class StructType:
     odd: tuple[str, ...] = ()
     """Members whose place does not follow from the types: arrays, bit fields, any of an aligned
     struct."""
+    methods: Callable[[str], MethodOf | None] = field(
+        default=lambda name: None, compare=False, repr=False
+    )
+    """The methods that its body defines, by name."""
 
 
 class Pointer:
@@ -115,11 +128,41 @@ class Pointer:
         """Write through the pointer."""
         self.frame[self.slot] = value
 
+    def same(self, other: Pointer) -> bool | None:
+        """Whether another points to the same; ``None`` where that is not known."""
+        return True if other.frame is self.frame and other.slot == self.slot else None
+
+    def moved(self, by: int) -> Pointer | None:
+        """The pointer to so many elements further on, where that is followed."""
+        return None
+
+    def distance(self, other: Pointer) -> int | None:
+        """How many elements further on another points, where that is followed."""
+        return None
+
 
 class Ref(Pointer):
     """What a C++ reference is bound to. A variable that holds one stands for its target."""
 
     __slots__ = ()
+
+
+class InValue:
+    """What holds a part of a value, as the frame of a pointer: reading gives a copy, and writing
+    gives the variable around it another value."""
+
+    __slots__ = ()
+
+
+class Braced:
+    """A C++ braced list whose type the place that receives it decides."""
+
+    __slots__ = ("items", "members")
+
+    def __init__(self, items: Args, members: dict[str, Value] | None = None) -> None:
+        self.items = items
+        self.members = members
+        """Values by the name of the member, where the list names them."""
 
 
 class Closure:
@@ -161,6 +204,8 @@ class Builtin:
     """Whether C++ template arguments are handed over, as the keyword ``<>``."""
     constant: bool = False
     """Whether it only returns what is known of the question: it may be called early."""
+    by_place: bool = False
+    """Whether it is given references to the variables that are its arguments."""
 
 
 class Model:
@@ -198,6 +243,13 @@ class Model:
         """
         raise Unsupported(f"attribute {name} of something that is not followed is assigned", span)
 
+    def put_at(self, key: Value, value: Value, span: Span) -> None:
+        """An element is assigned; nothing is known of elements.
+
+        Raises:
+            Unsupported: that is not followed.
+        """
+
     steady = True
     """Whether it is always equal to itself: it, or a copy of it, does not change."""
 
@@ -216,6 +268,11 @@ class Model:
     def index(self, key: Value, span: Span) -> Value:
         """The value at a subscript."""
         return Unknown("subscript is not modelled", span)
+
+    def operate(self, op: str, other: Value, *, reflected: bool, span: Span) -> Value:
+        """The value of ``self op other``, or of ``other op self`` where that is ``reflected``;
+        ``NotImplemented``: nothing is known of operators."""
+        return NotImplemented
 
     def iterate(self) -> Iterator[Value] | None:
         """The elements, or ``None`` where they are not known."""
@@ -252,32 +309,21 @@ class LooseSet(Model):
         return iter(self.elements)
 
 
-class SettingsBase(Model):
-    """A base class outside the source whose subclasses have nothing but their attributes."""
-
-    __slots__ = ()
-
-
-@dataclass(slots=True, eq=False)
-class CaughtError(Model):
-    """An exception in the hands of a handler."""
-
-    failure: Value
-
-    def get(self, name: str, span: Span) -> Value:
-        if name == "what":
-            message = self.failure.message
-            return Builtin(name, lambda run, args, kwargs, where: message, symbolic=True)
-        return Unknown(f"{name} of an exception", span, foreign=True)
-
-
 class Unordered(Model):
     """A container whose order of iteration is arbitrary (a hash map), of known elements."""
 
-    __slots__ = ("elements", "probe")
+    __slots__ = ("elements", "matches", "probe")
 
-    def __init__(self, elements: Args, probe: Callable[[Value], Value] | None = None) -> None:
+    def __init__(
+        self,
+        elements: Args,
+        probe: Callable[[Value], Value] | None = None,
+        *,
+        matches: bool = True,
+    ) -> None:
         self.elements = elements
+        self.matches = matches
+        """Whether how many elements make a loop end is written down."""
         self.probe = probe
         """Makes, for a run, an extra element that only observes a loop's accesses to its
         elements."""

@@ -15,7 +15,7 @@ from mlaprobe.evaluator.values.arithmetic import (
 from mlaprobe.evaluator.values.comparing import compare, identical, negate
 from mlaprobe.evaluator.values.flags import inverted
 from mlaprobe.evaluator.values.iterables import View
-from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet
+from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model
 from mlaprobe.evaluator.values.mappings import concrete, joined
 from mlaprobe.evaluator.values.membership import contains
 from mlaprobe.evaluator.values.objects import NOTHING
@@ -52,6 +52,8 @@ def unary(op: str, value: Value, span: Span) -> Value:
         return value if op == "+" else unary(op, value.concretize(), span)
     if isinstance(value, Unknown):
         return value.derive(op)
+    if isinstance(value, Model) and op == "-":
+        return arithmetic("-", 0, value, span)
     if op == "~" and isinstance(value, EnumMember):
         flag = inverted(value)
         if flag is not NOTHING:

@@ -56,10 +56,14 @@ def truth(value: Value) -> Value:
 
 def settled(stop: bool, values: Iterable[Value]) -> Value:
     """Whether any of some truth values is true (``stop`` is true), or all are (it is false)."""
-    unknown: Unknown | None = None
+    unknowns: list[Unknown] = []
     for value in values:
         if value is stop:
             return stop
-        if unknown is None and isinstance(value, Unknown):
-            unknown = value
-    return (not stop) if unknown is None else unknown
+        if isinstance(value, Unknown):
+            unknowns.append(value)
+    if not unknowns:
+        return not stop
+    # what the first of them says is not yet what all say
+    first = unknowns[0]
+    return first if len(unknowns) == 1 else first.derive("any" if stop else "all", *unknowns)

@@ -7,6 +7,7 @@ from typing import Any
 from mlaprobe.core.axes import cell_of
 from mlaprobe.core.reasons import deciding_clause
 from mlaprobe.core.shape import Decision, DecodeShape, Evidence, PlannerCall, StageName, Verdict
+from mlaprobe.deciding.compose import clash
 from mlaprobe.findings.facts import Fact
 from mlaprobe.reports.emulated import emulations
 
@@ -46,6 +47,7 @@ def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
         "given": None if given is None else given.value,
         "stage": decision.stage,
         "folded": folds,
+        "unfit": _is_unfit(decision),
         "failure": None if decision.failure is None else decision.failure.value,
         "message": decision.message or "",
         "lack": _LACKS.get(decision.verdict),
@@ -56,6 +58,15 @@ def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
     }
     cell = cell_of(decision.shape)
     return Fact(about="shape", values=values, cell=cell, proof=lambda: _evidence(decision))
+
+
+def _is_unfit(decision: Decision) -> bool:
+    """Whether what a launch passes is for other requests than its query, though planner and
+    dispatcher agree."""
+    planner, dispatcher = map(decision.outcome, (StageName.PLANNER, StageName.DISPATCHER))
+    if decision.verdict is not Verdict.INCOHERENT or dispatcher is None:
+        return False
+    return clash(planner, dispatcher) is None
 
 
 def _emulated(decision: Decision) -> dict[str, str | None]:

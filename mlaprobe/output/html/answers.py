@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from mlaprobe.core.axes import AXES
 from mlaprobe.core.numbers import Interner
 from mlaprobe.core.reasons import reason, stage_reason
 from mlaprobe.core.shape import Decision, DecodeShape, Evidence, Kernel, StageOutcome
@@ -174,6 +175,9 @@ _TITLES = {
     "cp_round_robin": "Context parallel",
     "batch": "Batch",
     "page_size": "Page size",
+    "kv_cache_bytes": "KV cache",
+    "num_kv_splits": "KV splits",
+    "sparse": "Sparse attention",
 }
 _DEFAULTS: dict[str, Any] = {
     each.name: each.default for each in fields(DecodeShape) if each.name in _TITLES
@@ -199,14 +203,20 @@ def _in_words(name: str, value: Any) -> str:
     """A value of a switch as people say it."""
     if name == "cp_round_robin":
         return "round robin" if value else "no round robin"
-    if name == "batch":
-        return "any batch" if value is None else f"batch {value}"
+    if name in _NUMBERED:
+        return next(
+            axis.describe((value,)) for axis in AXES if axis.field == name and axis.describe
+        )
     words = {
         "lse": ("without LSE", "with LSE"),
         "persistent": ("non-persistent", "persistent"),
         "causal": ("not causal", "causal"),
+        "sparse": ("dense", "sparse"),
     }
-    return words[name][value] if name in words else f"page size {value}"
+    return words[name][value]
+
+
+_NUMBERED = ("batch", "page_size", "kv_cache_bytes", "num_kv_splits")
 
 
 def _option(name: str, value: Any) -> str:
@@ -214,7 +224,7 @@ def _option(name: str, value: Any) -> str:
     option = name.replace("_", "-")
     if value == _DEFAULTS[name]:
         return ""
-    if name in ("batch", "page_size"):
+    if name in _NUMBERED:
         return f"--{option} {value}"
     return f"--{option}" if value else f"--no-{option}"
 

@@ -90,7 +90,7 @@ class Bindings:
             return NotImplemented
         if not any(d.rpartition(".")[2] in self._decorators for d in entry.decorators):
             return NotImplemented
-        function = self.session.cpp_function(self._cpp_name(entry), self._places)
+        function = self.session.cpp_function(self.cpp_name(entry), self._places)
         if function is None:
             return NotImplemented
         values, _ = bound(self.signature(entry), args, kwargs)
@@ -109,14 +109,15 @@ class Bindings:
         function that it binds."""
         if all(p.kind not in _STARS for p in entry.function.params):
             return entry.function
-        found = self.session.cpp_function(self._cpp_name(entry), self._places)
+        found = self.session.cpp_function(self.cpp_name(entry), self._places)
         return entry.function if found is None else found.function
 
-    def _cpp_name(self, entry: EntryPoint) -> str:
-        return self.cpp_name(entry.function, entry.name)
+    def cpp_name(self, entry: EntryPoint) -> str:
+        """The name of the C++ function that a stub binds."""
+        return self.bound_name(entry.function, entry.name)
 
-    def cpp_name(self, function: ir.Function, name: str) -> str:
-        """The name of the C++ function of a stub: the decorator may give another."""
+    def bound_name(self, function: ir.Function, name: str) -> str:
+        """The same of a stub's function: the decorator may give another name."""
         for node in function.decorators:
             for key, value in getattr(node, "kwargs", ()):
                 if key == self._name and isinstance(value, ir.Const):

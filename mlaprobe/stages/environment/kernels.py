@@ -26,7 +26,7 @@ class Tables:
 
     def __init__(self, session: SourceSession) -> None:
         self.session = session
-        self._files = session.source.list("hsa")
+        self._files = session.files("hsa", (".csv", ".co"))
         self._present = frozenset(self._files)
 
     @cached_property

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model, plain
+from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.environment import device
+from mlaprobe.stages.environment.sizes import at_least, is_size, stepped
+from mlaprobe.stages.environment.tensorops import FUNCTIONS
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.numbers import calculate, is_whole
 
 NEW_TENSOR = "new tensor"
 """The fact of a run that makes its tensors, where they are more than shapes."""
@@ -54,10 +59,31 @@ def _arange(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     dtype = kwargs.get("dtype")
     known = dtype if isinstance(dtype, DtypeToken) else DtypeToken("i64")
     length: Any = Unknown("the length of a range", span, free="data", foreign=True)
-    named = {"start", "end", "step"} & kwargs.keys()
-    if not named and 0 < len(args) <= 3 and all(type(a) is int for a in args) and args[2:] != (0,):
-        length = len(range(*args))
-    return _made(run, "arange", (length,), known, args)
+    bounds = _bounds(args, kwargs)
+    if bounds is not None:
+        start, end, step = bounds
+        length = binary("-", end, start, span)
+        if at_least(length, 0) is False:
+            raise Failed("exception", "RuntimeError", "a range that ends before it starts", span)
+        length = stepped(length, step, span)
+    return _made(run, "arange", (length,), known, bounds or args)
+
+
+def _bounds(args: Args, kwargs: Kwargs) -> tuple[Any, Any, Any] | None:
+    """Start, end and step of a range, where they can be computed with."""
+    named: dict[str, Any] = {
+        name: kwargs[name] for name in ("start", "end", "step") if name in kwargs
+    }
+    names = ("end",) if len(args) == 1 and not named else ("start", "end", "step")
+    given: dict[str, Any] = dict(zip(names, args, strict=False))
+    if given.keys() & named.keys():
+        return None
+    given |= named
+    start, end, step = given.get("start", 0), given.get("end"), given.get("step", 1)
+    forward = is_whole(step) and calculate(">=", step, 1)
+    if len(args) > 3 or not forward or not is_size(start) or not is_size(end):
+        return None
+    return start, end, step
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +93,8 @@ class Library(Model):
     name: str
 
     def get(self, name: str, span: Span) -> Any:
-        return Library(f"{self.name}.{name}")
+        dotted = f"{self.name}.{name}"
+        return FUNCTIONS.get(dotted) or Library(dotted)
 
     def index(self, key: Any, span: Span) -> Any:
         return Library(f"{self.name}[]")
@@ -89,7 +116,7 @@ def _next_power_of_two(value: int) -> int:
 
 _LIBRARIES = (
     *("torch.cuda", "torch.nn", "torch.version", "torch.compiler", "warnings"),
-    *("torch.cumsum", "torch.device", "torch.where", "torch.exp", "torch.log", "torch.log2"),
+    *("torch.nn.functional", "torch.device", "torch.where", "torch.exp", "torch.log", "torch.log2"),
     *("torch.max", "torch.sum", "torch.isnan", "torch.tensor"),
     *("logging.debug", "logging.info", "logging.warning", "logging.error"),
 )
@@ -105,6 +132,7 @@ def library_externals() -> dict[str, Any]:
         for name, kind in made.items()
     }
     values |= {name: Library(name) for name in _LIBRARIES}
+    values |= FUNCTIONS
     values["triton.cdiv"] = plain("triton.cdiv", _cdiv)
     values["triton.next_power_of_2"] = plain("triton.next_power_of_2", _next_power_of_two)
     values["triton.__version__"] = Unknown("triton's version", key=("version",), free="device")

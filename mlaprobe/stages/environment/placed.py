@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Value
 from mlaprobe.evaluator.values.kinds import Builtin
@@ -64,7 +65,13 @@ class Placed(Tensor):
     def get(self, name: str, span: Span) -> Any:
         if name == "set_":
             return Builtin(name, self._set)
+        if name.endswith("_") and not name.startswith("_"):
+            raise Unsupported(f"{name} of {self.name} changes what it holds", span)
         return super().get(name, span)
+
+    def put_at(self, key: Value, value: Value, span: Span) -> None:
+        """What it holds then is not followed."""
+        raise Unsupported(f"elements of {self.name} are assigned", span)
 
     def _set(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """The tensor takes the memory of another: an event, which the execution of the launch

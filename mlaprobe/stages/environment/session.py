@@ -30,6 +30,7 @@ from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, PathConditi
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.sources import Source
+from mlaprobe.sources.reads import Listing
 from mlaprobe.stages.environment.bindings import Bindings, enum_ids
 from mlaprobe.stages.environment.outside import cpp_externals, device_functions, foreign
 from mlaprobe.stages.environment.pybuiltins import python_externals
@@ -85,6 +86,8 @@ class SourceSession:
         self._knobs: set[str] = set()
         self.exclusive = Exclusive(source)
         """Whoever evaluates, or looks at what evaluation keeps, does it within."""
+        self.listed: dict[Listing, None] = {}
+        """Folders whose files were listed: answers depend on what is in them."""
         self.tracing = False
         """Whether runs over symbols are traced, so that none is needed to find their evidence."""
         self.generated: dict[str, Any] = {}
@@ -107,6 +110,11 @@ class SourceSession:
         except SourceError:
             return ""
         return None if file is None else "" if file.is_binary else file.text
+
+    def files(self, folder: str, endings: tuple[str, ...]) -> tuple[str, ...]:
+        """The files of a folder, and of those in it, that end so."""
+        self.listed[folder, endings] = None
+        return tuple(path for path in self.source.list(folder) if path.endswith(endings))
 
     # --- C++ -------------------------------------------------------------------------------------
 
@@ -138,7 +146,7 @@ class SourceSession:
         """The C++ function of that name, in the files of ``places`` or anywhere in the source."""
         if name not in self._functions:
             near = [path for path, _ in places]
-            paths = (p for p in self.source.list("csrc") if p.endswith(_CPP) and p not in near)
+            paths = (p for p in self.files("csrc", _CPP) if p not in near)
             found = next(
                 (f for p in (*near, *paths) if (f := self._defined(p, name)) is not None), None
             )
@@ -149,8 +157,8 @@ class SourceSession:
         """The C++ function that Python gets under a name: pybind's ``m.def("name", &function)``."""
         self._functions[name] = None  # it may be exported under its own name
         pattern = re.compile(rf'"{re.escape(name)}"[\s\\]*,[\s\\]*&[\s\\]*([\w:]+)')
-        for path in self.source.list("csrc"):
-            text = self.text(path) if path.endswith(_CPP) else None
+        for path in self.files("csrc", _CPP):
+            text = self.text(path)
             match = pattern.search(text) if text is not None and f'"{name}"' in text else None
             other = match[1].rpartition("::")[2] if match is not None else name
             if other != name:

@@ -8,7 +8,8 @@ from typing import Any
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, SettingsBase
+from mlaprobe.evaluator.values.handled import SettingsBase
+from mlaprobe.evaluator.values.kinds import Builtin
 
 
 def settings_externals(rules: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,12 +12,19 @@ from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.rulefiles.layouts import layouts
+from mlaprobe.stages.environment.shaping import (
+    broadcast,
+    is_integer,
+    promoted,
+    subscripted,
+    with_number,
+)
 
 _BYTES = {"fp8": 1, "byte": 1, "i8": 1, "bf16": 2, "fp16": 2, "i16": 2, "i64": 8, "u64": 8}
 
@@ -82,18 +89,58 @@ def dtype_for(kind: str, arch: str) -> DtypeToken:
     return DtypeToken(kind, layouts().fp8_variant(arch) if kind == "fp8" else "")
 
 
+ELEMENTWISE = {
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "/": "true_divide",
+    "//": "floor_divide",
+    "%": "remainder",
+}
+"""Operators that work on each element, by numpy's names."""
+
+
+class TheDevice(Model):
+    """The device that all tensors of a question are on."""
+
+    __slots__ = ()
+
+    @property
+    def identity(self) -> Hashable:
+        return ("the device",)
+
+    def equals(self, other: Any) -> bool | None:
+        return True if isinstance(other, TheDevice) else None
+
+    def get(self, name: str, span: Span) -> Any:
+        return Unknown(f"{name} of a device", span, key=("device", name), foreign=True, free="data")
+
+
+THE_DEVICE = TheDevice()
+
+
 class Tensor(Model):
     """A tensor of known rank; a dimension may be unknown."""
 
-    __slots__ = ("contiguous", "dtype", "name", "shape")
+    __slots__ = ("contiguous", "dtype", "name", "shape", "sliced", "span")
 
     def __init__(
-        self, name: str, shape: tuple[Any, ...], dtype: DtypeToken, *, contiguous: bool = True
+        self,
+        name: str,
+        shape: tuple[Any, ...],
+        dtype: DtypeToken,
+        *,
+        contiguous: bool = True,
+        sliced: bool = False,
     ) -> None:
         self.name = name
         self.shape = shape
         self.dtype = dtype
-        self.contiguous = contiguous
+        self.contiguous = contiguous and not sliced
+        self.sliced = sliced
+        """Whether it is a part of wider rows: not contiguous, but of evenly spaced rows."""
+        self.span = NOWHERE
+        """Where it was made of another."""
 
     def equals(self, other: Any) -> bool | None:
         return False if other is None else (True if other is self else None)
@@ -111,6 +158,10 @@ class Tensor(Model):
         are its arguments."""
         return Tensor(self.name, shape, dtype, contiguous=contiguous)
 
+    def resized(self, shape: tuple[Any, ...]) -> Tensor:
+        """The same with other dimensions, or symbols for them."""
+        return Tensor(self.name, shape, self.dtype, contiguous=self.contiguous, sliced=self.sliced)
+
     def filled(self, how: str, values: tuple[Any, ...]) -> None:
         """Notes what it starts with: what torch's function ``how`` fills it with."""
 
@@ -121,19 +172,54 @@ class Tensor(Model):
             "scalar_type": self.dtype,
             "ndim": len(self.shape),
             "is_cuda": True,
+            "device": THE_DEVICE,
         }
         if name in simple:
             return simple[name]
-        method = _METHODS.get(name)
+        method = METHODS.get(name)
         if method is not None:
-            return Builtin(
-                name, lambda run, args, kwargs, s: method(self, args, kwargs, s), symbolic=True
-            )
+            return Builtin(name, lambda run, *call: self._made(method, *call), symbolic=True)
         key = ("tensor", self.name, name)
         return Unknown(f"{self.name}.{name} is data", span, key=key, foreign=True, free="data")
 
+    def _made(self, method: Method, args: Args, kwargs: Kwargs, span: Span) -> Any:
+        found = method(self, args, kwargs, span)
+        if isinstance(found, Tensor) and found is not self:
+            found.span = span
+        return found
+
     def index(self, key: Any, span: Span) -> Any:
-        return Unknown(f"an element of {self.name}", span, foreign=True, free="data")
+        """A part of the tensor; a single element is data."""
+        part = None if isinstance(key, Unknown) else subscripted(*self._form, key, span)
+        if part is None:
+            text = f"the shape of a part of {self.name}"
+            return Something(text, span, foreign=True, free="data")
+        if not part.shape:
+            return Something(f"an element of {self.name}", span, foreign=True, free="data")
+        found = self.derived("getitem", part.shape, self.dtype, (key,), contiguous=part.contiguous)
+        found.span = span
+        return found
+
+    @property
+    def _form(self) -> tuple[tuple[Any, ...], bool]:
+        return self.shape, self.contiguous
+
+    def operate(self, op: str, other: Any, *, reflected: bool, span: Span) -> Any:
+        """An operation element by element."""
+        how, shape, kind = ELEMENTWISE.get(op), None, None
+        if isinstance(other, Tensor):
+            shape = broadcast(self.shape, other.shape)
+            kind = promoted(self.dtype.kind, other.dtype.kind)
+        else:
+            shape, kind = self.shape, with_number(self.dtype.kind, other)
+        if how is None or shape is None or kind is None:
+            text = f"the shape of {op} of {self.name} and another value"
+            return Something(text, span, foreign=True, free="data")
+        kind = "fp32" if op == "/" and is_integer(kind) else kind
+        dtype = self.dtype if kind == self.dtype.kind else DtypeToken(kind)
+        found = self.derived(how, shape, dtype, (other, reflected))
+        found.span = span
+        return found
 
     def stride(self, at: int, span: Span) -> Any:
         """Elements between neighbours of one dimension."""
@@ -180,6 +266,8 @@ def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """``view``/``reshape``: a dimension of -1 is what is left."""
     dims = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if len(dims) == 1 and isinstance(dims[0], DtypeToken):
+        if tensor.sliced:
+            return Unknown(f"a view of {tensor.name}, which is not contiguous", span, foreign=True)
         return tensor.derived("view", tensor.shape, dims[0], contiguous=tensor.contiguous)
     known: list[Any] = list(dims)
     if any(isinstance(d, DtypeToken) for d in known):
@@ -188,7 +276,17 @@ def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
         at = next(i for i, d in enumerate(known) if type(d) is int and d == -1)
         rest = _product((*known[:at], *known[at + 1 :]), span)
         known[at] = _divide(tensor.numel(span), rest, tensor, span)
+    if tensor.sliced:
+        return _regrouped(tensor, tuple(known), span)
     return tensor.derived("reshape", tuple(known), tensor.dtype, tuple(known))
+
+
+def _regrouped(tensor: Tensor, dims: tuple[Any, ...], span: Span) -> Value:
+    """A view of a part of wider rows: their spacing allows any grouping of the rows, none of what
+    is in them."""
+    if binary("==", dims[-1], tensor.shape[-1], span) is not True:
+        return Unknown(f"a view of {tensor.name}, which is not contiguous", span, foreign=True)
+    return Tensor(tensor.name, dims, tensor.dtype, sliced=True)
 
 
 def _divide(total: Any, rest: Any, tensor: Tensor, span: Span) -> Any:
@@ -207,18 +305,6 @@ def _permuted(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return tensor.derived("transpose", shape, tensor.dtype, tuple(dims), contiguous=False)
 
 
-def _repeated(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    """``repeat_interleave`` by one number along one dimension: a new tensor. (With no dimension
-    it is flattened, and a tensor of counts is data.)"""
-    given = dict(zip(("repeats", "dim"), args, strict=False)) | kwargs
-    times, at = given.pop("repeats", None), _dimension(tensor, (given.pop("dim", None),), span)
-    if given or len(args) > 2 or at is None or type(times) not in (int, Sym):
-        return Unknown(f"{tensor.name}.repeat_interleave of what is not known", span, foreign=True)
-    dims = list(tensor.shape)
-    dims[at] = binary("*", dims[at], times, span)
-    return tensor.derived("repeat", tuple(dims), tensor.dtype, (times, at))
-
-
 def _contiguous(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return tensor.derived("ascontiguousarray", tensor.shape, tensor.dtype)
 
@@ -230,6 +316,8 @@ def _same(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
 def _converted(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = [*args, *kwargs.values()]
     dtype = next((v for v in values if isinstance(v, DtypeToken)), tensor.dtype)
+    if tensor.sliced and dtype.equals(tensor.dtype) is not False:
+        return tensor
     return tensor.derived("astype", tensor.shape, dtype, contiguous=tensor.contiguous)
 
 
@@ -237,13 +325,12 @@ def _fact(read: Callable[[Tensor, Span], Any]) -> Method:
     return lambda tensor, args, kwargs, span: read(tensor, span)
 
 
-_METHODS: dict[str, Method] = {
+METHODS: dict[str, Method] = {
     "size": _size,
     "stride": _stride,
     "view": _viewed,
     "reshape": _viewed,
     "permute": _permuted,
-    "repeat_interleave": _repeated,
     "contiguous": _contiguous,
     "to": _converted,
     "data_ptr": _same,
@@ -259,3 +346,4 @@ _METHODS: dict[str, Method] = {
     "element_size": _fact(lambda t, s: t.dtype.bytes),
     "set_": _same,
 }
+"""By their names; ``tensorops`` adds those that compute."""

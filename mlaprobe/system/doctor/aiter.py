@@ -13,8 +13,8 @@ from mlaprobe.errors import SourceError
 from mlaprobe.opening import bundled
 from mlaprobe.opening.probing import INSTALLED
 from mlaprobe.rulefiles.layouts import layouts
-from mlaprobe.sources.directory import MARK, PACKAGE
-from mlaprobe.sources.installed import DISTRIBUTION, META_VARIABLE
+from mlaprobe.sources.directory import DISTRIBUTION, MARK, PACKAGE
+from mlaprobe.sources.installed import META_VARIABLE
 from mlaprobe.system.doctor.model import Check, Severity
 
 AITER, STRANGER = "AITER", "package aiter"

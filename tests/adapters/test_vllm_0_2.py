@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mlaprobe.adapters import vllm
-from mlaprobe.adapters.vllm_switches import capability_for
+from mlaprobe.adapters import vllm_0_2 as vllm
+from mlaprobe.adapters.settings import capability_for
 from mlaprobe.core.keeping import Topics
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.errors import UsageError
@@ -270,14 +270,15 @@ def test_uniform_queries_and_back() -> None:
     assert vllm.qo_indptr_for_uniform_qlen(2, 4, "cpu").tolist() == [0, 4, 8]
 
 
-def test_nothing_heavy_is_imported() -> None:
+@pytest.mark.parametrize("name", ["vllm", "vllm_0_2", "sglang", "atom"])
+def test_nothing_heavy_is_imported(name: str) -> None:
     import subprocess
     import sys
 
     code = (
-        "import sys, mlaprobe.adapters.vllm as a; a.get_actual_mla_num_heads(12);"
-        "heavy = {'torch', 'tree_sitter', 'typer', 'rich', 'vllm', 'aiter'} & set(sys.modules);"
-        "sys.exit(' '.join(sorted(heavy)) if heavy else 0)"
+        f"import sys, mlaprobe.adapters.{name} as a; a.configure(arch='gfx950');"
+        "heavy = {'torch', 'tree_sitter', 'typer', 'rich', 'vllm', 'sglang', 'atom', 'aiter'};"
+        "found = heavy & set(sys.modules); sys.exit(' '.join(sorted(found)) if found else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,86 @@
+"""Subscripts, addresses and what pointers point to, as closures."""
+
+from __future__ import annotations
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures import subscripts
+from mlaprobe.evaluator.closures.attributes import subscript
+from mlaprobe.evaluator.closures.lvalues import compile_lvalue, compile_place
+from mlaprobe.evaluator.closures.unit import Scope, Unit
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.symbolic.symbols import plain
+from mlaprobe.evaluator.values import Unknown, Value
+from mlaprobe.evaluator.values.asking import On
+from mlaprobe.evaluator.values.containers import Container
+from mlaprobe.evaluator.values.elements import index
+from mlaprobe.evaluator.values.kinds import Closure, InValue, Model, Pointer, Record
+from mlaprobe.evaluator.values.optionals import Engaged, held
+from mlaprobe.evaluator.values.places import Elements, Iterator
+
+
+def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
+    if unit.lang == "py":
+        return subscripts.compile_index(unit, node, scope)
+    obj, span = unit.compile(node.obj, scope), node.span
+    key = unit.compile(node.key, scope)
+    place = compile_place(unit, node.obj, scope)
+
+    def run(e: Frame) -> Value:
+        owner, at = obj(e), key(e)
+        if type(owner) is Container:
+            stored = place(e) if place is not None else None
+            return index(On(e[RUN], owner, stored, span), at)
+        if isinstance(owner, Iterator):
+            there = owner.moved(plain(at))
+            return Unknown("an element of an array", span) if there is None else there.load()
+        return subscript(owner, at, span, python=False)
+
+    return run
+
+
+def compile_address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
+    value = unit.compile(node.value, scope)
+    lvalue = compile_lvalue(unit, node.value, scope)
+    if lvalue is None:
+        return value
+    found = scope.find(node.value.id) if isinstance(node.value, ir.Name) else None
+    lvalue_inside = not isinstance(node.value, ir.Name) or (
+        found is not None and found[2] is not None and found[2].ref
+    )
+    is_pointer = found is not None and found[2] is not None and found[2].pointer
+
+    def run(e: Frame) -> Value:
+        current = value(e)
+        target = lvalue(e) if _is_value(current) or lvalue_inside else None
+        inside = target is not None and isinstance(target.frame, InValue)
+        if isinstance(current, _OBJECTS) and not is_pointer and not (inside or _is_value(current)):
+            return current
+        target = lvalue(e) if target is None else target
+        if target is not None and isinstance(target.frame, Elements):
+            return Iterator(target.frame, target.slot)
+        return current if target is None else Pointer(target.frame, target.slot)
+
+    return run
+
+
+def _is_value(value: Value) -> bool:
+    """Whether a value is no object of its own: its variable is what is pointed to."""
+    return type(value) in (Engaged, Container)
+
+
+_OBJECTS = (Record, Model, Closure, list, dict)
+"""A pointer to an object is the object."""
+
+
+def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
+    value, span = unit.compile(node.value, scope), node.span
+
+    def run(e: Frame) -> Value:
+        v = value(e)
+        if isinstance(v, Pointer):
+            return v.load(Unknown("a pointer to nothing", span))
+        if v is None:
+            return Unknown("a null pointer is followed", span)
+        return held(v)
+
+    return run

@@ -1,0 +1,69 @@
+"""Templates with their arguments, and folds over packs, as closures."""
+
+from __future__ import annotations
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.unit import Scope, Unit
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.values import Unknown, Value
+from mlaprobe.evaluator.values.operators import binary
+from mlaprobe.evaluator.values.truth import truth
+
+
+def compile_specialised(unit: Unit, node: ir.Specialised, scope: Scope) -> Eval:
+    """A variable template, or a member of a class template."""
+    args = tuple(unit.compile(a, scope) for a in node.args)
+    module, name, last, span = unit.module, node.name, node.last, node.span
+    return lambda e: module.instance(e[RUN], name, tuple(a(e) for a in args), last, span)
+
+
+def compile_fold(unit: Unit, node: ir.Fold, scope: Scope) -> Eval:
+    """A fold: the pattern for every element of the pack."""
+    pack = unit.compile(ir.Name(node.span, node.pack), scope)
+    inner = Scope(scope.function, scope)
+    slot = inner.declare(node.pack)
+    pattern = unit.compile(node.pattern, inner)
+    first = None if node.first is None else unit.compile(node.first, scope)
+    op, span = node.op, node.span
+
+    def run(e: Frame) -> Value:
+        elements = pack(e)
+        if not isinstance(elements, tuple):
+            return Unknown(f"the parameter pack {node.pack} is not known", span)
+        values = [] if first is None else [first(e)]
+        if op in ("and", "or"):
+            return _joined(e, values, elements)
+        for element in elements:
+            e[slot] = element
+            values.append(pattern(e))
+        if op == ",":
+            return values[-1] if values else None
+        if not values:
+            return Unknown("a fold over nothing", span)
+        total = values[0]
+        for value in values[1:]:
+            total = binary(op, total, value, span)
+        return total
+
+    def _joined(e: Frame, values: list[Value], elements: tuple[Value, ...]) -> Value:
+        stop, run = op == "or", e[RUN]
+        unknowns: list[Unknown] = []
+        pending = [*values, *elements]
+        for at, element in enumerate(pending):
+            if at < len(values):
+                known = truth(element)
+            else:
+                e[slot] = element
+                before = run.effects - len(run.taken)
+                known = truth(pattern(e))
+                if unknowns and run.effects - len(run.taken) != before:
+                    return Unknown("a fold over what does something itself", span)
+            if known is stop:
+                return stop
+            if isinstance(known, Unknown):
+                unknowns.append(known)
+        if not unknowns:
+            return not stop
+        return unknowns[0] if len(unknowns) == 1 else unknowns[0].derive(op, *unknowns)
+
+    return run

@@ -1,0 +1,56 @@
+"""References to what is not followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.stores import compile_havoc
+from mlaprobe.evaluator.closures.unit import Scope, Unit
+from mlaprobe.evaluator.engine.frames import Frame
+from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.values import Unknown, Value
+from mlaprobe.evaluator.values.containers import Container, Elsewhere, not_followed
+from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record, Ref
+from mlaprobe.evaluator.values.optionals import Engaged
+from mlaprobe.evaluator.walk import targets
+
+Binding = Callable[[Frame, Value], "Ref | None"]
+
+
+def compile_untracked(unit: Unit, node: ir.Decl, scope: Scope) -> Binding | None:
+    """The binding of a reference to something whose lvalue is not followed (an element of an array
+    that is a value here, the result of a method), where it or what it is part of may be written."""
+    init = node.init
+    if isinstance(init, (ir.Attr, ir.Index, ir.Deref)):
+        owners: tuple[Node, ...] = (init,)
+    elif isinstance(init, ir.Call) and isinstance(init.func, ir.Attr):
+        owners = (init.func.obj,)
+    elif isinstance(init, ir.Call) and not node.type.const:
+        owners = init.args
+    else:
+        return None
+    names = {name for owner in owners for name in targets(owner)}
+    found = {name: scope.find(name) for name in names}
+    open_ = {n for n, f in found.items() if f is None or f[2] is None or _may_change(f[2])}
+    watched = open_ if node.type.const else {node.name, *open_}
+    if not watched & scope.function.written:
+        return None
+    havoc_all = None if node.type.const else compile_havoc(unit, open_, scope, node.span)
+    why = Unknown(f"what {node.name} refers to is not followed", node.span)
+
+    def bind(e: Frame, value: Value) -> Ref | None:
+        shared = isinstance(value, (Record, Model, Closure, Pointer, list, dict))
+        if shared and type(value) not in (Engaged, Container):
+            return None
+        if isinstance(value, Unknown) and not not_followed(value):
+            return None
+        if havoc_all is not None:
+            havoc_all(e, why)
+        return Ref(Elsewhere(why, writable=True), None)
+
+    return bind
+
+
+def _may_change(ctype: CType) -> bool:
+    return not ctype.const or ctype.ref or ctype.pointer

@@ -1,0 +1,187 @@
+"""Templates with arguments, constants of classes, and methods that are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.unit import FunctionScope, Scope
+from mlaprobe.evaluator.cpp.forms.templates import PACK
+from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
+from mlaprobe.evaluator.ir import CType, Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, unknown_in
+from mlaprobe.evaluator.values.comparing import equals
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, MethodOf, Record, StructType
+from mlaprobe.evaluator.walk import walk
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.cpp.definitions import Definition, Specialisation
+    from mlaprobe.evaluator.cpp.unit import CppModule
+    from mlaprobe.evaluator.engine.runs import Run
+
+_DEEPEST = 16
+"""Constants of a class that depend on each other."""
+
+
+def instance(
+    module: CppModule, run: Run, found: list[Definition], args: Args, last: str, span: Span
+) -> Value:
+    """What a template is for some arguments."""
+    special = [d.value for d in found if d.kind == "specialisation"]
+    primary = [d for d in found if d.kind in ("template", "struct")]
+    name = found[0].name if found else "a template"
+    if len(primary) != 1 or len(primary) + len(special) != len(found):
+        return Unknown(f"which {name} is meant is not known", span)
+    chosen = _chosen(module, run, special, args, span)
+    if isinstance(chosen, Unknown):
+        return chosen
+    if chosen is None:
+        value = primary[0].value
+        names = value.template if primary[0].kind == "struct" else value.parameters
+        value = value if primary[0].kind == "struct" else value.value
+    else:
+        names, args, value = (), (), chosen.value
+    bound = bind(names, args)
+    if bound is None:
+        return Unknown(f"the arguments of {name} are not followed", span)
+    if isinstance(value, StructType):
+        return value if not last else static_of(module, run, value, bound, last, span)
+    if last or not isinstance(value, tuple) or value[1] is None:
+        return Unknown(f"the template {name} is not followed", span)
+    return evaluated(module, run, value[1], bound)
+
+
+def bind(names: tuple[str, ...], args: Args) -> dict[str, Value] | None:
+    """The values of template parameters; ``None`` where the arguments do not give them."""
+    if names and names[-1].endswith(PACK) and len(args) >= len(names) - 1:
+        at = len(names) - 1
+        return {**dict(zip(names[:at], args, strict=False)), names[at][: -len(PACK)]: args[at:]}
+    return dict(zip(names, args, strict=True)) if len(names) == len(args) else None
+
+
+def _chosen(
+    module: CppModule, run: Run, special: list[Specialisation], args: Args, span: Span
+) -> Specialisation | Unknown | None:
+    """The specialisation for some arguments; ``None`` for the template itself."""
+    for each in special:
+        if each.parameters:
+            return Unknown("a partial specialisation is not followed", span)
+        patterns = tuple(run.machine.evaluate(run, a, module) for a in each.arguments)
+        if len(patterns) != len(args) or unknown_in((patterns, args)) is not None:
+            return Unknown("which specialisation is meant is not known", span)
+        if all(run.holds(equals(p, a, span)) for p, a in zip(patterns, args, strict=True)):
+            return each
+    return None
+
+
+def specialised_function(
+    module: CppModule, run: Run, special: list[Specialisation], args: Args, span: Span
+) -> Closure | Unknown | None:
+    """The function that a template is for explicit arguments; ``None`` for the template itself."""
+    chosen = _chosen(module, run, special, args, span)
+    if chosen is None or isinstance(chosen, Unknown):
+        return chosen
+    return Closure(chosen.value, module)
+
+
+def evaluated(module: CppModule, run: Run, node: ir.Node, names: dict[str, Value]) -> Value:
+    """An expression that sees some names besides those of the module."""
+    frame: Frame = {OUTER: None, RUN: run, **names}
+    return run.machine.compiler.expression_of(node, module, tuple(names))(frame)
+
+
+def static_of(
+    module: CppModule,
+    run: Run,
+    struct: StructType,
+    names: dict[str, Value],
+    name: str,
+    span: Span,
+    depth: int = 0,
+) -> Value:
+    """A static constant or a static method of a class, with its template's arguments."""
+    init = dict(struct.statics).get(name)
+    if init is None:
+        method = struct.methods(name)
+        if method is not None and method.static and bound_all(struct, names):
+            return _closure(module, run, struct, method, None, names)
+        return Unknown(f"{struct.name} has no constant {name}", span)
+    if depth > _DEEPEST:
+        return Unknown(f"{struct.name}::{name} depends on itself", span)
+    used = {n.id for n in walk((init,)) if isinstance(n, ir.Name)}
+    if not bound_all(struct, names) and used & {p.removesuffix(PACK) for p in struct.template}:
+        return Unknown(f"{struct.name}::{name} depends on its template arguments", span)
+    seen = dict(names)
+    for other, _ in struct.statics:
+        if other in used and other != name:
+            seen[other] = static_of(module, run, struct, names, other, span, depth + 1)
+    return evaluated(module, run, init, seen)
+
+
+def bound_all(struct: StructType, names: dict[str, Value]) -> bool:
+    """Whether all template parameters of a class have values."""
+    return {p.removesuffix(PACK) for p in struct.template} <= names.keys()
+
+
+def method_of(module: CppModule, run: Run, record: Record, name: str) -> Value:
+    """A method of an object; ``None`` where the source has none that is followed."""
+    struct = module.struct(record.type)
+    method = None if struct is None or struct.template else struct.methods(name)
+    if struct is None or method is None or _calls_others(struct, method):
+        return None
+    if method.static or method.const:
+        return _closure(module, run, struct, method, record)
+
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+        run.changes(record, span)
+        closure = _closure(module, run, struct, method, record)
+        result = run.machine.call(run, closure, args, kwargs, span)
+        frame = closure.frame or {}
+        record.fields.update({n: frame[n] for n in record.fields})
+        return result
+
+    return Builtin(name, call, symbolic=True)
+
+
+def _calls_others(struct: StructType, method: MethodOf) -> bool:
+    """Whether a method that changes its object calls another, which sees it as it was."""
+    names = {n.id for n in walk((method.function,)) if isinstance(n, ir.Name)}
+    return not (method.const or method.static) and (
+        "this" in names or any(struct.methods(n) is not None for n in names)
+    )
+
+
+def _closure(
+    module: CppModule,
+    run: Run,
+    struct: StructType,
+    method: MethodOf,
+    record: Record | None,
+    names: dict[str, Value] | None = None,
+) -> Closure:
+    """A method with what its body sees of its class."""
+    used = {n.id for n in walk((method.function,)) if isinstance(n, ir.Name)}
+    scope = Scope(FunctionScope(None))
+    frame: Frame = {OUTER: None, RUN: run}
+    names = names or {}
+    for name, value in names.items():
+        frame[scope.declare(name)] = value
+    if record is not None:
+        types = {n: ctype for n, ctype, _ in struct.members}
+        for name, value in record.fields.items():
+            frame[scope.declare(name, _plain(types.get(name)))] = value
+        frame[scope.declare("this")] = record
+    for name, _ in struct.statics:
+        if name in used:
+            frame[scope.declare(name)] = static_of(module, run, struct, names, name, ir.NOWHERE)
+    for name in used - frame.keys():
+        other = struct.methods(name)
+        if other is not None and (record is not None or other.static):
+            slot = scope.declare(name)
+            frame[slot] = Closure(other.function, module, frame, scope)
+    return Closure(method.function, module, frame, scope)
+
+
+def _plain(ctype: CType | None) -> CType | None:
+    """The type of a member, as that of a variable."""
+    return None if ctype is None or ctype.ref else ctype

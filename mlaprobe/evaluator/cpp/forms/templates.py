@@ -1,0 +1,112 @@
+"""Templates from the syntax tree to the intermediate form: specialisations, packs and folds."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.literals import opaque
+from mlaprobe.evaluator.cpp.tree import Syntax, field, named
+from mlaprobe.evaluator.cpp.types import parse_type
+from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.walk import walk
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.cpp.translate import Translator
+
+PACK = "..."
+"""What the name of a template parameter ends with that stands for several arguments."""
+
+
+def template_arguments(tr: Translator, node: Syntax) -> tuple[Node, ...]:
+    """The arguments of a template: values, and types as constants that stand for them."""
+    listed = field(node, "arguments")
+    found: list[Node] = []
+    for child in named(listed) if listed is not None else ():
+        text = re.sub(r"\s+", " ", tr.source(child))
+        if child.type == "type_descriptor" and parse_type(text).kind not in ("other", "auto"):
+            found.append(ir.Const(tr.span(child), f"type {text}"))
+        elif child.type == "type_descriptor":
+            found.append(ir.Name(tr.span(child), text))
+        else:
+            found.append(tr.expression(child))
+    return tuple(found)
+
+
+def specialised(tr: Translator, node: Syntax) -> Node:
+    """``name<arguments>``, a variable template."""
+    name = field(node, "name")
+    if name is None or name.type != "identifier":
+        return opaque(tr, node, "a template")
+    return ir.Specialised(tr.span(node), tr.source(name), template_arguments(tr, node))
+
+
+def qualified(tr: Translator, node: Syntax) -> Node | None:
+    """``name<arguments>::last``; ``None`` for any other qualified name."""
+    prefix: list[str] = []
+    while True:
+        scope, name = field(node, "scope"), field(node, "name")
+        if name is None:
+            return None
+        if scope is not None and scope.type == "template_type":
+            break
+        if name.type == "template_function" and prefix is not None:
+            inner = specialised(tr, name)
+            if isinstance(inner, ir.Specialised) and tr.source(scope or node) != "std":
+                where = "::".join((*prefix, tr.source(scope) if scope is not None else ""))
+                return ir.Specialised(inner.span, f"{where}::{inner.name}", inner.args)
+            return None
+        if name.type != "qualified_identifier":
+            return None
+        prefix.append(tr.source(scope) if scope is not None else "")
+        node = name
+    if name.type != "identifier" or field(scope, "name") is None:
+        return None
+    label = "::".join((*prefix, tr.source(field(scope, "name"))))
+    return ir.Specialised(tr.span(node), label, template_arguments(tr, scope), tr.source(name))
+
+
+_FOLDED = {
+    "||": "or",
+    "or": "or",
+    "&&": "and",
+    "and": "and",
+    "+": "+",
+    "*": "*",
+    "|": "|",
+    "&": "&",
+    ",": ",",
+    "<<": "<<",
+}
+
+
+def fold(tr: Translator, node: Syntax) -> Node:
+    """A fold over a parameter pack, by an operator for which the side does not count."""
+    left, right = field(node, "left"), field(node, "right")
+    op = _FOLDED.get(tr.source(field(node, "operator")))
+    if left is None or right is None or op is None:
+        return opaque(tr, node, "a fold expression")
+    sides = [tr.expression(s) for s in (left, right) if s.type != "..."]
+    packs = [_packs_in(tr, side) for side in sides]
+    with_pack = [at for at, found in enumerate(packs) if found]
+    if len(with_pack) != 1 or len(packs[with_pack[0]]) != 1:
+        return opaque(tr, node, "a fold expression")
+    at = with_pack[0]
+    if op == "<<" and (at == 0 or len(sides) == 1):
+        return opaque(tr, node, "a fold expression")
+    first = next((side for n, side in enumerate(sides) if n != at), None)
+    return ir.Fold(tr.span(node), op, sides[at], packs[at].pop(), first)
+
+
+def _packs_in(tr: Translator, node: Node) -> set[str]:
+    return {n.id for n in walk((node,)) if isinstance(n, ir.Name) and n.id in tr.packs}
+
+
+def expansion(tr: Translator, node: Syntax) -> Node:
+    """``pack...`` among arguments."""
+    pattern = field(node, "pattern")
+    inner = tr.expression(pattern) if pattern is not None else None
+    if isinstance(inner, ir.Name) and inner.id in tr.packs:
+        return ir.Star(tr.span(node), inner)
+    return opaque(tr, node, "a parameter pack")

@@ -1,0 +1,1 @@
+"""What the C++ library provides besides containers: algorithms, and functions on objects."""

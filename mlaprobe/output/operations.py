@@ -1,0 +1,123 @@
+"""The operations and what decides in them: pure functions from data to text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mlaprobe.core.numbers import ranges
+from mlaprobe.core.shape import Verdict
+from mlaprobe.output import SCHEMA
+from mlaprobe.output.rows import Row, picked, to_json
+from mlaprobe.output.style import Line, Span, labelled, line, paragraph
+from mlaprobe.reports.operations import Missing, Overview
+from mlaprobe.rulefiles.operations import Entry, OperationRule
+
+_EMPTY: Line = ()
+_LEAST_WIDTH, _MOST_WIDTH = 40, 120
+
+
+def operations_lines(found: Sequence[OperationRule], *, width: int) -> list[Line]:
+    """Every operation with its functions and their stages."""
+    width = max(_LEAST_WIDTH, min(width, _MOST_WIDTH))
+    lines: list[Line] = []
+    for rule in found:
+        lines += [_EMPTY] if lines else []
+        lines += paragraph(f"{rule.op}: {rule.about}", width, style="title")
+        for entry in rule.entries:
+            lines += _entry(entry, width)
+    return lines
+
+
+def _entry(entry: Entry, width: int) -> list[Line]:
+    mode = "--persistent" if entry.persistent else "--no-persistent"
+    lines = [line("  ", Span(entry.name, "title"), f" ({mode})")]
+    lines += paragraph(entry.about, width, first="    ")
+    lines += paragraph(f"question: {', '.join(entry.axes)}", width, first="    ", style="dim")
+    for stage, text in entry.stages.items():
+        lines += labelled(line(f"    {stage:<13} "), text, width)
+    return lines
+
+
+_FAILS = {
+    Verdict.NO_REDUCER: "no reducer",
+    Verdict.NO_KERNEL: "no kernel",
+    Verdict.REJECTED: "rejected",
+    Verdict.AMBIGUOUS: "ambiguous",
+    Verdict.INCOHERENT: "incoherent",
+    Verdict.ERRATUM: "known to be bad",
+    Verdict.UNKNOWN: "not known",
+}
+
+
+def overview_lines(found: Sequence[Overview | Missing], width: int) -> list[Line]:
+    """The operations of a report, a line for each entry point and setting in which some count
+    runs."""
+    if not found:
+        return []
+    lines = [_EMPTY, line(Span("Other operations", "title"))]
+    for text in _overviews(found):
+        lines += paragraph(text, width, first="  ")
+    return lines
+
+
+def _overviews(found: Sequence[Overview | Missing]) -> Iterator[str]:
+    """The same as texts: settings alike are one."""
+    texts: dict[tuple[str, str], list[str]] = {}
+    for each in found:
+        name = f"{each.entry.op} ({each.entry.name})"
+        if isinstance(each, Missing):
+            texts.setdefault((name, each.why), [])
+        elif each.runs or any(verdict is Verdict.UNKNOWN for verdict, _ in each.fails):
+            setting = f"{each.setting.arch} {each.setting.dtype}"
+            texts.setdefault((name, _summary(each)), []).append(setting)
+        else:
+            texts.setdefault((name, ""), []).append(each.setting.arch)
+    running = {name for name, text in texts if text}
+    for (name, text), settings in texts.items():
+        if text:
+            yield " ".join((name, ", ".join(settings))).strip() + f": {text}"
+        elif name not in running:
+            yield f"{name}: nothing runs on {', '.join(dict.fromkeys(settings))}"
+
+
+def _summary(found: Overview) -> str:
+    parts = [f"runs at {ranges(found.runs, ', ')}"] if found.runs else []
+    for at, (verdict, heads) in enumerate(found.fails):
+        last = at == len(found.fails) - 1
+        which = "any other" if last and found.runs else ranges(heads, ", ")
+        parts.append(f"{_FAILS[verdict]} at {which}")
+    return "; ".join(parts)
+
+
+def overview_rows(found: Sequence[Overview | Missing]) -> list[Row]:
+    """The same for programs."""
+    rows: list[Row] = []
+    for each in found:
+        row: Row = {"op": each.entry.op.value, "function": each.entry.name}
+        if isinstance(each, Missing):
+            rows.append({**row, "missing": each.why})
+            continue
+        setting = picked(each.setting, ("arch", "q_dtype", "kv_dtype", "persistent"))
+        fails = {verdict.value: list(heads) for verdict, heads in each.fails}
+        rows.append({**row, **setting, "runs": list(each.runs), "fails": fails})
+    return rows
+
+
+def operations_json(found: Sequence[OperationRule]) -> str:
+    """The same as one JSON object."""
+    return to_json({"schema": SCHEMA, "operations": [_row(rule) for rule in found]}) + "\n"
+
+
+def _row(rule: OperationRule) -> Row:
+    entries = [
+        {
+            "function": entry.name,
+            "module": entry.function.place[0],
+            **picked(entry, ("persistent", "about")),
+            "axes": list(entry.axes),
+            "head_dim": entry.head_dim,
+            "stages": dict(entry.stages),
+        }
+        for entry in rule.entries
+    ]
+    return {"op": rule.op.value, "about": rule.about, "entries": entries}

@@ -1,0 +1,85 @@
+"""The operations besides decode at a glance: which head counts run, and what becomes of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mlaprobe.core.grid import DtypePair
+from mlaprobe.core.protocols import Answers
+from mlaprobe.core.shape import Decision, DecodeShape, Status, Verdict
+from mlaprobe.rulefiles.operations import Entry, others
+from mlaprobe.snapshot import OUTSIDE
+
+MOST_HEADS = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """An entry point of an operation on an arch with a pair of dtypes."""
+
+    entry: Entry
+    setting: DecodeShape
+    """Its head count means nothing."""
+    runs: tuple[int, ...]
+    """The head counts up to 128 that run."""
+    fails: tuple[tuple[Verdict, tuple[int, ...]], ...]
+    """The others, by what becomes of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """An entry point of which there is nothing to say but why."""
+
+    entry: Entry
+    why: str
+
+
+def overviews(
+    answers: Answers, archs: Sequence[str], dtypes: Sequence[DtypePair]
+) -> tuple[Overview | Missing, ...]:
+    """Every entry point of every operation."""
+    entries = (entry for rule in others() for entry in rule.entries)
+    return tuple(each for entry in entries for each in _overviews(answers, entry, archs, dtypes))
+
+
+def _overviews(
+    answers: Answers, entry: Entry, archs: Sequence[str], dtypes: Sequence[DtypePair]
+) -> Iterator[Overview | Missing]:
+    for arch in archs:
+        for q_dtype, kv_dtype in dtypes:
+            setting = DecodeShape(
+                arch=arch,
+                q_dtype=q_dtype,
+                kv_dtype=kv_dtype,
+                num_heads=1,
+                op=entry.op,
+                persistent=entry.persistent,
+            )
+            why = _missing(answers.decide(setting))
+            if why is not None:
+                yield Missing(entry=entry, why=why)
+                return
+            yield _overview(answers, entry, setting)
+
+
+def _missing(decision: Decision) -> str | None:
+    """Why nothing can be said of an entry point, whatever the shape."""
+    if decision.stage == OUTSIDE:
+        return decision.message or "not held"
+    absent = [o for _, o in decision.stages if o.status == Status.ABSENT]
+    return "absent" if len(decision.stages) == 1 and absent else None
+
+
+def _overview(answers: Answers, entry: Entry, setting: DecodeShape) -> Overview:
+    fails: dict[Verdict, list[int]] = {}
+    runs: list[int] = []
+    for heads in range(1, MOST_HEADS + 1):
+        verdict = answers.decide(replace(setting, num_heads=heads)).verdict
+        (runs if verdict.runs else fails.setdefault(verdict, [])).append(heads)
+    return Overview(
+        entry=entry,
+        setting=setting,
+        runs=tuple(runs),
+        fails=tuple((verdict, tuple(heads)) for verdict, heads in fails.items()),
+    )

@@ -1,0 +1,225 @@
+"""The operations, from ``rules/operations.yaml``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlaprobe.core.axes import AXES, cell_of
+from mlaprobe.core.caches import Cache, cached
+from mlaprobe.core.enums import Operation, StageName
+from mlaprobe.core.shape import DecodeShape
+from mlaprobe.errors import UsageError
+from mlaprobe.rulefiles.loader import Place, load_rules
+from mlaprobe.rulefiles.schema import Checked, Flag, ListOf, MapOf, Record, Schema, Text, whole
+
+ALWAYS = ("arch", "dtype", "persistent", "op", "env")
+"""Axes that every operation has a question of."""
+_OWN = ("heads", "kv_heads", "qlen", "lse", "causal", "page_size", "batch")
+NUMBERS = ("batch", "heads", "kv_heads", "qlen", "page_size", "tokens", "indptr", "some")
+FLAGS = ("causal", "lse")
+
+
+def _is_expression(value: str, place: Place, where: str) -> None:
+    """Checks that a value is an expression, or a dtype with dimensions in brackets."""
+    try:
+        node = parsed(value)
+    except SyntaxError:
+        raise place.error(f"{where}: {value!r} is no expression") from None
+    dims = node.slice if isinstance(node, ast.Subscript) else node
+    for each in ast.walk(dims):
+        if isinstance(each, ast.Name) and each.id not in (*NUMBERS, *FLAGS):
+            names = ", ".join((*NUMBERS, *FLAGS))
+            raise place.error(f"{where}: unknown name {each.id!r}", f"one of {names}")
+
+
+def parsed(text: str) -> ast.expr:
+    """The syntax tree of a value."""
+    return ast.parse(text, mode="eval").body
+
+
+_VALUE = Checked(Text(), _is_expression)
+_ARGUMENTS: Schema = MapOf(_VALUE)
+_NAMED = {"module": Text(), "function": Text()}
+_PYTHON = {**_NAMED, "arguments": _ARGUMENTS}
+_AS_DECODE = Record(optional={"version": whole(0), "rope_dtype": Text()})
+_ENTRY = Record(
+    required={
+        **_NAMED,
+        "persistent": Flag(),
+        "about": Text(),
+        "axes": ListOf(Text(choices=_OWN), at_least=1, unique=True),
+        "kv_heads": _VALUE,
+        "stages": MapOf(Text(), Text(choices=tuple(map(str, StageName)))),
+    },
+    optional={
+        "arguments": _ARGUMENTS,
+        "head_dim": whole(1),
+        "planned_as_decode": _AS_DECODE,
+        "sizing": Record(required=_PYTHON),
+        "planner": Record(
+            required={"file": Text(), "function": Text(), "arguments": _ARGUMENTS},
+            optional={"work": Text()},
+        ),
+    },
+)
+_OPERATION = Record(
+    required={"about": Text(), "entries": ListOf(_ENTRY, at_least=1)},
+)
+SCHEMA = MapOf(_OPERATION, Text(choices=tuple(map(str, Operation))))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Function:
+    """A function of AITER's, and what it is called with."""
+
+    place: tuple[str, str]
+    """File or module, and name."""
+    arguments: Mapping[str, str]
+    """Expressions by the names of parameters; it may lack some of these."""
+    work: str | None = None
+    """A function that it hands the batch to, whose loops are not followed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Entry:
+    """One function by which callers carry out an operation, with what else they call for it."""
+
+    op: Operation
+    function: Function
+    persistent: bool
+    """Whether the caller passes work metadata."""
+    about: str
+    axes: tuple[str, ...]
+    """What its question consists of, besides arch, dtypes and environment."""
+    kv_heads: str
+    """The KV heads of a shape that does not name them."""
+    stages: Mapping[str, str]
+    """What each stage is, in call order."""
+    head_dim: int | None = None
+    """The values per head that are merged, where a reducer merges them."""
+    planned_as_decode: Mapping[str, Any] | None = None
+    """What the caller tells the planner of a decode besides, where that plans the work: the
+    version of MLA and the dtype of the rope part."""
+    sizing: Function | None = None
+    planner: Function | None = None
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.function.place[1]
+
+    @property
+    def planned(self) -> tuple[StageName, ...]:
+        """The stages before the dispatcher."""
+        if self.planned_as_decode is not None:
+            return StageName.SIZING, StageName.PLANNER
+        found = {StageName.SIZING: self.sizing, StageName.PLANNER: self.planner}
+        return tuple(name for name, function in found.items() if function is not None)
+
+    def check(self, shape: DecodeShape) -> None:
+        """Checks that a shape says nothing that this function has no argument for.
+
+        Raises:
+            UsageError: it does.
+        """
+        for axis, value in zip(AXES, cell_of(shape), strict=True):
+            if not self.asks(axis.name) and value != axis.usual:
+                raise UsageError(
+                    f"{self.op} by {self.name} has no use for {axis.option}",
+                    hint=f"leave it out: the question consists of {', '.join(self.axes)}",
+                )
+
+    def asks(self, axis: str) -> bool:
+        """Whether an axis is part of its question."""
+        return axis in ALWAYS or axis in self.axes
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OperationRule:
+    """An operation."""
+
+    op: Operation
+    about: str
+    entries: tuple[Entry, ...]
+
+    def entry(self, persistent: bool) -> Entry:
+        """The function that is called with work metadata, or without.
+
+        Raises:
+            UsageError: there is none.
+        """
+        found = next((each for each in self.entries if each.persistent is persistent), None)
+        if found is None:
+            mode = "with work metadata" if persistent else "without work metadata"
+            other = "--no-persistent" if persistent else "--persistent"
+            raise UsageError(f"{self.op} has no function {mode}", hint=f"ask with {other}")
+        return found
+
+
+@cached(Cache.RULES)
+def operations() -> Mapping[Operation, OperationRule]:
+    """Every operation, read once. A decode is listed only: its stages have code of their own."""
+    return {
+        Operation(name): OperationRule(
+            op=Operation(name),
+            about=rule["about"],
+            entries=tuple(_entry(Operation(name), each) for each in rule["entries"]),
+        )
+        for name, rule in load_rules("operations", SCHEMA).items()
+    }
+
+
+def others() -> tuple[OperationRule, ...]:
+    """Every operation but decode."""
+    return tuple(rule for op, rule in operations().items() if op is not Operation.DECODE)
+
+
+def entry_of(shape: DecodeShape) -> Entry:
+    """The function that answers for a shape, the shape checked.
+
+    Raises:
+        UsageError: there is none, or it has no argument for something that the shape says.
+    """
+    found = operations()[shape.op].entry(shape.persistent)
+    found.check(shape)
+    return found
+
+
+def of_decode(shape: DecodeShape) -> None:
+    """Checks that a shape is a decode, whose stages can be asked alone.
+
+    Raises:
+        UsageError: it is another operation.
+    """
+    if shape.op is not Operation.DECODE:
+        raise UsageError(
+            f"a stage of {shape.op} cannot be asked alone", hint="its decisions have its stages"
+        )
+
+
+def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
+    return Entry(
+        op=op,
+        function=_function(rule),
+        persistent=rule["persistent"],
+        about=rule["about"],
+        axes=tuple(rule["axes"]),
+        kv_heads=rule["kv_heads"],
+        stages=dict(rule["stages"]),
+        head_dim=rule.get("head_dim"),
+        planned_as_decode=rule.get("planned_as_decode"),
+        sizing=_function(rule["sizing"]) if "sizing" in rule else None,
+        planner=_function(rule["planner"]) if "planner" in rule else None,
+    )
+
+
+def _function(rule: Mapping[str, Any]) -> Function:
+    place = rule.get("file") or rule["module"]
+    return Function(
+        place=(place, rule["function"]),
+        arguments=dict(rule.get("arguments", {})),
+        work=rule.get("work"),
+    )

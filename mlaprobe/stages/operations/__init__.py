@@ -1,0 +1,1 @@
+"""The stages of operations besides decode, which are data (``rules/operations.yaml``)."""

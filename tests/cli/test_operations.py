@@ -1,0 +1,145 @@
+"""Commands about operations besides decode."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mlaprobe.opening.probing import probe
+from tests.cli.conftest import Run, fake, run
+from tests.trees import prefill
+from tests.trees.common import write
+
+__all__ = ["fake", "run"]
+ONE = ("--arch", "gfx950", "--dtype", "fp8/fp8")
+PREFILL = ("--op", "prefill", *ONE)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write(tmp_path_factory.mktemp("aiter"), prefill.tree()))
+
+
+def test_ops_lists_what_each_stage_is(run: Run) -> None:
+    done = run("ops")
+    assert (done.code, done.err) == (0, "")
+    for word in ("decode:", "prefill:", "sparse:", "v4:", "mla_prefill_ps_fwd (--persistent)"):
+        assert word in done.out
+    found = json.loads(run("ops", "--format", "json").out)
+    assert found["schema"] == 1
+    by_name = {rule["op"]: rule for rule in found["operations"]}
+    entry = by_name["prefill"]["entries"][0]
+    assert (entry["function"], entry["persistent"]) == ("mla_prefill_ps_fwd", True)
+    assert list(entry["stages"])[-1] == "reducer"
+
+
+def test_rows_have_the_operation(run: Run, tree: str) -> None:
+    done = run("table", "--aiter", tree, *PREFILL, "--heads", "16,17", "--causal", "0,1")
+    rows = [json.loads(each) for each in done.out.splitlines()]
+    assert [row["verdict"] for row in rows] == ["NATIVE"] * 2 + ["NO_REDUCER"] * 2
+    assert {row["shape"]["op"] for row in rows} == {"prefill"}
+    assert list(rows[0]["stages"]) == [
+        *("sizing", "planner", "dispatcher", "host", "kernel table", "reducer")
+    ]
+    plain = run("table", "--aiter", tree, *ONE, "--heads", "16")
+    assert json.loads(plain.out)["shape"]["op"] == "decode"
+
+
+def test_kv_heads(run: Run, tree: str) -> None:
+    done = run("table", "--aiter", tree, *PREFILL, "--heads", "16", "--kv-heads", "2,16")
+    rows = [json.loads(each) for each in done.out.splitlines()]
+    assert [row["shape"]["num_kv_heads"] for row in rows] == [2, 16]
+    assert [row["kernels"][0]["symbol"] for row in rows] == ["pfl_fp8_gqa8", "pfl_fp8_causal"]
+
+
+def test_explain(run: Run, tree: str) -> None:
+    done = run("explain", "--aiter", tree, *PREFILL, "--heads", "17")
+    assert done.code == 0
+    assert "prefill, gfx950 fp8/fp8, 17 heads, qlen 1: NO_REDUCER" in done.out
+    assert "it is instantiated for 16 heads at head_dim 128" in done.out
+    assert "--op prefill" in done.out
+
+
+@pytest.mark.parametrize(
+    ("heads", "code", "padded"), [("12", 0, 16), ("16", 0, 16), ("17", 10, None)]
+)
+def test_resolve(run: Run, tree: str, heads: str, code: int, padded: int | None) -> None:
+    words = ("resolve", "--aiter", tree, *PREFILL, "--heads", heads, "--qlens", "1,4096")
+    done = run(*words, "--format", "json")
+    assert done.code == code
+    found = json.loads(done.out)
+    assert (found["padded_num_heads"], found["runs"]) == (padded, padded is not None)
+    assert found["qlens"] == [1, 4096]
+    text = run(*words)
+    assert text.code == code
+    assert f"launch {padded} heads" in text.out or padded is None
+
+
+def test_a_report_of_everything_has_a_line_for_each(run: Run, tree: str) -> None:
+    done = run("report", "--aiter", tree, "--arch", "gfx950")
+    assert done.code == 0
+    text = " ".join(done.out.split())
+    assert (
+        "prefill (mla_prefill_ps_fwd) gfx950 fp8/fp8: runs at 16; no reducer at 1-15, 17-112; "
+        "rejected at any other"
+    ) in text
+    # The tree's host looks at the query's dtype only.
+    assert (
+        "prefill (mla_prefill_fwd) gfx950 bf16/bf16, gfx950 bf16/fp8: runs at 16; rejected at any "
+        "other"
+    ) in text
+    assert "sparse (mla_decode_fwd_ds32): absent" in text
+    found = json.loads(run("report", "--aiter", tree, *ONE, "--format", "json").out)
+    row = next(each for each in found["operations"] if each["function"] == "mla_prefill_ps_fwd")
+    assert (row["runs"], set(row["fails"])) == ([16], {"NO_REDUCER", "REJECTED"})
+
+
+def test_a_report_of_one_operation(run: Run, tree: str) -> None:
+    done = run("report", "--aiter", tree, *PREFILL)
+    assert done.code == 0
+    assert "prefill by mla_prefill_ps_fwd" in done.out
+    assert "native at qlen 1: 16" in done.out
+    assert "Other operations" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("table", *PREFILL, "--lse", "1"), "prefill by mla_prefill_ps_fwd has no use for --lse"),
+        (("table", *PREFILL, "--stage", "host"), "--stage goes with decode"),
+        (("table", *ONE, "--op", "prefil"), "--op: unknown operation 'prefil'"),
+        (("table", *PREFILL, "--heads", "6", "--kv-heads", "4"), "cannot share 4 KV heads"),
+        (("table", *ONE, "--kv-heads", "1"), "a decode has one KV head"),
+        (("table", *ONE, "--op", "sparse", "--persistent", "0"), "sparse has no function without"),
+        (("resolve", *PREFILL, "--heads", "8", "--mode", "off"), "--mode goes with decode"),
+        (("report", *PREFILL, "--format", "html"), "--format html goes with decode"),
+    ],
+)
+def test_what_does_not_go_together(run: Run, tree: str, words: tuple[str, ...], said: str) -> None:
+    done = run(words[0], "--aiter", tree, *words[1:])
+    assert done.code == 2
+    assert said in done.err
+    assert done.out == ""
+
+
+def test_compare(run: Run, tree: str, tmp_path: Path) -> None:
+    from tests.trees import today
+
+    old = prefill.tree()
+    old[today.REDUCER] = (
+        today.REDUCER_HEAD + today.router(((17, 128), *today.ROUTED)) + today.REDUCER_ENTRY
+    )
+    write(tmp_path, old)
+    done = run("compare", str(tmp_path), tree, *PREFILL, "--heads", "16-18", "--quiet")
+    assert done.code == 0
+    assert "gfx950 fp8/fp8, 17 heads, qlen 1, prefill: native -> no reducer" in done.out
+
+
+def test_reduce_heads(tree: str) -> None:
+    capability = probe(tree)
+    assert capability.reduce_heads() == (8, 16, 32, 64, 96, 128)
+    assert capability.reduce_heads(128) == (16,)
+    assert capability.next_reduce_heads(33) == 64
+    assert capability.next_reduce_heads(17, 128) is None
