@@ -16,6 +16,7 @@ from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.symbolic.formulas import Expr, Text, compile_all, compile_expr
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values.kinds import Record
+from mlaprobe.evaluator.values.objects import Instance, NamedTuple
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import LazyEvidence, Proof
 
@@ -164,9 +165,9 @@ class _Maker:
         if kind is SymText:
             parts = self._formulas(value.parts)
             return lambda inputs: "".join(map(str, parts(inputs)))
-        if kind in (tuple, list):
+        if kind in (tuple, list, NamedTuple):
             return self._sequence(value)
-        if kind is Record:
+        if kind in (Record, Instance):
             return self._record(value)
         if kind is Deferred:
             return self._deferred(value)
@@ -204,9 +205,14 @@ class _Maker:
         if not changed:
             return None
         fields = value.fields
-        return lambda inputs: Record(
-            value.type, {**fields, **{n: f(inputs) for n, f in changed.items()}}
-        )
+
+        def filled(inputs: tuple[int, ...]) -> Record:
+            made = {**fields, **{n: f(inputs) for n, f in changed.items()}}
+            if isinstance(value, Instance):
+                return Instance(value.cls, made, value.lost)
+            return Record(value.type, made)
+
+        return filled
 
     def _deferred(self, value: Deferred) -> Fill:
         return lambda inputs: value.filled(self, inputs)

@@ -17,16 +17,18 @@ from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.engine.undecided import note_acting, undecided
-from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.ir import NOWHERE, Node
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.comparing import condition
-from mlaprobe.evaluator.values.kinds import Builtin
+from mlaprobe.evaluator.values.iterables import Cursor
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
 from mlaprobe.evaluator.values.membership import contains, membership
-from mlaprobe.evaluator.values.objects import special
+from mlaprobe.evaluator.values.objects import ObjectType, class_of, special
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.walk import walk
 
 Term = Callable[[Value], Value]
 """An operand as a term: ``True``, ``False``, a ``Condition`` that is not written down yet, or
@@ -119,7 +121,25 @@ def _operand(unit: Unit, node: Node, scope: Scope) -> Eval | None:
     more would have to be done."""
     if isinstance(node, ir.Call) and not (node.args or node.kwargs or node.template):
         return _constant_call(unit, node, scope) if _is_total(node.func) else None
-    return unit.compile(node, scope) if _is_total(node) else None
+    if not _is_total(node):
+        return None
+    value = unit.compile(node, scope)
+    owners = [n.obj for n in walk((node,)) if isinstance(n, ir.Attr)] if unit.lang == "py" else []
+    return _of_plain_attributes(unit, value, owners[::-1], scope) if owners else value
+
+
+def _of_plain_attributes(unit: Unit, value: Eval, owners: list[Node], scope: Scope) -> Eval:
+    """An expression with attributes: one of an object of the source may do anything."""
+    objects = tuple(unit.compile(owner, scope) for owner in owners)
+
+    def ask(e: Frame) -> Value:
+        for owner in objects:
+            found = owner(e)
+            if class_of(found) is not None or isinstance(found, (EnumMember, ObjectType)):
+                raise Unsupported("an attribute that may do more", NOWHERE)
+        return value(e)
+
+    return ask
 
 
 def _constant_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
@@ -179,6 +199,8 @@ def _membership(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
     def ask(e: Frame) -> Value:
         try:
             one, many = item(e), container(e)
+            if isinstance(many, Cursor):
+                return None  # elements are taken from it
             if type(one) is Sym:
                 return membership(many, one)
             value = contains(many, one, span)

@@ -17,6 +17,7 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.containers import Container
+from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, InValue, Model, Pointer, Record
 from mlaprobe.evaluator.values.methods import bound
 from mlaprobe.evaluator.values.optionals import METHODS
@@ -211,6 +212,8 @@ class _CallSite:
     def _builtin(self, e: Frame, function: Builtin, values: list[Value], named: Kwargs) -> Value:
         if function.takes_template:
             named = {"<>": tuple(t(e) for t in self.template)}
+        if any(type(v) is Cursor for v in values):
+            e[RUN].effects += 1  # elements are taken from it
         if function.by_place:
             values = [self._by_place(e, at, v) for at, v in self._stored(values)] or values
         if not function.symbolic:

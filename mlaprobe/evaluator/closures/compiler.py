@@ -171,6 +171,7 @@ class Compiler:
         code = self.code(run, closure)
         if run.depth >= MAX_DEPTH:
             raise Unsupported("calls are nested too deeply", span)
+        run.goes_on(span)
         frame: Frame = {OUTER: closure.frame, RUN: run}
         if types and code.packed:
             at = len(code.template) - 1

@@ -12,6 +12,7 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined, plain
 from mlaprobe.evaluator.values import SomeText, Unknown, Value, rest_of
+from mlaprobe.evaluator.values.arithmetic import LONGEST
 from mlaprobe.evaluator.values.enums import members_of
 from mlaprobe.evaluator.values.iterables import MAX_ELEMENTS, Cursor, UnclearError
 from mlaprobe.evaluator.values.kinds import Braced, EnumMember, EnumType, Model
@@ -258,6 +259,7 @@ def _rounds(
 ) -> Iterator[None]:
     first, inner = clauses[0], clauses[1:]
     for value in stream(source, first.span):
+        e[RUN].goes_on(first.span)
         held = (*before, (first.store, value))
         for store, known in held:
             store(e, known)
@@ -313,6 +315,8 @@ def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
     def run(e: Frame) -> Value:
         values = [part(e) for part in parts]
         shown = joined([text_of(v, label) for v, label in zip(values, labels, strict=True)])
+        if isinstance(shown, str) and len(shown) > LONGEST:
+            raise Unsupported("a text too long to follow", span)
         for value, label in zip(values, labels, strict=True):
             if isinstance(value, Unknown):
                 return SomeText(shown, value.derive("text", *values))

@@ -25,6 +25,7 @@ from mlaprobe.evaluator.values import Unknown, Value, objects
 from mlaprobe.evaluator.values.comparing import negate
 from mlaprobe.evaluator.values.containers import Container, copied
 from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import (
     Braced,
     Closure,
@@ -160,6 +161,8 @@ def _plain(value: Value) -> bool:
 
 def operated(e: Frame, op: str, left: Value, right: Value, span: Span) -> Value:
     """``left op right``, where that may mean a method of one of them."""
+    if type(right) is Cursor:
+        e[RUN].effects += 1  # elements are taken from it
     ours = class_of(left) is not None or class_of(right) is not None
     if ours and objects.acts(op, left, right):
         return objects.applied(e[RUN], op, left, right, span)

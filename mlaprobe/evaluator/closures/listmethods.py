@@ -11,6 +11,7 @@ from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
+from mlaprobe.evaluator.values.arithmetic import LONGEST
 from mlaprobe.evaluator.values.comparing import entry_of, equals, in_order
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.mappings import joined, put_entry
@@ -78,7 +79,10 @@ def _sort(run: Run, items: list[Value], args: Args, kwargs: Kwargs, span: Span) 
 
 
 def _extend(run: Run, items: list[Value], args: Args, kwargs: Kwargs, span: Span) -> Value:
-    items.extend(_all(args[0], span))
+    more = _all(args[0], span)
+    if len(items) + len(more) > LONGEST:
+        raise Unsupported("a list too long to follow", span)
+    items.extend(more)
     return None
 
 

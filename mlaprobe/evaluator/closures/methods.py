@@ -11,6 +11,7 @@ from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import SymText, plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of, unknown_in
+from mlaprobe.evaluator.values.arithmetic import LONGEST, WIDE
 from mlaprobe.evaluator.values.comparing import entry_of, negate
 from mlaprobe.evaluator.values.iterables import DefaultDict, View
 from mlaprobe.evaluator.values.kinds import Builtin
@@ -65,12 +66,23 @@ def _join(text: str, parts: Value) -> str:
     items = elements(parts, NOWHERE)
     if isinstance(items, Unknown) or unknown_in(items) is not None:
         raise TypeError("what is joined is not known")
-    return text.join(plain(items))
+    parts = plain(items)
+    if sum(len(p) + len(text) for p in parts if isinstance(p, str)) > LONGEST:
+        raise ValueError("a text too long to follow")
+    return text.join(parts)
+
+
+def _replace(text: str, old: str, new: str, *count: int) -> str:
+    if (len(text) + 1) * len(new) > LONGEST:
+        raise ValueError("a text too long to follow")
+    return text.replace(old, new, *count)
 
 
 def _formatted(text: str, *args: Value) -> str:
     if not all(type(a) in (int, str, float, bool) for a in args):
         raise TypeError("what is formatted is not known")
+    if WIDE.search(text):
+        raise ValueError("a text too long to follow")
     return text.format(*args)
 
 
@@ -101,7 +113,7 @@ _TEXT: dict[str, Callable[..., Value]] = {
     "split": str.split,
     "join": _join,
     "format": _formatted,
-    "replace": str.replace,
+    "replace": _replace,
     "isdigit": str.isdigit,
     "removeprefix": str.removeprefix,
     "removesuffix": str.removesuffix,

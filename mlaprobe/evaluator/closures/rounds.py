@@ -180,6 +180,8 @@ class _Loop:
                 run.steps += 1
                 if run.steps > MAX_STEPS:
                     raise Unsupported("a loop runs too long to follow", self.node.span)
+            else:
+                run.goes_on(self.node.span)
             self.store(e, value)
             signal = self.body(e)
             if signal is BREAK:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 10_000
 """Rounds of loops in one path."""
+MAX_ROUNDS = 40_000
+"""Rounds of loops over known elements, and calls, in one path."""
 MAX_DEPTH = 40
 """Calls within calls."""
 PROBE = "probe"
@@ -96,12 +98,24 @@ class Run:
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)
     """Names of modules that the path has written, by the module's identity."""
     steps: int = 0
+    rounds: int = 0
+    """Rounds of loops over known elements, and calls."""
     depth: int = 0
     frame: Frame = field(default_factory=dict)
     """The frame of the outermost call."""
     copies: Copies = field(default_factory=Copies)
     handled: list[Failed] = field(default_factory=list)
     """The exceptions whose handlers are being run, the innermost last."""
+
+    def goes_on(self, span: Span) -> None:
+        """Another round of a loop, or a call.
+
+        Raises:
+            Unsupported: there are too many.
+        """
+        self.rounds += 1
+        if self.rounds > MAX_ROUNDS:
+            raise Unsupported("it takes too long to follow", span)
 
     def choose(self, count: int, why: Unknown) -> int:
         """One of ``count`` alternatives; every other is taken by a later path."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
@@ -15,6 +17,8 @@ LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""
 WIDEST = 128
 """The most bits of a whole number that arithmetic makes."""
+WIDE = re.compile(r"\d{5,}")
+"""A number in a format that makes a text too long to follow."""
 NUMBERS = (int, float)
 SETS = (set, frozenset)
 
@@ -110,7 +114,7 @@ def _of_pointers(op: str, left: Value, right: Value, span: Span) -> Value:
 def _filled_in(text: str, values: Value, span: Span) -> Value:
     """``text % values``."""
     parts = values if isinstance(values, tuple) else (values,)
-    if not all(type(p) in (int, str, float, bool) for p in parts):
+    if not all(type(p) in (int, str, float, bool) for p in parts) or WIDE.search(text):
         return Unknown("text formatted with %", span)
     try:
         return text % values

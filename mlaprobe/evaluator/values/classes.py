@@ -198,12 +198,12 @@ class PyClass(ObjectType):
         own: Mapping[str, Value] = obj.fields if isinstance(obj, Instance) else {}
         if name in own:
             return own[name]
+        if isinstance(obj, Instance) and obj.lost is not None:
+            return obj.lost.another()
         if found is not NOTHING:
             return self.bound(run, found, obj, span)
         if name == "__class__":
             return self
-        if isinstance(obj, Instance) and obj.lost is not None:
-            return obj.lost.another()
         if isinstance(obj, NamedTuple):
             return self._of_tuple(obj, name, span)
         if getter is not NOTHING:

@@ -24,7 +24,7 @@ class UnclearError(Exception):
 class Cursor(Model):
     """An iterator."""
 
-    __slots__ = ("lost", "source", "unordered")
+    __slots__ = ("lost", "source", "taken", "unordered")
 
     changes = True
 
@@ -34,6 +34,7 @@ class Cursor(Model):
         """Whether the order in which elements come is not known."""
         self.lost: Unknown | None = None
         """Why it is not known what is left."""
+        self.taken = 0
 
     def fresh(self, own: Callable[[Value], Value]) -> Cursor:
         """As another call finds it: what earlier ones have taken is not known."""
@@ -65,16 +66,16 @@ class Cursor(Model):
             except UnclearError as error:
                 self.give_up(error.why.reason)
                 raise
+            self.taken += 1
+            if self.taken > MAX_ELEMENTS:
+                raise Unsupported("a sequence is too long to follow", NOWHERE)
             yield value
 
     def take(self, span: Span) -> list[Value] | Unknown:
         """All that is left, or why it is not known."""
         found: list[Value] = []
         try:
-            for value in self.steps():
-                found.append(value)
-                if len(found) > MAX_ELEMENTS:
-                    raise Unsupported("a sequence is too long to follow", span)
+            found.extend(self.steps())
         except UnclearError as error:
             return error.why.another()
         return found

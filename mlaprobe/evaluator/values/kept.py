@@ -71,16 +71,20 @@ class Copies:
                 return value
             return parts if kind is tuple else value.remade(parts)
         if kind is list:
-            return [self.of(v) for v in value]
-        if kind is dict:
-            return {k: self.of(v) for k, v in value.items()}
-        if kind is DefaultDict:
-            return DefaultDict(value.factory, {k: self.of(v) for k, v in value.items()})
+            made: Value = self._taken(value, [])  # first, as it may hold itself
+            made.extend(map(self.of, value))
+            return made
+        if kind in (dict, DefaultDict):
+            empty = {} if kind is dict else DefaultDict(value.factory, {})
+            made = self._taken(value, empty)
+            made.update((k, self.of(v)) for k, v in value.items())
+            return made
         if kind is set:
             return set(value)
+        if kind is Instance:
+            made = self._taken(value, Instance(value.cls, {}, value.lost))
+            made.fields.update((n, self.of(v)) for n, v in value.fields.items())
+            return made
         if kind is Record:
             return Record(value.type, {n: self.of(v) for n, v in value.fields.items()})
-        if kind is Instance:
-            fields = {n: self.of(v) for n, v in value.fields.items()}
-            return Instance(value.cls, fields, value.lost)
         return value.fresh(self.of)

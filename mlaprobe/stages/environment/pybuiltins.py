@@ -12,7 +12,7 @@ from mlaprobe.evaluator.python.types import TYPES, instance_of, type_of
 from mlaprobe.evaluator.symbolic import symbols
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value
-from mlaprobe.evaluator.values.arithmetic import plain_number
+from mlaprobe.evaluator.values.arithmetic import WIDE, plain_number
 from mlaprobe.evaluator.values.comparing import extreme, in_order
 from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import Builtin, plain
@@ -84,7 +84,7 @@ def _format(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if len(args) < 2 or args[1] == "":
         return _str(run, args[:1], {}, span)
     value, spec = symbols.plain(args[0]), args[1]
-    if not isinstance(value, (str, int, float)) or not isinstance(spec, str):
+    if not isinstance(value, (str, int, float)) or not isinstance(spec, str) or WIDE.search(spec):
         return Unknown("the text of this value", span, foreign=True)
     try:
         return format(value, spec)

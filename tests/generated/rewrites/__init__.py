@@ -3,6 +3,7 @@
 A module has a function ``native(heads, qlen)``. What it returns is what Python makes of it.
 """
 
+from tests.generated.rewrites.acting import ACTING
 from tests.generated.rewrites.classes import CLASSES
 from tests.generated.rewrites.corners import CORNERS
 from tests.generated.rewrites.enums import ENUMS
@@ -16,7 +17,7 @@ from tests.generated.rewrites.tables import TABLES
 
 REWRITES = {**CLASSES, **ENUMS, **FUNCTIONS, **PATTERNS, **RECORDS, **TABLES}
 
-CASES = {**CORNERS, **OBJECTS, **SHARED}
+CASES = {**ACTING, **CORNERS, **OBJECTS, **SHARED}
 """Modules of which not all is followed."""
 
 __all__ = ["CASES", "LASTING", "REWRITES"]
