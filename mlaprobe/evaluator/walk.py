@@ -85,12 +85,17 @@ def targets(node: Node) -> Iterator[str]:
 
 
 def written_names(
-    body: Iterable[Node], *, through_pointers: bool = True, references: bool = False
+    body: Iterable[Node],
+    *,
+    through_pointers: bool = True,
+    references: bool = False,
+    methods: bool = True,
 ) -> set[str]:
     """Names of variables that a piece of code may write, also through members and pointers.
 
     Without ``through_pointers`` a pointer that is taken and no more does not count. With
-    ``references`` (C++) every call may write the variables that are its arguments.
+    ``references`` (C++) every call may write the variables that are its arguments, and with
+    ``methods`` one that is part of an expression the object whose method it is.
     """
     names: set[str] = set()
     node: Any
@@ -102,16 +107,16 @@ def written_names(
         elif kind is ir.AddressOf and through_pointers:
             names.update(targets(node.value))
         elif kind is ir.Call and references:
-            names.update(_by_reference(node))
+            names.update(_by_reference(node, methods))
         elif references and kind in (ir.Decl, ir.Unpack, ir.ForEach):
             names.update(_bound(node))
     return names
 
 
-def _by_reference(node: ir.Call) -> Iterator[str]:
+def _by_reference(node: ir.Call, methods: bool) -> Iterator[str]:
     """C++: what a call may write, or give access to."""
     func = node.func
-    if isinstance(func, ir.Attr) and func.name not in ASKING:
+    if methods and isinstance(func, ir.Attr) and func.name not in ASKING:
         yield from targets(func.obj)
     if not (isinstance(func, ir.Name) and func.id in READING):
         yield from _arguments(node)

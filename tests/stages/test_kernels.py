@@ -51,6 +51,21 @@ SAME = {
             ".first->second.get();",
         ),
     ),
+    "a map that is written by key": (
+        (
+            "std::string kernelName",
+            "std::unordered_map<std::string, std::unique_ptr<AiterAsmKernel>> kept;"
+            'kept["a"] = nullptr;'
+            'AITER_CHECK(kept.find("a") != kept.end(), "none"); std::string kernelName',
+        ),
+    ),
+    "a map with an initialiser": (
+        (
+            "std::string kernelName",
+            "static const std::map<int, int> sizes = {{16, 1}, {32, 2}};"
+            'AITER_CHECK(sizes.find(16) != sizes.end(), "none"); std::string kernelName',
+        ),
+    ),
     "looked for again": (
         (
             MADE,
@@ -82,17 +97,6 @@ OPEN = {
         "std::string kernelName",
         "static std::unordered_map<std::string, std::unique_ptr<AiterAsmKernel>> kept;"
         'AITER_CHECK(kept.find("a") != kept.end(), "none"); std::string kernelName',
-    ),
-    "a map that is written otherwise": (
-        "std::string kernelName",
-        "std::unordered_map<std::string, std::unique_ptr<AiterAsmKernel>> kept;"
-        'kept["a"] = nullptr;'
-        'AITER_CHECK(kept.find("a") != kept.end(), "none"); std::string kernelName',
-    ),
-    "a map with an initialiser": (
-        "std::string kernelName",
-        "static const std::map<int, int> sizes = {{16, 1}, {32, 2}};"
-        'AITER_CHECK(sizes.find(16) != sizes.end(), "none"); std::string kernelName',
     ),
     "another method": ("it != config_map->end()", "config_map->bucket_count() > 3"),
     "another method of a kernel": ("impl_ptr->launch_kernel(", "impl_ptr->enqueue("),

@@ -20,6 +20,7 @@ from mlaprobe.evaluator.values.containers import Container
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, InValue, Model, Pointer, Record
 from mlaprobe.evaluator.values.methods import bound
 from mlaprobe.evaluator.values.optionals import METHODS
+from mlaprobe.evaluator.values.optionals import method as optional_method
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -65,6 +66,8 @@ def _compile_method(unit: Unit, func: ir.Attr, scope: Scope) -> Eval:
         where = None
         if isinstance(owner, Pointer) and name not in METHODS:
             where, owner = owner, owner.load()
+        if type(owner) is Container and name in METHODS:
+            return optional_method(owner, name)
         if type(owner) is Container:
             if where is None and place is not None:
                 where = place(e)
@@ -76,6 +79,8 @@ def _compile_method(unit: Unit, func: ir.Attr, scope: Scope) -> Eval:
                 found = module.method(e[RUN], owner, name)
                 if found is not None:
                     return found
+                if name in METHODS and not module.has_method(owner, name):
+                    return optional_method(owner, name)
         return attribute(e[RUN], module, owner, name, span)
 
     return load

@@ -46,7 +46,7 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         return setting(slot, lambda e: kept)
     if init is None:
         made = _default_init(unit, node, slot)
-        return _kept(made, slot) if guarded else made
+        return _kept(made, slot) if outlives else made
     store = _initialiser(unit, node, slot)
     if outlives and not reference:
         return _kept(storing(store, init), slot)
@@ -64,7 +64,9 @@ def _kept(begin: Eval, slot: str) -> Eval:
 
     def run(e: Frame) -> Value:
         begin(e)
-        e[slot] = lasting(e[slot])
+        value = e[slot] = lasting(e[slot])
+        if isinstance(value, Record):
+            e[RUN].copies.add(value)
         return None
 
     return run

@@ -25,6 +25,7 @@ from mlaprobe.evaluator.values.kinds import (
     Ref,
 )
 from mlaprobe.evaluator.values.operators import binary, unary
+from mlaprobe.evaluator.values.places import Elements, Iterator
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -121,6 +122,8 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
             return binary(op, a, b, span)
 
         return comparing
+    if op in ("+", "-") and unit.lang == "cpp" and not unsigned:
+        return _moving(op, left, right, span)
     if op in ("+", "-", "*") and not unsigned:
         compute = ARITHMETIC[op]
 
@@ -132,6 +135,21 @@ def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
 
         return computing
     return lambda e: binary(op, left(e), right(e), span, unsigned=unsigned)
+
+
+def _moving(op: str, left: Eval, right: Eval, span: Span) -> Eval:
+    """A sum or difference in C++, where an array is a pointer to its first element."""
+    compute = ARITHMETIC[op]
+
+    def run(e: Frame) -> Value:
+        a, b = left(e), right(e)
+        if type(a) is int and type(b) is int:
+            return compute(a, b)
+        if type(a) in (list, tuple) and type(b) is int:
+            a = Iterator(Elements(None, a), 0)
+        return binary(op, a, b, span)
+
+    return run
 
 
 def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:

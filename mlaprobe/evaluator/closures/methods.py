@@ -40,7 +40,20 @@ def _substr(text: str, start: int = 0, count: int = NPOS) -> str:
     return text[start:] if count < 0 else text[start : start + count]
 
 
-def _compare(text: str, other: str) -> int:
+def _rfind(text: str, part: str, last: int = NPOS) -> int:
+    at = text.rfind(part, 0, min(last, len(text)) + len(part))
+    return at if at >= 0 else NPOS
+
+
+def _compare(text: str, *args: Value) -> int:
+    """``compare`` of a text, or of a part of it, with another."""
+    other: str = args[-1]
+    if len(args) == 3 and not isinstance(args[0], str):
+        if not 0 <= args[0] <= len(text) or args[1] < 0:
+            raise _OutOfRange
+        text = text[args[0] : args[0] + args[1]]
+    elif len(args) != 1:
+        raise ValueError("a comparison of parts")
     return (text > other) - (text < other)
 
 
@@ -53,6 +66,7 @@ _TEXT: dict[str, Callable[..., Value]] = {
     "data": lambda s: s,
     "substr": _substr,
     "compare": _compare,
+    "rfind": _rfind,
     "starts_with": str.startswith,
     "ends_with": str.endswith,
     "front": lambda s: s[0],

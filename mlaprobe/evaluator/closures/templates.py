@@ -36,6 +36,8 @@ def compile_fold(unit: Unit, node: ir.Fold, scope: Scope) -> Eval:
         for element in elements:
             e[slot] = element
             values.append(pattern(e))
+        if op == ",":
+            return values[-1] if values else None
         if not values:
             return Unknown("a fold over nothing", span)
         total = values[0]

@@ -42,7 +42,9 @@ class FunctionScope:
     @cached_property
     def assigned(self) -> frozenset[str]:
         """Names that the body may write itself, not through a pointer that it takes."""
-        return frozenset(written_names(self.body, through_pointers=False, references=True))
+        return frozenset(
+            written_names(self.body, through_pointers=False, references=True, methods=False)
+        )
 
 
 class Scope:

@@ -106,6 +106,13 @@ def message_of(args: Args) -> Value:
     return text.strip() if isinstance(text, str) else text
 
 
+def _strncmp(one: str, other: str, count: int) -> int:
+    if not isinstance(one, str) or not isinstance(other, str) or count < 0:
+        raise TypeError("texts are compared")
+    one, other = one[:count], other[:count]
+    return (one > other) - (one < other)
+
+
 def _bits(value: int) -> int:
     """An int as the 32 bits that it is of."""
     if not -(2**31) <= value < 2**32:
@@ -130,6 +137,8 @@ def _set(value: int) -> int:
 _PLAIN: dict[str, Callable[..., Value]] = {
     "atoi": _atoi,
     "strcmp": lambda a, b: (a > b) - (a < b),
+    "strncmp": _strncmp,
+    "strlen": len,
     "abs": abs,
     "to_string": lambda v: str(int(v)) if not isinstance(v, float) else str(v),
     "log2f": math.log2,

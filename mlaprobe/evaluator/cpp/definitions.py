@@ -73,10 +73,16 @@ class DefinitionReader:
             names.append(name + PACK if child.type.startswith("variadic") else name)
         outer, self.template = self.template, tuple(names)
         packs = self.tr.packs
-        self.tr.packs = packs | {n.removesuffix(PACK) for n in names if n.endswith(PACK)}
+        self.tr.packs = packs | self._packs(parameters)
         self.tr.parameters = frozenset(n.removesuffix(PACK) for n in names)
         self.read(node)
         self.template, self.tr.packs = outer, packs
+
+    def _packs(self, parameters: Syntax) -> set[str]:
+        """Template parameters that are packs of values, not of types."""
+        listed = parameters.named_children if parameters is not None else ()
+        kinds = [c for c in listed if c.type == "variadic_parameter_declaration"]
+        return {name_of(c, self.tr.tree)[0] for c in kinds}
 
     def _inside(self, node: Syntax) -> None:
         outer = self.namespace

@@ -193,6 +193,9 @@ def _call(tr: Translator, node: Syntax) -> Node:
     name = tr.source(function)
     if function.type == "primitive_type":
         return ir.Construct(span, tr.type_of(name), args)
+    member = qualified(tr, function) if function.type == "qualified_identifier" else None
+    if isinstance(member, ir.Specialised) and member.last:
+        return ir.Call(span, member, args)
     templated = function.type != "lambda_expression" and "<" in name.split("(")[0]
     if function.type == "template_function" or templated:
         return _template_call(tr, node, function, args)

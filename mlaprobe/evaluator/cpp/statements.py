@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
 from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser, dimensions
+from mlaprobe.evaluator.cpp.forms.constructions import constructed
 from mlaprobe.evaluator.cpp.forms.typing import deduced, element_of
 from mlaprobe.evaluator.cpp.literals import Handler, names_in
 from mlaprobe.evaluator.cpp.tree import Syntax, field, name_of, named
@@ -32,7 +33,7 @@ def _declaration(tr: Translator, node: Syntax) -> Node:
 def _declarator(tr: Translator, node: Syntax, head: str) -> Node:
     span = tr.span(node)
     if node.type == "function_declarator":
-        return ir.Block(span, ())
+        return constructed(tr, node, head) or ir.Block(span, ())
     binding = _binding(node)
     if binding is not None:
         value = field(node, "value")

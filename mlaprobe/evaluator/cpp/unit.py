@@ -31,8 +31,9 @@ from mlaprobe.evaluator.cpp.writes import may_write
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values.containers import lasting
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Record, StructType
-from mlaprobe.evaluator.values.shapes import CONTAINERS
+from mlaprobe.evaluator.values.shapes import CONTAINERS, Sort, shape_of
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -140,6 +141,11 @@ class CppModule(Module):
             return args[0]
         return Unknown(f"std::{name} is not followed", span)
 
+    def has_method(self, record: Record, name: str) -> bool:
+        """Whether an object may have a method of that name."""
+        struct = self.struct(record.type)
+        return struct is None or not struct.plain or struct.methods(name) is not None
+
     def method(self, run: Run, record: Record, name: str) -> Value:
         """A method of an object; ``None`` where the source has none that is followed."""
         return method_of(self, run, record, name)
@@ -160,16 +166,22 @@ class CppModule(Module):
             return self.lookup(run, last.value.split("<", 1)[0], span)
         ctype, init = last.value
         value = ctype.kind != "other" or ctype.pointer or ctype.name.startswith("std::")
-        if value and not ctype.const and self._written(last.name):
+        shape = shape_of(ctype) if not ctype.pointer else None
+        asking = "" if shape is None else "|find" if shape.sort is Sort.SET else "|cbegin"
+        if value and not ctype.const and self._written(last.name, asking):
             return Unknown(f"{last.name} keeps its value between calls", span)
         if init is None and ctype.name.split("<", 1)[0] in CONTAINERS and not ctype.pointer:
             return run.machine.compiler.construct_named(run, ctype, (), self, span)
         if init is None:
             return zero_of(ctype, span)  # what has static storage starts as zero
         value = run.machine.evaluate(run, init, self)
+        if isinstance(value, Record) and not ctype.const and self._written(last.name):
+            return Unknown(f"{last.name} keeps its value between calls", span)
+        if shape is not None and not ctype.const:
+            return lasting(value)
         return value if not isinstance(value, ir.Node) else Unknown("a value", span)
 
-    def _written(self, name: str) -> bool:
+    def _written(self, name: str, asking: str = "") -> bool:
         """Whether the unit may write a variable of a namespace."""
         pieces = (
             file.code[chunk.start : chunk.end]
@@ -177,7 +189,7 @@ class CppModule(Module):
             if name in file.code
             for chunk in index_of(file.code).chunks
         )
-        return may_write(name, pieces)
+        return may_write(name, pieces, asking)
 
     def _specialised(self, functions: list[Definition], special: list[Specialisation]) -> Value:
         """A function template that is another for certain arguments."""

@@ -19,8 +19,13 @@ _LAST_WORD = re.compile(r"(\w+)\W*$")
 _STATEMENTS = frozenset(("else", "do", "return", "case", "throw"))
 
 
-def may_write(name: str, pieces: Iterable[str]) -> bool:
-    """Whether one of some top-level pieces of code may write a variable.
+_ASKED = r"\b{0}\s*\.\s*(?:count|contains|size|empty|cend|end|cbegin{1})\s*\("
+"""Methods of containers that change nothing, and through whose result nothing is changed."""
+
+
+def may_write(name: str, pieces: Iterable[str], asking: str = "") -> bool:
+    """Whether one of some top-level pieces of code may write a variable; ``asking`` are names of
+    methods that do not, for a container.
 
     A variable or a parameter of a function that has the same name hides it, to the end of its
     block.
@@ -28,7 +33,10 @@ def may_write(name: str, pieces: Iterable[str]) -> bool:
     word = rf"\b{re.escape(name)}\b"
     writes, declares = (re.compile(pattern.format(word)) for pattern in (_WRITES, _DECLARES))
     itself = re.compile(word)
+    asked = re.compile(_ASKED.format(re.escape(name), asking)) if asking else None
     for text in pieces:
+        if asked is not None:
+            text = asked.sub("asked(", text)
         own = list(_own(declares, text, name))
         for found in writes.finditer(text):
             named = itself.search(text, found.start(), found.end())

@@ -38,6 +38,10 @@ class Module(ABC):
         """A method of an object; ``None`` where the source has none that is followed."""
         return None
 
+    def has_method(self, record: Record, name: str) -> bool:
+        """Whether an object may have a method of that name."""
+        return True
+
     def import_name(self, run: Run, module: str, name: str | None, span: Span) -> Value:
         """The value that an import inside a function binds."""
         return Unknown(f"an import of {module} is not followed", span)

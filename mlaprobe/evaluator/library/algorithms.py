@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.ranges import Range, ranged, spoil
@@ -77,7 +78,7 @@ def _quantified(stop: bool, result: bool) -> Algorithm:
 
 def _find(use: Use) -> Value:
     """``std::find``: where the first element is that equals a value."""
-    if len(use.args) != 1:
+    if len(use.args) != 1 or use.range.pointers:
         return use.unknown("find")
     return _first(use, lambda element: equals(element, use.args[0], use.span))
 
@@ -119,7 +120,7 @@ def _count_if(use: Use) -> Value:
 
 
 def _counted(use: Use, test: Callable[[Value], Value]) -> Value:
-    if len(use.args) != 1:
+    if len(use.args) != 1 or use.range.pointers:
         return use.unknown("count")
     return sum(bool(use.run.holds(test(e))) for e in use.range.elements())
 
@@ -319,7 +320,9 @@ def _given(name: str, function: Algorithm, *, whole: bool = False) -> Builtin:
         if found is None or any(isinstance(a, Braced) for a in rest):
             why = Unknown(f"what std::{name} goes through is not known", span)
             return _not_known(run, name, args, why)
-        run.steps += len(found.elements())
+        run.steps += found.last - found.first
+        if run.steps > MAX_STEPS:
+            raise Unsupported(f"std::{name} goes through too much to follow", span)
         return function(Use(run, found, rest, span))
 
     return Builtin(name, call, symbolic=True, by_place=True)

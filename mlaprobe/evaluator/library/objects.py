@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.ranges import advanced, begin_of
+from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.changing import swap
 from mlaprobe.evaluator.values.comparing import compare
@@ -104,8 +105,9 @@ def _exchange(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         return Unknown("std::exchange of this", span)
     before = place.load()
     run.effects += 1
-    if type(before) is type(_loaded(args[1])) and type(before) in (int, bool, float):
-        place.store(_loaded(args[1]))
+    after, numbers = _loaded(args[1]), (int, Sym)
+    if type(before) in numbers and type(after) in numbers:
+        place.store(after)
     else:
         place.store(spoiled(before, Unknown("std::exchange is not followed", span)))
     return before

@@ -27,6 +27,13 @@ class Range:
         """Whether they are in an order of the program's."""
         return self.frame.ordered or self.last - self.first < 2
 
+    @property
+    def pointers(self) -> bool:
+        """Whether the elements are C strings, of which the addresses are compared."""
+        base = self.frame.base
+        kind = base.shape.element if isinstance(base, Container) else None
+        return kind is not None and (kind.kind, kind.name) == ("string", "char")
+
     def elements(self) -> Args:
         """The elements as they are."""
         return tuple(map(copied, (self.frame.items() or ())[self.first : self.last]))
@@ -92,7 +99,7 @@ def _whole(value: Value) -> Range | None:
     if isinstance(base, Container) and base.known:
         count = len(base.items or ())
         return Range(Elements(place, base, ordered=not base.shape.hashed or count < 2), 0, count)
-    if isinstance(base, list) and rest_of(base) is None:
+    if isinstance(base, tuple) or (isinstance(base, list) and rest_of(base) is None):
         return Range(Elements(None, base), 0, len(base))
     return None
 
@@ -109,7 +116,7 @@ def begin_of(value: Value, *, end: bool) -> Value:
     if found is None:
         base = value.load() if isinstance(value, Pointer) else value
         if isinstance(base, tuple):
-            return Iterator(Elements(None, list(base)), len(base) if end else 0)
+            return Iterator(Elements(None, base), len(base) if end else 0)
         return None
     return found.end() if end else found.at(0)
 

@@ -11,8 +11,8 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Something, Unknown, Value
 from mlaprobe.evaluator.values.comparing import equals
-from mlaprobe.evaluator.values.containers import Container, copied, keep, less
-from mlaprobe.evaluator.values.kinds import Pointer
+from mlaprobe.evaluator.values.containers import Container, copied, keep, less, spoiled
+from mlaprobe.evaluator.values.kinds import Pointer, Ref
 from mlaprobe.evaluator.values.making import Maker
 from mlaprobe.evaluator.values.places import Elements, Iterator
 from mlaprobe.evaluator.values.shapes import Sort
@@ -91,15 +91,32 @@ def not_followed(on: On, name: str, args: Args) -> Value:
             on.lose(Unknown(f"{name} of a {on.box.shape.name} is not followed", on.span))
         elif on.place is not None:
             on.lose(unknown)
-    keep(on.box.type, args, on.span)
+    keep(on.box.type, _spoiled(on, args, unknown), on.span)
     if name in _THROWING and on.run.decide(unknown.another()):
         raise Failed("exception", "std::out_of_range", f"{name} of a container", on.span)
-    for arg in args:
-        if isinstance(arg, Pointer) and not isinstance(arg, Iterator):
-            arg.store(unknown.another())
     if name in ("begin", "end", "cbegin", "cend", "find"):
         return on.at(unknown.another())
     return unknown
+
+
+def _spoiled(on: On, args: Args, unknown: Unknown) -> Args:
+    """The values among arguments. What a method may write besides its own container (another one,
+    what an iterator is into) becomes unknown."""
+    values = []
+    for arg in args:
+        value = arg.load() if type(arg) is Ref else arg
+        if type(arg) is Ref and isinstance(value, Container):
+            arg.store(spoiled(value, unknown.another()))
+        elif isinstance(value, Iterator):
+            mine = isinstance(value.frame.base, Container) and value.frame.place is not None
+            if not (mine and value.frame.now() is None):
+                value.spoil(unknown.another())
+            continue
+        elif isinstance(value, Pointer):
+            value.store(unknown.another())
+            continue
+        values.append(value)
+    return tuple(values)
 
 
 def size(on: On, args: Args) -> Value:

@@ -122,6 +122,8 @@ class Container(Model):
             return self.unknown("a key", span)
         if self.plain is not None and type(key) is self.plain:
             return self._nearest(key)[1]
+        if self.many():
+            return self.unknown("whether a key is there: which of many keys", span)
         if type(key) is Sym:
             found = membership(self.keys(), key)
             if found is not None:
@@ -135,6 +137,8 @@ class Container(Model):
         if self.plain is not None and type(key) is self.plain:
             at, there = self._nearest(key)
             return at if there else None
+        if self.many():
+            return self.unknown("where a key is: which of many keys", span)
         unsure: Unknown | None = None
         for at, known in enumerate(self.keys()):
             same = equals(key, known, span)
@@ -143,6 +147,10 @@ class Container(Model):
             if isinstance(same, Unknown):
                 unsure = same if unsure is None else unsure
         return None if unsure is None else unsure.derive("position", key)
+
+    def many(self) -> bool:
+        """Whether there are more keys than are compared one by one."""
+        return self.shape.keyed and len(self.items or ()) > _SEARCHED
 
     def _nearest(self, key: Value) -> tuple[int, bool]:
         items = self.items or ()

@@ -167,6 +167,8 @@ def _with_unsure(
 ) -> tuple[Container, int | Unknown, Value]:
     """A set or map with an element of which it is not known whether its key was there."""
     assert isinstance(why, Unknown)
+    if target.many():
+        return target.lost(why), why, why.another()
     items, lost = target.items or (), Unknown(why.reason, why.span, free=why.free)
     if target.shape.sort is Sort.MAP:
         if replace:
@@ -207,7 +209,11 @@ def _is_object(value: Value) -> bool:
 
 def _listed(shape: Shape, items: Args, make: Maker, *, braced: bool) -> Args | None:
     """The elements that the arguments of a constructor give."""
-    if len(items) == 2 and all(isinstance(i, (Iterator, list)) for i in items):
+    if (
+        len(items) == 2
+        and all(isinstance(i, (Iterator, list, tuple)) for i in items[:1])
+        and isinstance(items[1], Iterator)
+    ):
         found = range_of(*items)
         if found is None or not (found[0].ordered or shape.keyed):
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Value, asking, changing
 from mlaprobe.evaluator.values.asking import Method, On, not_followed
@@ -18,15 +19,20 @@ if TYPE_CHECKING:
 def bound(run: Run, box: Container, place: Pointer | None, name: str) -> Builtin:
     """A method of a container, as something that can be called."""
 
+    by_place = name == "swap" or name not in _METHODS[box.shape.sort]
+
     def call(run: Run, args: Args, kwargs: Value, span: Span) -> Value:
-        on = On(run, box, place, span)
-        method = _METHODS[box.shape.sort].get(name)
-        loose = box.items is not None and name in _LOOSE
-        if method is not None and (box.known or loose or name in _ANYWAY):
+        now = box if place is None else place.load()  # its arguments may have changed it
+        if not isinstance(now, Container) or now.shape.name != box.shape.name:
+            raise Unsupported("a container is replaced while it is called", span)
+        on = On(run, now, place, span)
+        method = _METHODS[now.shape.sort].get(name)
+        loose = now.items is not None and name in _LOOSE
+        if method is not None and (now.known or loose or name in _ANYWAY):
             return method(on, args)
         return not_followed(on, name, args)
 
-    return Builtin(name, call, symbolic=True, by_place=name == "swap")
+    return Builtin(name, call, symbolic=True, by_place=by_place)
 
 
 _COMMON: dict[str, Method] = {

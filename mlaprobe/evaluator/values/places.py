@@ -219,7 +219,8 @@ class Iterator(Pointer):
 def range_of(first: Value, last: Value) -> tuple[Elements, int, int] | None:
     """The elements between two iterators and where they begin and end; ``None`` where that is not
     known."""
-    if isinstance(first, list) and isinstance(last, Iterator) and last.frame.base is first:
+    array = isinstance(first, (list, tuple)) and isinstance(last, Iterator)
+    if array and last.frame.base is first:
         first = Iterator(last.frame, 0)
     if not isinstance(first, Iterator) or not isinstance(last, Iterator):
         return None

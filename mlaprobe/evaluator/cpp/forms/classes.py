@@ -18,6 +18,7 @@ class Methods:
     def __init__(self, tr: Translator, body: Syntax) -> None:
         self._tr = tr
         self._body = body
+        self._packs = tr.packs
         self._known: dict[str, MethodOf | None] = {}
 
     def of(self, name: str) -> MethodOf | None:
@@ -36,7 +37,11 @@ class Methods:
         if len(found) != 1 or found[0][0].type != "function_definition":
             return None
         member, declarator = found[0]
-        function: ir.Function | None = self._tr.function(member, name)
+        packs, self._tr.packs = self._tr.packs, self._packs
+        try:
+            function: ir.Function | None = self._tr.function(member, name)
+        finally:
+            self._tr.packs = packs
         if function is None:
             return None
         behind = [c.type for c in declarator.children]

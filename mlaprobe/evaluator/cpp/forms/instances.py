@@ -103,19 +103,24 @@ def static_of(
     init = dict(struct.statics).get(name)
     if init is None:
         method = struct.methods(name)
-        if method is not None and method.static and not struct.template:
-            return _closure(module, run, struct, method, None)
+        if method is not None and method.static and bound_all(struct, names):
+            return _closure(module, run, struct, method, None, names)
         return Unknown(f"{struct.name} has no constant {name}", span)
     if depth > _DEEPEST:
         return Unknown(f"{struct.name}::{name} depends on itself", span)
     used = {n.id for n in walk((init,)) if isinstance(n, ir.Name)}
-    if used & ({p.removesuffix(PACK) for p in struct.template} - names.keys()):
+    if not bound_all(struct, names) and used & {p.removesuffix(PACK) for p in struct.template}:
         return Unknown(f"{struct.name}::{name} depends on its template arguments", span)
     seen = dict(names)
     for other, _ in struct.statics:
         if other in used and other != name:
             seen[other] = static_of(module, run, struct, names, other, span, depth + 1)
     return evaluated(module, run, init, seen)
+
+
+def bound_all(struct: StructType, names: dict[str, Value]) -> bool:
+    """Whether all template parameters of a class have values."""
+    return {p.removesuffix(PACK) for p in struct.template} <= names.keys()
 
 
 def method_of(module: CppModule, run: Run, record: Record, name: str) -> Value:
@@ -128,9 +133,9 @@ def method_of(module: CppModule, run: Run, record: Record, name: str) -> Value:
         return _closure(module, run, struct, method, record)
 
     def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+        run.changes(record, span)
         closure = _closure(module, run, struct, method, record)
         result = run.machine.call(run, closure, args, kwargs, span)
-        run.effects += 1
         frame = closure.frame or {}
         record.fields.update({n: frame[n] for n in record.fields})
         return result
@@ -147,12 +152,20 @@ def _calls_others(struct: StructType, method: MethodOf) -> bool:
 
 
 def _closure(
-    module: CppModule, run: Run, struct: StructType, method: MethodOf, record: Record | None
+    module: CppModule,
+    run: Run,
+    struct: StructType,
+    method: MethodOf,
+    record: Record | None,
+    names: dict[str, Value] | None = None,
 ) -> Closure:
     """A method with what its body sees of its class."""
     used = {n.id for n in walk((method.function,)) if isinstance(n, ir.Name)}
     scope = Scope(FunctionScope(None))
     frame: Frame = {OUTER: None, RUN: run}
+    names = names or {}
+    for name, value in names.items():
+        frame[scope.declare(name)] = value
     if record is not None:
         types = {n: ctype for n, ctype, _ in struct.members}
         for name, value in record.fields.items():
@@ -160,7 +173,7 @@ def _closure(
         frame[scope.declare("this")] = record
     for name, _ in struct.statics:
         if name in used:
-            frame[scope.declare(name)] = static_of(module, run, struct, {}, name, ir.NOWHERE)
+            frame[scope.declare(name)] = static_of(module, run, struct, names, name, ir.NOWHERE)
     for name in used - frame.keys():
         other = struct.methods(name)
         if other is not None and (record is not None or other.static):

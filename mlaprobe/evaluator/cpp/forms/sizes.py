@@ -29,8 +29,10 @@ def counted_array(tr: Translator, node: Syntax) -> str:
 def size_of(tr: Translator, node: Syntax) -> Node:
     """``sizeof...(pack)`` is the number of arguments; that of an object is what ``sizeof`` says."""
     span = tr.span(node)
-    if tr.pack and tr.source(node).replace(" ", "").startswith("sizeof..."):
-        return ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, tr.pack),))
+    text = tr.source(node).replace(" ", "")
+    if text.startswith("sizeof...("):
+        pack = text[10:-1] if text[10:-1] in tr.packs else tr.pack
+        return ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, pack),))
     inner = field(node, "type") or field(node, "value")
     name = tr.source(inner).strip("() ") if inner is not None else ""
     element = tr.array_of(name)

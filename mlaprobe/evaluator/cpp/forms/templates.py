@@ -76,6 +76,8 @@ _FOLDED = {
     "*": "*",
     "|": "|",
     "&": "&",
+    ",": ",",
+    "<<": "<<",
 }
 
 
@@ -91,6 +93,8 @@ def fold(tr: Translator, node: Syntax) -> Node:
     if len(with_pack) != 1 or len(packs[with_pack[0]]) != 1:
         return opaque(tr, node, "a fold expression")
     at = with_pack[0]
+    if op == "<<" and (at == 0 or len(sides) == 1):
+        return opaque(tr, node, "a fold expression")
     first = next((side for n, side in enumerate(sides) if n != at), None)
     return ir.Fold(tr.span(node), op, sides[at], packs[at].pop(), first)
 
