@@ -9,10 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
+
+from tests.generated.cpp_containers import ContainerWriter
 
 HELPERS = """\
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
 #include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 #define SCALED(k, n, v) ((v) * (k) + (n))
 #define PICK(no, yes, test) ((test) ? (yes) : (no))
 #define WHEN(body, test) if(test) { body; }
@@ -29,6 +39,8 @@ HELPERS = """\
 enum class Kind { First = 3, Second, Third = Second + 4 };
 struct Inner { int x; int y = 5; };
 struct Pair { Inner in; int z; };
+struct Small { int8_t a; uint8_t b; uint32_t n; float f; std::vector<int> v; };
+static int top_of(Small& s, int by) { s.v.push_back(by); s.b += 1; return (int)s.v.size(); }
 static constexpr int kTable[] = {3, 1, 4, 1, 5, 9, 2, 6};
 static inline int clip(int v) { return v < -50 ? -50 : v > 50 ? 50 : v; }
 static int bump(int& v, int by) { v = clip(v + by); return v; }
@@ -56,7 +68,7 @@ static void both(Pair& p, const Inner& in, int* out)
 """
 
 
-class Writer:
+class Writer(ContainerWriter):
     """Writes one program; every choice is the random generator's."""
 
     def __init__(self, random: Random, *, mystery: bool = False) -> None:
@@ -67,6 +79,9 @@ class Writer:
         self.scopes: list[list[str]] = [["a", "b", "c"]]
         self.constant = {"c"} if mystery else set()
         self.records: list[str] = []
+        self.boxes: list[tuple[str, str]] = []
+        self.smalls: list[str] = []
+        self.frozen = False
         self.breakable = 0
         self.in_lambda = 0
 
@@ -227,16 +242,19 @@ class Writer:
 
     def block(self, indent: int, depth: int, count: int = 3) -> None:
         self.scopes.append([])
-        records = len(self.records)
+        held: list[list[Any]] = [self.records, self.boxes, self.smalls]
+        before = [len(names) for names in held]
         for _ in range(self.random.randint(1, count)):
             self.statement(indent, depth)
-        del self.records[records:]
+        for names, length in zip(held, before, strict=True):
+            del names[length:]
         self.scopes.pop()
 
     def statement(self, indent: int, depth: int) -> None:
         simple = (self._declare, self._assign, self._assign, self._record, self._mystery)
+        about = (self.box, self.box, self.use_of_box, self.use_of_box, self.small)
         nested = (self._if, self._if, self._switch, self._for, self._while, self._lambda)
-        rules = (*simple, self._leave, *(nested if depth > 0 else ()), self._odd)
+        rules = (*simple, *about, self._leave, *(nested if depth > 0 else ()), self._odd)
         self.random.choice(rules)(indent, depth)
 
     def _declare(self, indent: int, depth: int) -> None:
@@ -403,15 +421,17 @@ class Writer:
         self.put(f"auto {name} = [{'=' if by_value else '&'}](int {param}) -> int {{", indent)
         outer, self.breakable = self.breakable, 0
         kept = set(self.constant)
+        frozen = self.frozen
         if by_value:
             self.constant.update(self.visible())
+            self.frozen = True
         self.scopes.append([param])
         self.in_lambda += 1
         self.block(indent + 1, depth - 1)
         self.put(f"return {self.number(1)};", indent + 1)
         self.in_lambda -= 1
         self.scopes.pop()
-        self.constant = kept
+        self.constant, self.frozen = kept, frozen
         self.breakable = outer
         self.put("};", indent)
         result = self.fresh()

@@ -78,7 +78,7 @@ def _quantified(stop: bool, result: bool) -> Algorithm:
 
 def _find(use: Use) -> Value:
     """``std::find``: where the first element is that equals a value."""
-    if len(use.args) != 1:
+    if len(use.args) != 1 or use.range.pointers:
         return use.unknown("find")
     return _first(use, lambda element: equals(element, use.args[0], use.span))
 
@@ -120,7 +120,7 @@ def _count_if(use: Use) -> Value:
 
 
 def _counted(use: Use, test: Callable[[Value], Value]) -> Value:
-    if len(use.args) != 1:
+    if len(use.args) != 1 or use.range.pointers:
         return use.unknown("count")
     return sum(bool(use.run.holds(test(e))) for e in use.range.elements())
 

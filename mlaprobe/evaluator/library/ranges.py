@@ -27,6 +27,13 @@ class Range:
         """Whether they are in an order of the program's."""
         return self.frame.ordered or self.last - self.first < 2
 
+    @property
+    def pointers(self) -> bool:
+        """Whether the elements are C strings, of which the addresses are compared."""
+        base = self.frame.base
+        kind = base.shape.element if isinstance(base, Container) else None
+        return kind is not None and (kind.kind, kind.name) == ("string", "char")
+
     def elements(self) -> Args:
         """The elements as they are."""
         return tuple(map(copied, (self.frame.items() or ())[self.first : self.last]))

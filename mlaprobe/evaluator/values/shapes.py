@@ -83,6 +83,8 @@ def shape_of(ctype: CType, constant: Constant = lambda name: None) -> Shape | No
         return Shape(Sort.OTHER, head)
     kinds = tuple(parse_type(t) for t in types[:own])
     element = kinds[0] if kinds else CType("auto")
+    if sort in (Sort.SET, Sort.MAP) and (element.kind, element.name) == ("string", "char"):
+        return Shape(Sort.OTHER, head)  # pointers, which are no texts
     if sort is Sort.BITS:
         return Shape(sort, head, element=CType("bool", "bool"), length=_length(types[:1], constant))
     if sort is Sort.ARRAY:
