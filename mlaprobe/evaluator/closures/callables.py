@@ -13,12 +13,12 @@ from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_lvalue, compile_
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
-from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.containers import Container
 from mlaprobe.evaluator.values.iterables import Cursor
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, InValue, Model, Pointer, Record
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, InValue, Model, Pointer, Record, Ref
 from mlaprobe.evaluator.values.methods import bound
 from mlaprobe.evaluator.values.optionals import METHODS
 from mlaprobe.evaluator.values.optionals import method as optional_method
@@ -32,7 +32,7 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     func, cpp = node.func, unit.lang == "cpp"
     args = compile_items(unit, node.args, scope)
     kwargs = _compile_kwargs(unit, node, scope)
-    lvalues = tuple(compile_lvalue(unit, a, scope) for a in node.args) if cpp else ()
+    lvalues = tuple(_compile_argument(unit, a, scope) for a in node.args) if cpp else ()
     variables = tuple(
         at if isinstance(a, ir.Name) and scope.find(a.id) is not None else None
         for at, a in zip(lvalues, node.args, strict=False)
@@ -55,6 +55,19 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         name=callee_name(func),
         braced=any(isinstance(a, ir.Sequence) and a.kind == "braced" for a in node.args),
     ).run
+
+
+def _compile_argument(unit: Unit, node: ir.Node, scope: Scope) -> Lvalue | None:
+    """Where an argument is stored. One that does something itself is not evaluated twice."""
+    place = compile_place(unit, node, scope)
+    if place is not None or compile_lvalue(unit, node, scope) is None:
+        return place
+    span = node.span
+
+    def unclear(e: Frame) -> Ref | None:
+        raise Unsupported("which variable is passed is not followed", span)
+
+    return unclear
 
 
 def _compile_method(unit: Unit, func: ir.Attr, scope: Scope) -> Eval:

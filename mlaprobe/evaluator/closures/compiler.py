@@ -273,6 +273,8 @@ class Compiler:
         """An aggregate from its members in declaration order."""
         if len(items) > len(struct.members) or (items and not struct.plain):
             return Unknown(f"how a {struct.name} is made is not followed", span)
+        if any(ctype.ref for _, ctype, _ in struct.members):
+            return Unknown(f"what a {struct.name} refers to is not followed", span)
         fields: dict[str, Value] = {}
         for position, (name, ctype, default) in enumerate(struct.members):
             if position < len(items):

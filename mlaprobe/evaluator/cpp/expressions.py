@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.forms.sizes import counted_array, size_of
 from mlaprobe.evaluator.cpp.forms.templates import expansion, fold, qualified, specialised
+from mlaprobe.evaluator.cpp.forms.typing import static_type
 from mlaprobe.evaluator.cpp.literals import LITERALS, Handler, opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
 from mlaprobe.evaluator.ir import CType, Node
@@ -200,9 +201,21 @@ def _call(tr: Translator, node: Syntax) -> Node:
     if function.type == "template_function" or templated:
         return _template_call(tr, node, function, args)
     callee = expression(tr, function)
+    if is_name(callee, "std::accumulate") and len(args) >= 3:
+        return _accumulated(tr, node, callee, args)
     if isinstance(callee, ir.Attr) and callee.name in _TEXT_CHANGES and tr.is_text(callee.obj):
         return _changed_text(tr, node, callee, args)
     return ir.Call(span, callee, args)
+
+
+def _accumulated(tr: Translator, node: Syntax, callee: Node, args: tuple[Node, ...]) -> Node:
+    """``std::accumulate``, whose sum has the type of what it starts with."""
+    call, kind = ir.Call(tr.span(node), callee, args), static_type(tr, args[2])
+    if kind is None or kind.kind not in ("int", "unsigned") or kind.pointer:
+        return call
+    if len(args) > 3 and (kind.bits < 32 or kind.kind == "unsigned"):
+        return opaque(tr, node, "accumulate in a narrow or unsigned type")
+    return ir.Cast(call.span, kind, call)
 
 
 _TEXT_CHANGES = {"clear", "append", "push_back", "pop_back", "assign", "insert", "erase", "resize"}
