@@ -159,8 +159,7 @@ class Host(CppStage[DecodeShape]):
         inputs = dict(zip(call.names, numbers, strict=True))
         if compiled:
             read = launched(self.session, STAGE)
-            options = {"decided": sides.known, "facts": {"templates_return": True}}
-            return self.session.solve(key, inputs, start, context, read, **options)
+            return self.session.solve(key, inputs, start, context, read, decided=sides.known)
         return self._run(key, inputs, start, context, sides.known)
 
     def _run(

@@ -23,8 +23,8 @@ def launched(session: SourceSession, stage: str) -> Read:
     def found(outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> StageOutcome:
         outcomes = tuple(map(handed_on, outcomes))
         for outcome in outcomes:
-            kinds = {event.kind for event in outcome.events}
-            if outcome.kind == "returned" and kinds.isdisjoint(("launch", "template")):
+            launches = any(event.kind == "launch" for event in outcome.events)
+            if outcome.kind == "returned" and not launches:
                 return undecided(stage, "no kernel is launched")
         return read(outcomes, inputs)
 

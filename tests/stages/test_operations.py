@@ -12,7 +12,8 @@ from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles.operations import operations, others
 from tests.stages.ask import BF16, FP8, ask, opened, shape
-from tests.trees import prefill, today
+from tests.trees import prefill, sparse, today
+from tests.trees.common import changed
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +131,56 @@ def test_every_operation_is_described_and_has_stages() -> None:
         for entry in rule.entries:
             assert entry.function.arguments
             assert "dispatcher" in entry.stages
+
+
+@pytest.fixture(scope="module")
+def picking(tmp_path_factory: pytest.TempPathFactory) -> Capability:
+    """A tree that decodes over picked tokens."""
+    return opened(tmp_path_factory.mktemp("sparse"), sparse.tree())
+
+
+@pytest.mark.parametrize(
+    ("arch", "dtypes", "heads", "more", "verdict", "stage"),
+    [
+        *(("gfx950", FP8, heads, {}, Verdict.NATIVE, None) for heads in (16, 32, 128)),
+        ("gfx950", FP8, 64, {}, Verdict.NATIVE, None),
+        # These plans are folded, and no launch is; that 48 heads have no reducer comes after.
+        ("gfx950", FP8, 64, {"qlen": 2}, Verdict.INCOHERENT, "dispatcher"),
+        ("gfx950", FP8, 48, {}, Verdict.INCOHERENT, "dispatcher"),
+        ("gfx950", FP8, 16, {"page_size": 64}, Verdict.REJECTED, "host"),
+        ("gfx950", BF16, 16, {}, Verdict.REJECTED, "host"),
+        ("gfx942", FP8, 16, {}, Verdict.REJECTED, "dispatcher"),
+        ("gfx950", FP8, 12, {}, Verdict.REJECTED, "sizing"),
+    ],
+)
+def test_a_kernel_that_is_compiled_with_its_host(
+    picking: Capability,
+    arch: str,
+    dtypes: tuple[str, str],
+    heads: int,
+    more: dict[str, Any],
+    verdict: Verdict,
+    stage: str | None,
+) -> None:
+    decision = ask(picking, arch, dtypes, heads, op="sparse", **more)
+    assert (decision.verdict, decision.stage) == (verdict, stage)
+    if verdict is Verdict.NATIVE:
+        statuses = {str(name): str(outcome.status) for name, outcome in decision.stages}
+        assert statuses["host"] == "accepted"
+        assert statuses["kernel table"] == "absent"
+        assert decision.kernels == ()
+
+
+def test_a_host_that_launches_nothing_is_not_known(tmp_path: Path) -> None:
+    edit = ("    kn_picked<Traits><<<dim3(4, 1, 1), 64, 0, nullptr>>>(q.data_ptr());\n", "")
+    capability = opened(tmp_path, changed(sparse.tree(), sparse.HOST, edit))
+    decision = ask(capability, "gfx950", FP8, 16, op="sparse")
+    assert (decision.verdict, decision.stage) == (Verdict.UNKNOWN, "host")
+
+
+def test_a_constant_that_depends_on_a_template_argument_is_not_known(tmp_path: Path) -> None:
+    edit = ("Traits::kScale", "Traits::kRows")
+    text = str(sparse.tree()[sparse.HOST])
+    tree = {**sparse.tree(), sparse.HOST: text.replace(*edit)}
+    decision = ask(opened(tmp_path, tree), "gfx950", FP8, 16, op="sparse")
+    assert (decision.verdict, decision.stage) == (Verdict.UNKNOWN, "host")
