@@ -100,6 +100,9 @@ def names_of(node: ast.stmt, *, given: bool = True) -> Names:
             continue
         if isinstance(item, ast.Lambda):
             continue
+        if isinstance(item, ast.AugAssign):
+            root = root_name(item.target)
+            names.changed.update({root} if root else ())
         if isinstance(item, (ast.Name, ast.Attribute, ast.Subscript)):
             _stored(item, names)
         elif isinstance(item, ast.ImportFrom):
@@ -120,7 +123,7 @@ def _stored(node: ast.Name | ast.Attribute | ast.Subscript, names: Names) -> Non
         return
     if isinstance(node, ast.Name):
         names.bound.add(node.id)
-    elif is_globals(node.value):
+    elif any(is_globals(part) for part in ast.walk(node)):
         names.dynamic = True
     else:
         root = root_name(node)
@@ -154,6 +157,11 @@ def _called(node: ast.Call, names: Names, given: bool) -> None:
         # a function of the module's may change what it is given
         passed = (*node.args, *(k.value for k in node.keywords))
         names.changed.update(n for n in map(root_name, passed) if n)
+
+
+def _others(targets: list[ast.expr], name: str) -> set[str]:
+    """The names that are bound to the same value."""
+    return {t.id for t in targets if isinstance(t, ast.Name)} - {name}
 
 
 def _changed_outside(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -239,7 +247,8 @@ class Index:
                     names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
                     for name in names if source is not None else ():
                         assert source is not None
-                        found.setdefault(name, []).append((position, aliased(source)))
+                        given = aliased(source) | _others(targets, name)
+                        found.setdefault(name, []).append((position, given))
         return found
 
     def changed_elsewhere(self, name: str, node: ast.stmt, position: int) -> ast.stmt | None:
