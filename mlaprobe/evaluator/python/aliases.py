@@ -27,6 +27,10 @@ def aliased(node: ast.expr) -> set[str]:
         parts = node.elts
     elif isinstance(node, ast.Dict):
         parts = node.values
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        parts = [node.elt, *(g.iter for g in node.generators)]
+    elif isinstance(node, ast.DictComp):
+        parts = [node.value, *(g.iter for g in node.generators)]
     elif isinstance(node, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id in _COPYING:
             return set()

@@ -79,13 +79,18 @@ class Names:
     bound: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
     """Names whose value is changed in place, or of which an attribute is set."""
+    called: set[str] = field(default_factory=set)
+    """Names of which a method is called for its own sake: an object may be changed."""
+    anonymous: bool = False
+    """The result of a call is changed in place."""
     stars: bool = False
     dynamic: bool = False
     """It writes to ``globals()``, or runs text."""
 
     def touches(self, name: str) -> bool:
         """Whether the statement may affect the value of ``name``."""
-        return self.stars or self.dynamic or name in self.bound or name in self.changed
+        named = name in self.bound or name in self.changed or name in self.called
+        return self.stars or self.dynamic or named
 
 
 def names_of(node: ast.stmt, *, given: bool = True) -> Names:
@@ -100,6 +105,14 @@ def names_of(node: ast.stmt, *, given: bool = True) -> Names:
             continue
         if isinstance(item, ast.Lambda):
             continue
+        if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
+            root = root_name(item.value.func)
+            names.called.update(
+                {root} if isinstance(item.value.func, ast.Attribute) and root else ()
+            )
+        if isinstance(item, ast.AugAssign):
+            root = root_name(item.target)
+            names.changed.update({root} if root else ())
         if isinstance(item, (ast.Name, ast.Attribute, ast.Subscript)):
             _stored(item, names)
         elif isinstance(item, ast.ImportFrom):
@@ -120,7 +133,7 @@ def _stored(node: ast.Name | ast.Attribute | ast.Subscript, names: Names) -> Non
         return
     if isinstance(node, ast.Name):
         names.bound.add(node.id)
-    elif is_globals(node.value):
+    elif any(is_globals(part) for part in ast.walk(node)):
         names.dynamic = True
     else:
         root = root_name(node)
@@ -150,10 +163,16 @@ def _called(node: ast.Call, names: Names, given: bool) -> None:
         root = root_name(func.value)
         if root:
             names.changed.add(root)
+        names.anonymous |= isinstance(func.value, ast.Call) and not is_globals(func.value)
     if given and isinstance(func, ast.Name) and not hasattr(builtins, func.id):
         # a function of the module's may change what it is given
         passed = (*node.args, *(k.value for k in node.keywords))
         names.changed.update(n for n in map(root_name, passed) if n)
+
+
+def _others(targets: list[ast.expr], name: str) -> set[str]:
+    """The names that are bound to the same value."""
+    return {t.id for t in targets if isinstance(t, ast.Name)} - {name}
 
 
 def _changed_outside(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -212,7 +231,7 @@ class Index:
     def _by_name(self) -> dict[str, list[int]]:
         result: dict[str, list[int]] = {}
         for position, names in enumerate(self.names):
-            for name in names.bound | names.changed:
+            for name in names.bound | names.changed | (names.called - self.aliases.keys()):
                 result.setdefault(name, []).append(position)
         return result
 
@@ -239,11 +258,16 @@ class Index:
                     names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
                     for name in names if source is not None else ():
                         assert source is not None
-                        found.setdefault(name, []).append((position, aliased(source)))
+                        given = aliased(source) | _others(targets, name)
+                        found.setdefault(name, []).append((position, given))
         return found
 
     def changed_elsewhere(self, name: str, node: ast.stmt, position: int) -> ast.stmt | None:
         """A statement that may change a name's value under another name, after it was bound."""
+        pairs = zip(self.body, self.names, strict=True)
+        nameless = next((n for n, names in pairs if names.anonymous), None)
+        if nameless is not None:
+            return nameless
         for other, bindings in self._bound_from.items():
             for at, sources in bindings:
                 same = name in sources if other != name else False
@@ -258,7 +282,8 @@ class Index:
         """A statement from a place on, or a function, that changes a name's value in place."""
         start = position if isinstance(self.body[position], BLOCKS) else position + 1
         later = (p for p in self._by_name.get(name, ()) if p >= start)
-        found = next((p for p in later if name in self.names[p].changed), None)
+        acting = (p for p in later if name in self.names[p].changed | self.names[p].called)
+        found = next(acting, None)
         if found is not None:
             return self.body[found]
         return self.changed_by_functions.get(name)

@@ -101,6 +101,9 @@ class Resolver:
             return self._assigned(node, rest, position)
         if name in names.changed:
             return self._changed(node, rest(), position)
+        if name in names.called:
+            value = rest()
+            return self._executed(node, value, position) if isinstance(value, Instance) else value
         return SKIP
 
     def _may_set(self, node: ast.stmt) -> bool:

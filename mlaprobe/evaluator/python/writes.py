@@ -65,10 +65,20 @@ def written_keys(node: ast.stmt) -> list[Key] | None:
         elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
             if is_globals(item.func.value) and item.func.attr != "get":
                 keys += _update_keys(item)
+        elif _is_inside_global(item):
+            return None
         elif _is_stored_global(item):
             keys.append(_key(item.slice))
     known = [key for key in keys if key is not None]
     return known if len(known) == len(keys) else None
+
+
+def _is_inside_global(node: ast.AST) -> bool:
+    """Whether something in the value of a name is written that is looked up by its text."""
+    stored = isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load)
+    if not stored or (isinstance(node, ast.Subscript) and is_globals(node.value)):
+        return False
+    return any(is_globals(part) for part in ast.walk(node))
 
 
 def _is_stored_global(node: ast.AST) -> TypeGuard[ast.Subscript]:

@@ -215,6 +215,8 @@ def _steady(value: Value) -> bool:
     """Whether a value is equal to itself: of what may have changed it is not known."""
     if isinstance(value, tuple):
         return all(map(_steady, value))
+    if isinstance(value, float):
+        return value == value  # what is no number is not
     return not isinstance(value, Model) or value.steady
 
 

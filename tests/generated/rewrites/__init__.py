@@ -8,7 +8,9 @@ from tests.generated.rewrites.classes import CLASSES
 from tests.generated.rewrites.corners import CORNERS
 from tests.generated.rewrites.enums import ENUMS
 from tests.generated.rewrites.functions import FUNCTIONS
+from tests.generated.rewrites.further import FURTHER
 from tests.generated.rewrites.lasting import LASTING
+from tests.generated.rewrites.modules import MODULES
 from tests.generated.rewrites.objects import OBJECTS
 from tests.generated.rewrites.patterns import PATTERNS
 from tests.generated.rewrites.records import RECORDS
@@ -17,7 +19,7 @@ from tests.generated.rewrites.tables import TABLES
 
 REWRITES = {**CLASSES, **ENUMS, **FUNCTIONS, **PATTERNS, **RECORDS, **TABLES}
 
-CASES = {**ACTING, **CORNERS, **OBJECTS, **SHARED}
+CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED}
 """Modules of which not all is followed."""
 
 __all__ = ["CASES", "LASTING", "REWRITES"]
