@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Route, Verdict
-from mlaprobe.output.nativeways import native_way_lines, native_way_rows
+from mlaprobe.output.explaining.nativeways import native_way_lines, native_way_rows
 from mlaprobe.output.style import plain
 from mlaprobe.reports.nativeways import native_ways
 from mlaprobe.rulefiles.speed import Between, known_speeds

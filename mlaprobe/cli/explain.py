@@ -72,10 +72,10 @@ def _run(
     with Progress("explaining", quiet=quiet) as progress:
         found = explanation(answers, shape, progress.step, needs=needs)
     if format == "json":
-        from mlaprobe.output.explain_data import explain_json
+        from mlaprobe.output.explaining.explain_data import explain_json
 
         emit.write(explain_json(found), output)
         return
-    from mlaprobe.output.explain import explain as lines_of
+    from mlaprobe.output.explaining.explain import explain as lines_of
 
     emit.write_text(partial(lines_of, spec=aiter, can_resolve=True), found, output=output)

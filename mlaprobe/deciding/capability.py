@@ -34,8 +34,8 @@ from mlaprobe.rulefiles.operations import Entry, entry_of, of_decode
 from mlaprobe.sources import Source, open_source, require_aiter
 from mlaprobe.sources.release_place import ReleasePlace, place_of
 from mlaprobe.stages.base import Absent, Faulted, Stage, faulted
-from mlaprobe.stages.dispatched import Dispatched
-from mlaprobe.stages.dispatcher import Dispatcher
+from mlaprobe.stages.dispatching.dispatched import Dispatched
+from mlaprobe.stages.dispatching.dispatcher import Dispatcher
 from mlaprobe.stages.environment.kernels import Tables
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.gluon import Gluon

@@ -26,7 +26,7 @@ from mlaprobe.deciding.pipeline import judge
 from mlaprobe.rulefiles import errata
 from mlaprobe.rulefiles.variations import Arguments, Variation, variations
 from mlaprobe.stages.base import Faulted
-from mlaprobe.stages.dispatched import Dispatched
+from mlaprobe.stages.dispatching.dispatched import Dispatched
 from mlaprobe.stages.evidence import LazyEvidence
 from mlaprobe.stages.metadata import LAUNCHED, Metadata
 

@@ -20,7 +20,7 @@ from mlaprobe.deciding.compose import absent
 from mlaprobe.deciding.operation_chain import judge_operation
 from mlaprobe.rulefiles.operations import Entry
 from mlaprobe.stages.base import Absent, Stage
-from mlaprobe.stages.dispatched import Dispatched
+from mlaprobe.stages.dispatching.dispatched import Dispatched
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.operations.functions import EntryStage, PlannerStage, SizingStage

@@ -14,8 +14,8 @@ from mlaprobe.core.reasons import deciding_clause, reason
 from mlaprobe.core.shape import DecodeShape, Dtype, Operation, Status, Verdict
 from mlaprobe.output import commands
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, Cell, cell
-from mlaprobe.output.emulated import overview_lines
 from mlaprobe.output.escape import printable
+from mlaprobe.output.explaining.emulated import overview_lines
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
 from mlaprobe.output.operations import overview_lines as operations_in_short
 from mlaprobe.output.style import Line, Span, broken, line, paragraph

@@ -9,8 +9,8 @@ from mlaprobe.core.reasons import reason
 from mlaprobe.core.shape import Status, Verdict
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, cell
-from mlaprobe.output.emulated import overview_row
 from mlaprobe.output.escape import markdown, markdown_code
+from mlaprobe.output.explaining.emulated import overview_row
 from mlaprobe.output.operations import overview_rows
 from mlaprobe.output.report import block_title, native_summary, where_found
 from mlaprobe.output.rows import Row, decision_row, picked, plain

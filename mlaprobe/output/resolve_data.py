@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output import SCHEMA
-from mlaprobe.output.emulated import emulation_rows
-from mlaprobe.output.nativeways import native_way_rows
+from mlaprobe.output.explaining.emulated import emulation_rows
+from mlaprobe.output.explaining.nativeways import native_way_rows
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, need_row, picked, plain, to_json
 from mlaprobe.padding.plan import PadPlan

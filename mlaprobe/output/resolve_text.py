@@ -12,10 +12,10 @@ from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import SourceInfo
 from mlaprobe.output.cells import WORDS
 from mlaprobe.output.commands import explain
-from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.escape import printable
-from mlaprobe.output.nativeways import native_way_lines
-from mlaprobe.output.needs import consequence
+from mlaprobe.output.explaining.emulated import emulation_lines
+from mlaprobe.output.explaining.nativeways import native_way_lines
+from mlaprobe.output.explaining.needs import consequence
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.padding.doubt import Doubt

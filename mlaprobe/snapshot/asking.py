@@ -18,7 +18,7 @@ from mlaprobe.snapshot.tables import NOTHING, Notebook, Table
 from mlaprobe.stages.instantiate import Solved
 
 if TYPE_CHECKING:
-    from mlaprobe.stages.dispatched import Dispatched
+    from mlaprobe.stages.dispatching.dispatched import Dispatched
     from mlaprobe.stages.instantiate import Leaf
 
 USUAL: dict[str, Any] = {

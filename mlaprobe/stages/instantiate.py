@@ -13,10 +13,10 @@ from typing import Any, Generic, TypeVar
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.shape import Evidence, altered
 from mlaprobe.evaluator.engine.runs import Outcome
+from mlaprobe.evaluator.objects.objects import Instance, NamedTuple
 from mlaprobe.evaluator.symbolic.formulas import Expr, Text, compile_all, compile_expr
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values.kinds import Record
-from mlaprobe.evaluator.values.objects import Instance, NamedTuple
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import LazyEvidence, Proof
 

@@ -18,10 +18,10 @@ from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Closure
 from mlaprobe.stages.base import Absent, Answer, Question, Stage, place_evidence, undecided
+from mlaprobe.stages.dispatching.passing import Passing, Taken, passed
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.evidence import Trace
 from mlaprobe.stages.instantiate import Solved
-from mlaprobe.stages.passing import Passing, Taken, passed
 
 Start = Callable[[Run, Mapping[str, Any]], Any]
 NO_CONTEXT = ("", ())

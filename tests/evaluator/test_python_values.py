@@ -9,10 +9,10 @@ import pytest
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
+from mlaprobe.evaluator.objects.classes import PyClass
+from mlaprobe.evaluator.objects.members import Property
 from mlaprobe.evaluator.python.values import EntryPoint, ModuleRef
-from mlaprobe.evaluator.values.classes import PyClass
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, EnumType, Record
-from mlaprobe.evaluator.values.members import Property
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from tests.evaluator.session import KNOWN, SourceSession, missing

@@ -11,7 +11,7 @@ import pytest
 
 from mlaprobe.core.enums import Standing, Status, Verdict
 from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Kernel, StageName, StageOutcome
-from mlaprobe.output.emulated import emulation_lines, emulation_rows, overview_lines
+from mlaprobe.output.explaining.emulated import emulation_lines, emulation_rows, overview_lines
 from mlaprobe.output.style import Line
 from mlaprobe.reports import emulated
 from mlaprobe.reports.emulated import emulations, overview

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mlaprobe.core.shape import Decision, DecodeShape, Verdict
-from mlaprobe.output.explain import excerpt_lines, outcome_words
-from mlaprobe.output.explain import explain as lines_of
-from mlaprobe.output.explain_data import explain_json
+from mlaprobe.output.explaining.explain import excerpt_lines, outcome_words
+from mlaprobe.output.explaining.explain import explain as lines_of
+from mlaprobe.output.explaining.explain_data import explain_json
 from mlaprobe.output.style import plain
 from mlaprobe.reports.explanation import Excerpt, explain
 from tests.output.fake import LONG_KNOB, QUIET_KNOB, Fake, at

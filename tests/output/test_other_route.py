@@ -6,7 +6,7 @@ import pytest
 
 from mlaprobe import probe
 from mlaprobe.core.shape import DecodeShape, Dtype, Route, Verdict
-from mlaprobe.output.explain import explain as lines_of
+from mlaprobe.output.explaining.explain import explain as lines_of
 from mlaprobe.output.style import plain
 from mlaprobe.reports.explanation import explain
 

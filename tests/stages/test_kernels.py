@@ -10,7 +10,7 @@ import pytest
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
-from mlaprobe.evaluator.values.keptmaps import END, End, KeptMap
+from mlaprobe.evaluator.stl.keptmaps import END, End, KeptMap
 from mlaprobe.evaluator.values.kinds import Builtin, Pointer
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.kernels import AsmKernel, Column, KernelCache

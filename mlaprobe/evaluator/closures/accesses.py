@@ -5,17 +5,17 @@ from __future__ import annotations
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import subscripts
 from mlaprobe.evaluator.closures.attributes import subscript
-from mlaprobe.evaluator.closures.lvalues import compile_lvalue, compile_place
+from mlaprobe.evaluator.closures.places.lvalues import compile_lvalue, compile_place
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.stl.asking import On
+from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.elements import index
+from mlaprobe.evaluator.stl.optionals import Engaged, held
+from mlaprobe.evaluator.stl.places import Elements, Iterator
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.asking import On
-from mlaprobe.evaluator.values.containers import Container
-from mlaprobe.evaluator.values.elements import index
 from mlaprobe.evaluator.values.kinds import Closure, InValue, Model, Pointer, Record
-from mlaprobe.evaluator.values.optionals import Engaged, held
-from mlaprobe.evaluator.values.places import Elements, Iterator
 
 
 def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:

@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.displays import elements
-from mlaprobe.evaluator.closures.methods import method
-from mlaprobe.evaluator.closures.setmethods import set_method
+from mlaprobe.evaluator.closures.methodcalls.methods import method
+from mlaprobe.evaluator.closures.methodcalls.setmethods import set_method
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects import enums
+from mlaprobe.evaluator.objects.mappings import put_entry
+from mlaprobe.evaluator.objects.objects import NOTHING, Instance, NamedTuple
+from mlaprobe.evaluator.stl.containers import copied
+from mlaprobe.evaluator.stl.optionals import METHODS
+from mlaprobe.evaluator.stl.optionals import method as optional_method
+from mlaprobe.evaluator.stl.places import PAIR
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, plain
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, enums, rest_of
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of, equals
-from mlaprobe.evaluator.values.containers import copied
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     EnumMember,
@@ -24,11 +30,6 @@ from mlaprobe.evaluator.values.kinds import (
     Record,
     StructType,
 )
-from mlaprobe.evaluator.values.mappings import put_entry
-from mlaprobe.evaluator.values.objects import NOTHING, Instance, NamedTuple
-from mlaprobe.evaluator.values.optionals import METHODS
-from mlaprobe.evaluator.values.optionals import method as optional_method
-from mlaprobe.evaluator.values.places import PAIR
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module

@@ -18,14 +18,14 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.engine.undecided import note_acting, undecided
 from mlaprobe.evaluator.ir import NOWHERE, Node
+from mlaprobe.evaluator.objects.iterables import Cursor
+from mlaprobe.evaluator.objects.objects import ObjectType, class_of, special
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.comparing import condition
-from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
 from mlaprobe.evaluator.values.membership import contains, membership
-from mlaprobe.evaluator.values.objects import ObjectType, class_of, special
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.walk import walk

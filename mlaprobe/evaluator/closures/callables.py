@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.displays import compile_items
-from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_lvalue, compile_place
+from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_lvalue, compile_place
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
+from mlaprobe.evaluator.objects.iterables import Cursor
+from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.methods import bound
+from mlaprobe.evaluator.stl.optionals import METHODS
+from mlaprobe.evaluator.stl.optionals import method as optional_method
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.containers import Container
-from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, InValue, Model, Pointer, Record, Ref
-from mlaprobe.evaluator.values.methods import bound
-from mlaprobe.evaluator.values.optionals import METHODS
-from mlaprobe.evaluator.values.optionals import method as optional_method
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler

@@ -10,13 +10,13 @@ from mlaprobe.evaluator.closures.declarations import compile_defaults
 from mlaprobe.evaluator.closures.statements import compile_statement
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
+from mlaprobe.evaluator.objects.classes import PyClass
+from mlaprobe.evaluator.objects.enums import enum_type, numbered
+from mlaprobe.evaluator.objects.members import Base, Field
+from mlaprobe.evaluator.objects.objects import NOTHING
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.classes import PyClass
-from mlaprobe.evaluator.values.enums import enum_type, numbered
 from mlaprobe.evaluator.values.handled import SettingsBase
 from mlaprobe.evaluator.values.kinds import Builtin, Closure
-from mlaprobe.evaluator.values.members import Base, Field
-from mlaprobe.evaluator.values.objects import NOTHING
 from mlaprobe.evaluator.walk import assigned_names, walk
 
 CELL = "__class__"

@@ -21,10 +21,15 @@ from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run
 from mlaprobe.evaluator.engine.signals import Failed, Returned, Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Name, Node, Param, Span
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, enums, making, rest_of
-from mlaprobe.evaluator.values.containers import Container
+from mlaprobe.evaluator.objects import enums
+from mlaprobe.evaluator.objects.iterables import Cursor
+from mlaprobe.evaluator.objects.objects import Instance
+from mlaprobe.evaluator.stl import making
+from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.making import Maker
+from mlaprobe.evaluator.stl.shapes import CONTAINERS
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import (
     Braced,
     Builtin,
@@ -34,9 +39,6 @@ from mlaprobe.evaluator.values.kinds import (
     Record,
     StructType,
 )
-from mlaprobe.evaluator.values.making import Maker
-from mlaprobe.evaluator.values.objects import Instance
-from mlaprobe.evaluator.values.shapes import CONTAINERS
 from mlaprobe.evaluator.walk import assigned_names
 
 if TYPE_CHECKING:

@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_place, references
+from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_place, references
+from mlaprobe.evaluator.closures.places.untracked import Binding, compile_untracked
 from mlaprobe.evaluator.closures.stores import adapter, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
-from mlaprobe.evaluator.closures.untracked import Binding, compile_untracked
 from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, storing
 from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.stl.containers import Elsewhere, copied, lasting
+from mlaprobe.evaluator.stl.keptmaps import KeptMap, keeps_objects
+from mlaprobe.evaluator.stl.shapes import shape_of
 from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
-from mlaprobe.evaluator.values.containers import Elsewhere, copied, lasting
-from mlaprobe.evaluator.values.keptmaps import KeptMap, keeps_objects
 from mlaprobe.evaluator.values.kinds import Braced, Closure, Record, Ref
-from mlaprobe.evaluator.values.shapes import shape_of
 from mlaprobe.evaluator.walk import assigned_whole, walk
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store
 from mlaprobe.evaluator.engine.signals import Unsupported
+from mlaprobe.evaluator.objects.enums import members_of
+from mlaprobe.evaluator.objects.iterables import MAX_ELEMENTS, Cursor, UnclearError
+from mlaprobe.evaluator.objects.mappings import as_set, put_entry
+from mlaprobe.evaluator.objects.mappings import joined as joined_dicts
+from mlaprobe.evaluator.stl.making import Maker
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined, plain
 from mlaprobe.evaluator.values import SomeText, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.arithmetic import LONGEST
-from mlaprobe.evaluator.values.enums import members_of
-from mlaprobe.evaluator.values.iterables import MAX_ELEMENTS, Cursor, UnclearError
 from mlaprobe.evaluator.values.kinds import Braced, EnumMember, EnumType, Model
-from mlaprobe.evaluator.values.making import Maker
-from mlaprobe.evaluator.values.mappings import as_set, put_entry
-from mlaprobe.evaluator.values.mappings import joined as joined_dicts
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.walk import bound_names
 

@@ -19,13 +19,16 @@ from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.ir import Node, Span
+from mlaprobe.evaluator.objects import objects
+from mlaprobe.evaluator.objects.iterables import Cursor
+from mlaprobe.evaluator.objects.objects import class_of
+from mlaprobe.evaluator.stl.containers import Container, copied
+from mlaprobe.evaluator.stl.places import Elements, Iterator
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values import Unknown, Value, objects
+from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.comparing import negate
-from mlaprobe.evaluator.values.containers import Container, copied
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import (
     Braced,
     Closure,
@@ -34,9 +37,7 @@ from mlaprobe.evaluator.values.kinds import (
     Record,
     Ref,
 )
-from mlaprobe.evaluator.values.objects import class_of
 from mlaprobe.evaluator.values.operators import binary, unary
-from mlaprobe.evaluator.values.places import Elements, Iterator
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:

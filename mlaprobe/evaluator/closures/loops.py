@@ -19,8 +19,8 @@ from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
+from mlaprobe.evaluator.stl.containers import Container
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.containers import Container
 from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.walk import written_names

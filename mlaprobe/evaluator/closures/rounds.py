@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.displays import elements
 from mlaprobe.evaluator.closures.loops import AnyOrder, Written, havoc_of, some_round
-from mlaprobe.evaluator.closures.lvalues import Lvalue, compile_place, references
 from mlaprobe.evaluator.closures.order import keeps_no_order
+from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_place, references
 from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Unsupported
 from mlaprobe.evaluator.ir import CType
+from mlaprobe.evaluator.objects.iterables import Cursor, UnclearError
+from mlaprobe.evaluator.stl.containers import Container, Elsewhere, copied
+from mlaprobe.evaluator.stl.places import Elements, Parts
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.containers import Container, Elsewhere, copied
-from mlaprobe.evaluator.values.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.values.kinds import Pointer, Ref, Unordered
-from mlaprobe.evaluator.values.places import Elements, Parts
 from mlaprobe.evaluator.walk import bound_names, writes_target
 
 REASON = "written in a loop that cannot be followed"

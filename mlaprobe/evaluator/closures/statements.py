@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops, rounds
 from mlaprobe.evaluator.closures.displays import text_of
-from mlaprobe.evaluator.closures.listmethods import removed
+from mlaprobe.evaluator.closures.methodcalls.listmethods import removed
 from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import havoc

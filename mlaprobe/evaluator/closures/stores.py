@@ -7,26 +7,29 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.elementstores import (
+from mlaprobe.evaluator.closures.places.elementstores import (
     compile_element,
     store_in_list,
     store_somewhere,
     with_element,
 )
-from mlaprobe.evaluator.closures.lvalues import compile_place, inside
+from mlaprobe.evaluator.closures.places.lvalues import compile_place, inside
+from mlaprobe.evaluator.closures.places.unpacking import unpacking
 from mlaprobe.evaluator.closures.unit import Scope, Unit
-from mlaprobe.evaluator.closures.unpacking import unpacking
 from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.engine.calls import havoc
 from mlaprobe.evaluator.engine.frames import RUN, Frame, Store, around
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.objects.iterables import Cursor
+from mlaprobe.evaluator.objects.objects import Instance
+from mlaprobe.evaluator.stl.containers import Container, copied, not_followed, spoiled
+from mlaprobe.evaluator.stl.optionals import Engaged, engaged, held
+from mlaprobe.evaluator.stl.places import PAIR, Iterator, Parts
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values import Unknown, Value, unknown_in
-from mlaprobe.evaluator.values.containers import Container, copied, not_followed, spoiled
 from mlaprobe.evaluator.values.conversions import convert
-from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import (
     Braced,
     LooseSet,
@@ -36,9 +39,6 @@ from mlaprobe.evaluator.values.kinds import (
     Ref,
     StructType,
 )
-from mlaprobe.evaluator.values.objects import Instance
-from mlaprobe.evaluator.values.optionals import Engaged, engaged, held
-from mlaprobe.evaluator.values.places import PAIR, Iterator, Parts
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module

@@ -8,10 +8,11 @@ from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values import Unknown, Value, objects, rest_of, unknown_in
+from mlaprobe.evaluator.objects import objects
+from mlaprobe.evaluator.objects.iterables import DefaultDict
+from mlaprobe.evaluator.objects.mappings import put_entry
+from mlaprobe.evaluator.values import Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.comparing import entry_of
-from mlaprobe.evaluator.values.iterables import DefaultDict
-from mlaprobe.evaluator.values.mappings import put_entry
 
 
 def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:

@@ -7,15 +7,15 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mlaprobe.evaluator.closures.methods import NPOS
+from mlaprobe.evaluator.closures.methodcalls.methods import NPOS
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.algorithms import algorithms, least
 from mlaprobe.evaluator.library.objects import library
+from mlaprobe.evaluator.stl.optionals import engaged
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
-from mlaprobe.evaluator.values.optionals import engaged
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

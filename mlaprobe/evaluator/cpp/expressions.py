@@ -12,7 +12,7 @@ from mlaprobe.evaluator.cpp.forms.typing import static_type
 from mlaprobe.evaluator.cpp.literals import LITERALS, Handler, opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
 from mlaprobe.evaluator.ir import CType, Node
-from mlaprobe.evaluator.values.shapes import CONTAINERS
+from mlaprobe.evaluator.stl.shapes import CONTAINERS
 from mlaprobe.evaluator.walk import is_name
 
 if TYPE_CHECKING:

@@ -30,10 +30,10 @@ from mlaprobe.evaluator.cpp.types import parse_type, zero_of
 from mlaprobe.evaluator.cpp.writes import may_write
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.stl.containers import lasting
+from mlaprobe.evaluator.stl.shapes import CONTAINERS, Sort, shape_of
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.containers import lasting
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Record, StructType
-from mlaprobe.evaluator.values.shapes import CONTAINERS, Sort, shape_of
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

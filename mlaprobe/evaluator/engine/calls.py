@@ -8,12 +8,12 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Function, Param, Span
+from mlaprobe.evaluator.objects.objects import Instance, OfObject
+from mlaprobe.evaluator.stl.containers import spoiled
+from mlaprobe.evaluator.stl.places import Iterator
 from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
-from mlaprobe.evaluator.values.containers import spoiled
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import Braced, Closure, Model, Pointer, Record, Ref
-from mlaprobe.evaluator.values.objects import Instance, OfObject
-from mlaprobe.evaluator.values.places import Iterator
 from mlaprobe.evaluator.walk import written_names
 
 

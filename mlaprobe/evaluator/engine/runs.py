@@ -10,9 +10,9 @@ from mlaprobe.evaluator.engine.frames import Frame
 from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
+from mlaprobe.evaluator.objects.objects import called, special
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.kept import Copies
-from mlaprobe.evaluator.values.objects import called, special
 from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:

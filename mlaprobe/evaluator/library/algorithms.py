@@ -11,9 +11,9 @@ from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.ranges import Range, ranged, spoil
+from mlaprobe.evaluator.stl.containers import less
 from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
 from mlaprobe.evaluator.values.comparing import equals, extreme
-from mlaprobe.evaluator.values.containers import less
 from mlaprobe.evaluator.values.kinds import Braced, Builtin, Ref
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth

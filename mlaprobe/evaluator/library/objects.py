@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.ranges import advanced, begin_of
+from mlaprobe.evaluator.stl.changing import swap
+from mlaprobe.evaluator.stl.containers import Container, copied, spoiled
+from mlaprobe.evaluator.stl.methods import bound
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.changing import swap
 from mlaprobe.evaluator.values.comparing import compare
-from mlaprobe.evaluator.values.containers import Container, copied, spoiled
 from mlaprobe.evaluator.values.kinds import Builtin, Record, Ref
-from mlaprobe.evaluator.values.methods import bound
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

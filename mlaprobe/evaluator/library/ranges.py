@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.stl.containers import Container, copied
+from mlaprobe.evaluator.stl.places import Elements, Iterator, range_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.containers import Container, copied
 from mlaprobe.evaluator.values.kinds import Pointer, Ref
 from mlaprobe.evaluator.values.membership import contains
-from mlaprobe.evaluator.values.places import Elements, Iterator, range_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.closures.displays import elements, is_unordered, stream
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.iterables import Cursor, UnclearError
+from mlaprobe.evaluator.objects.objects import special
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.values.kinds import Builtin, Model
-from mlaprobe.evaluator.values.objects import special
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.classes import PyClass
+from mlaprobe.evaluator.objects.members import Abstract, Base, Field, Property, Static
+from mlaprobe.evaluator.objects.objects import NOTHING, Instance, NamedTuple, class_of
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.classes import PyClass
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model
-from mlaprobe.evaluator.values.members import Abstract, Base, Field, Property, Static
-from mlaprobe.evaluator.values.objects import NOTHING, Instance, NamedTuple, class_of
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

@@ -16,6 +16,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.exceptions import catches
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.python.effects import executed
 from mlaprobe.evaluator.python.index import BLOCKS, names_of
 from mlaprobe.evaluator.python.place import type_names
@@ -31,7 +32,6 @@ from mlaprobe.evaluator.python.writes import (
 )
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, LooseSet
-from mlaprobe.evaluator.values.objects import Instance
 from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:

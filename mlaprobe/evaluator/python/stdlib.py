@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.displays import as_mapping, elements
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.enums import ENUMS
+from mlaprobe.evaluator.objects.iterables import DefaultDict
 from mlaprobe.evaluator.python.functional import FUNCTIONAL
 from mlaprobe.evaluator.python.iterators import ITERATORS
 from mlaprobe.evaluator.python.records import RECORDS
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.enums import ENUMS
-from mlaprobe.evaluator.values.iterables import DefaultDict
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record, computed, plain
 from mlaprobe.evaluator.values.operators import binary
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.classes import PyClass
+from mlaprobe.evaluator.objects.iterables import Cursor
+from mlaprobe.evaluator.objects.objects import NOTHING, Instance, NamedTuple, class_of
 from mlaprobe.evaluator.symbolic.symbols import SymText, number_of
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.classes import PyClass
 from mlaprobe.evaluator.values.comparing import entry_of
-from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     Closure,
@@ -22,7 +23,6 @@ from mlaprobe.evaluator.values.kinds import (
     Model,
     Record,
 )
-from mlaprobe.evaluator.values.objects import NOTHING, Instance, NamedTuple, class_of
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

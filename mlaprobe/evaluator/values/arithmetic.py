@@ -6,12 +6,12 @@ import re
 
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.flags import combined
+from mlaprobe.evaluator.objects.objects import NOTHING, NamedTuple
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.flags import combined
 from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
-from mlaprobe.evaluator.values.objects import NOTHING, NamedTuple
 
 LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""

@@ -6,6 +6,13 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.objects import (
+    Instance,
+    ObjectType,
+    class_name,
+    class_of,
+    special,
+)
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Condition, Sym, SymText, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of, unknown_in
@@ -16,13 +23,6 @@ from mlaprobe.evaluator.values.arithmetic import (
     plain_number,
 )
 from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
-from mlaprobe.evaluator.values.objects import (
-    Instance,
-    ObjectType,
-    class_name,
-    class_of,
-    special,
-)
 from mlaprobe.evaluator.values.truth import settled, truth
 
 PLAIN = frozenset((int, bool, str, float, EnumMember))

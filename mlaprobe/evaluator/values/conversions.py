@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mlaprobe.evaluator.cpp.types import parse_type, template_of
 from mlaprobe.evaluator.ir import CType, Span
+from mlaprobe.evaluator.stl.containers import Container, copied
+from mlaprobe.evaluator.stl.optionals import engaged, held
+from mlaprobe.evaluator.stl.shapes import shape_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
-from mlaprobe.evaluator.values.containers import Container, copied
 from mlaprobe.evaluator.values.kinds import Record
-from mlaprobe.evaluator.values.optionals import engaged, held
-from mlaprobe.evaluator.values.shapes import shape_of
 from mlaprobe.evaluator.values.truth import truth
 
 

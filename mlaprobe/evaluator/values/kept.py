@@ -7,10 +7,10 @@ calls have left there is not known.
 
 from __future__ import annotations
 
+from mlaprobe.evaluator.objects.iterables import DefaultDict
+from mlaprobe.evaluator.objects.objects import Instance, NamedTuple
 from mlaprobe.evaluator.values import Value
-from mlaprobe.evaluator.values.iterables import DefaultDict
 from mlaprobe.evaluator.values.kinds import Model, Record
-from mlaprobe.evaluator.values.objects import Instance, NamedTuple
 
 _HOLDERS = (list, dict, DefaultDict, set, tuple, Record, Instance, NamedTuple)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.flags import has_flag
+from mlaprobe.evaluator.objects.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.symbolic.symbols import Condition, Sym, SymText, plain
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import arithmetic, kind_of
 from mlaprobe.evaluator.values.comparing import compare, equals
-from mlaprobe.evaluator.values.flags import has_flag
-from mlaprobe.evaluator.values.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, Model
 from mlaprobe.evaluator.values.truth import settled
 

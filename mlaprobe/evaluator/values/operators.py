@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.flags import inverted
+from mlaprobe.evaluator.objects.iterables import View
+from mlaprobe.evaluator.objects.mappings import concrete, joined
+from mlaprobe.evaluator.objects.objects import NOTHING
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Sym, number_of
 from mlaprobe.evaluator.values import Unknown, Value
@@ -13,12 +17,8 @@ from mlaprobe.evaluator.values.arithmetic import (
     plain_number,
 )
 from mlaprobe.evaluator.values.comparing import compare, identical, negate
-from mlaprobe.evaluator.values.flags import inverted
-from mlaprobe.evaluator.values.iterables import View
 from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model
-from mlaprobe.evaluator.values.mappings import concrete, joined
 from mlaprobe.evaluator.values.membership import contains
-from mlaprobe.evaluator.values.objects import NOTHING
 
 _AS_SETS = (LooseSet, View)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mlaprobe.evaluator.objects.classes import PyClass
+from mlaprobe.evaluator.objects.iterables import View
+from mlaprobe.evaluator.objects.objects import class_name, special
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.classes import PyClass
-from mlaprobe.evaluator.values.iterables import View
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     Closure,
@@ -16,7 +17,6 @@ from mlaprobe.evaluator.values.kinds import (
     Model,
     Record,
 )
-from mlaprobe.evaluator.values.objects import class_name, special
 
 
 def truth(value: Value) -> Value:

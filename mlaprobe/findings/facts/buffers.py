@@ -19,7 +19,7 @@ from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.facts.decisions import shape_values
 from mlaprobe.sources import Source
 from mlaprobe.stages.base import Absent
-from mlaprobe.stages.dispatcher import PLANNED
+from mlaprobe.stages.dispatching.dispatcher import PLANNED
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from mlaprobe.stages.sizing import Sizing, SizingQuestion

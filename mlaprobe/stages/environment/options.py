@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.stl.keptmaps import Entries, pair
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values.keptmaps import Entries, pair
 from mlaprobe.evaluator.values.kinds import Builtin, Record
 
 

@@ -8,16 +8,16 @@ from mlaprobe.evaluator.closures.displays import as_mapping, elements
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.iterables import Cursor
+from mlaprobe.evaluator.objects.mappings import as_set, concrete
+from mlaprobe.evaluator.objects.objects import Instance, called, special
 from mlaprobe.evaluator.python.types import TYPES, instance_of, type_of
 from mlaprobe.evaluator.symbolic import symbols
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import WIDE, plain_number
 from mlaprobe.evaluator.values.comparing import extreme, in_order
-from mlaprobe.evaluator.values.iterables import Cursor
 from mlaprobe.evaluator.values.kinds import Builtin, plain
-from mlaprobe.evaluator.values.mappings import as_set, concrete
-from mlaprobe.evaluator.values.objects import Instance, called, special
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.stages.environment.libraries import Call, Library, library_externals

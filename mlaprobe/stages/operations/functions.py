@@ -22,8 +22,8 @@ from mlaprobe.stages.base import (
     place_evidence,
     undecided,
 )
-from mlaprobe.stages.dispatched import Dispatched, Reader
-from mlaprobe.stages.dispatcher import EntryEvents
+from mlaprobe.stages.dispatching.dispatched import Dispatched, Reader
+from mlaprobe.stages.dispatching.dispatcher import EntryEvents
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.evidence import Proof
 from mlaprobe.stages.instantiate import Solved

@@ -13,7 +13,7 @@ from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.rulefiles.operations import FLAGS, Entry, Function, parsed
 from mlaprobe.stages.batches import batch_of, plus_one
-from mlaprobe.stages.dispatched import REQUESTS
+from mlaprobe.stages.dispatching.dispatched import REQUESTS
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 
 _FIELDS = {"heads": "num_heads", "kv_heads": "num_kv_heads", "qlen": "qlen"}

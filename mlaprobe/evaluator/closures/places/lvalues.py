@@ -8,11 +8,13 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Frame, around
 from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.stl.asking import On
+from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
+from mlaprobe.evaluator.stl.elements import reference
+from mlaprobe.evaluator.stl.optionals import Engaged
+from mlaprobe.evaluator.stl.places import PAIR, Elements, Held, Iterator, Members, Parts
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Value, rest_of
-from mlaprobe.evaluator.values.asking import On
-from mlaprobe.evaluator.values.containers import Container, Elsewhere, not_followed
-from mlaprobe.evaluator.values.elements import reference
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     Closure,
@@ -25,8 +27,6 @@ from mlaprobe.evaluator.values.kinds import (
     Ref,
     StructType,
 )
-from mlaprobe.evaluator.values.optionals import Engaged
-from mlaprobe.evaluator.values.places import PAIR, Elements, Held, Iterator, Members, Parts
 from mlaprobe.evaluator.walk import walk
 
 Lvalue = Callable[[Frame], "Ref | None"]

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.displays import elements
-from mlaprobe.evaluator.closures.listmethods import changing_method
+from mlaprobe.evaluator.closures.methodcalls.listmethods import changing_method
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Span
+from mlaprobe.evaluator.objects.iterables import DefaultDict, View
 from mlaprobe.evaluator.symbolic.symbols import SymText, plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.arithmetic import LONGEST, WIDE
 from mlaprobe.evaluator.values.comparing import entry_of, negate
-from mlaprobe.evaluator.values.iterables import DefaultDict, View
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.truth import truth
 

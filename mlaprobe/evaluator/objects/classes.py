@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
-from mlaprobe.evaluator.values.members import Abstract, Base, Bound, Field, Property, Static
-from mlaprobe.evaluator.values.objects import (
+from mlaprobe.evaluator.objects.members import Abstract, Base, Bound, Field, Property, Static
+from mlaprobe.evaluator.objects.objects import (
     NOTHING,
     Instance,
     NamedTuple,
@@ -18,6 +16,8 @@ from mlaprobe.evaluator.values.objects import (
     OfObject,
     class_of,
 )
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

@@ -9,10 +9,10 @@ from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import Frame
 from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
+from mlaprobe.evaluator.stl.optionals import Engaged
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.containers import Container, Elsewhere, not_followed
 from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record, Ref
-from mlaprobe.evaluator.values.optionals import Engaged
 from mlaprobe.evaluator.walk import targets
 
 Binding = Callable[[Frame, Value], "Ref | None"]

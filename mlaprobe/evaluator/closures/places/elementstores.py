@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.lvalues import Lvalue
+from mlaprobe.evaluator.closures.places.lvalues import Lvalue
 from mlaprobe.evaluator.engine.frames import RUN, Frame
 from mlaprobe.evaluator.engine.signals import Unsupported
+from mlaprobe.evaluator.stl.asking import On
+from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.elements import put
 from mlaprobe.evaluator.values import Args, Rest, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.asking import On
-from mlaprobe.evaluator.values.containers import Container
-from mlaprobe.evaluator.values.elements import put
 from mlaprobe.evaluator.values.kinds import Model, Record
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.evaluator.stl.containers import Container, copied, spoiled
+from mlaprobe.evaluator.stl.optionals import engaged, held
+from mlaprobe.evaluator.stl.shapes import Sort
 from mlaprobe.evaluator.values import Args, Something, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.containers import Container, copied, spoiled
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import InValue, Pointer, Record
-from mlaprobe.evaluator.values.optionals import engaged, held
-from mlaprobe.evaluator.values.shapes import Sort
 
 _CHANGED = "what an iterator or a reference is into has changed since"
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_of
 from mlaprobe.evaluator.ir import CType, Span
+from mlaprobe.evaluator.stl.containers import Container, copied, keep
+from mlaprobe.evaluator.stl.optionals import engaged, held
+from mlaprobe.evaluator.stl.places import Iterator, range_of
+from mlaprobe.evaluator.stl.shapes import LONGEST, Shape, Sort, shape_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.containers import Container, copied, keep
 from mlaprobe.evaluator.values.kinds import Braced, Pointer, Record
-from mlaprobe.evaluator.values.optionals import engaged, held
-from mlaprobe.evaluator.values.places import Iterator, range_of
-from mlaprobe.evaluator.values.shapes import LONGEST, Shape, Sort, shape_of
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler

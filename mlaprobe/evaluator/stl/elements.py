@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from mlaprobe.evaluator.stl.asking import On, value_at, whole
+from mlaprobe.evaluator.stl.containers import Container, copied, keep
+from mlaprobe.evaluator.stl.making import inserted
+from mlaprobe.evaluator.stl.places import Elements, Parts
+from mlaprobe.evaluator.stl.shapes import Sort
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.asking import On, value_at, whole
-from mlaprobe.evaluator.values.containers import Container, copied, keep
 from mlaprobe.evaluator.values.kinds import Ref
-from mlaprobe.evaluator.values.making import inserted
-from mlaprobe.evaluator.values.places import Elements, Parts
-from mlaprobe.evaluator.values.shapes import Sort
 
 
 def index(on: On, key: Value) -> Value:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, CType, Span
+from mlaprobe.evaluator.stl.shapes import LONGEST, Shape, Sort
 from mlaprobe.evaluator.symbolic.symbols import Condition, Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.comparing import compare, equals
 from mlaprobe.evaluator.values.kinds import Braced, Closure, EnumMember, Model, Pointer, Record
 from mlaprobe.evaluator.values.membership import contains, membership
-from mlaprobe.evaluator.values.shapes import LONGEST, Shape, Sort
 from mlaprobe.evaluator.values.truth import settled
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values import Args, Value, asking, changing
-from mlaprobe.evaluator.values.asking import Method, On, not_followed
-from mlaprobe.evaluator.values.containers import Container
+from mlaprobe.evaluator.stl import asking, changing
+from mlaprobe.evaluator.stl.asking import Method, On, not_followed
+from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.shapes import Sort
+from mlaprobe.evaluator.values import Args, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Pointer
-from mlaprobe.evaluator.values.shapes import Sort
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

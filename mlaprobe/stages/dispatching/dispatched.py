@@ -19,13 +19,13 @@ from mlaprobe.evaluator.values import Args, Unknown
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.base import how_failed, place_evidence, undecided, why_unknown
 from mlaprobe.stages.batches import batch_condition
-from mlaprobe.stages.calls import Calls, path_call
+from mlaprobe.stages.dispatching.calls import Calls, path_call
+from mlaprobe.stages.dispatching.fitting import Fit, Passed, fit_of
+from mlaprobe.stages.dispatching.handling import handled, unhandled
 from mlaprobe.stages.environment.outside import assumptions
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import Proof, Trace
-from mlaprobe.stages.fitting import Fit, Passed, fit_of
-from mlaprobe.stages.handling import handled, unhandled
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import calculate, is_whole
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.classes import PyClass
+from mlaprobe.evaluator.objects.objects import NOTHING
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.classes import PyClass
 from mlaprobe.evaluator.values.kinds import EnumMember
-from mlaprobe.evaluator.values.objects import NOTHING
 
 
 def combined(op: str, left: Value, right: Value) -> Value:

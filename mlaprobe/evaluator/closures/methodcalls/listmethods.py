@@ -9,12 +9,12 @@ from mlaprobe.evaluator.closures.displays import elements
 from mlaprobe.evaluator.engine.calls import havoc
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.mappings import joined, put_entry
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.arithmetic import LONGEST
 from mlaprobe.evaluator.values.comparing import entry_of, equals, in_order
 from mlaprobe.evaluator.values.kinds import Builtin
-from mlaprobe.evaluator.values.mappings import joined, put_entry
 from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:

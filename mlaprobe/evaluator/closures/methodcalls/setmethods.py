@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.closures.displays import elements
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.mappings import as_set, concrete
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, unknown_in
 from mlaprobe.evaluator.values.kinds import Builtin, LooseSet
-from mlaprobe.evaluator.values.mappings import as_set, concrete
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

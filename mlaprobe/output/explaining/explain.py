@@ -19,12 +19,12 @@ from mlaprobe.core.shape import (
 )
 from mlaprobe.output import commands
 from mlaprobe.output.cells import WORDS
-from mlaprobe.output.emulated import emulation_lines
 from mlaprobe.output.escape import printable
-from mlaprobe.output.excerpts import excerpt_lines as excerpt_lines
-from mlaprobe.output.excerpts import place_of
-from mlaprobe.output.nativeways import native_way_lines
-from mlaprobe.output.needs import needs_lines
+from mlaprobe.output.explaining.emulated import emulation_lines
+from mlaprobe.output.explaining.excerpts import excerpt_lines as excerpt_lines
+from mlaprobe.output.explaining.excerpts import place_of
+from mlaprobe.output.explaining.nativeways import native_way_lines
+from mlaprobe.output.explaining.needs import needs_lines
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH, where_found
 from mlaprobe.output.rows import plain
 from mlaprobe.output.style import Line, Span, broken, line, paragraph

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.objects import NOTHING
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model
-from mlaprobe.evaluator.values.objects import NOTHING
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

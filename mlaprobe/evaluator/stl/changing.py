@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.stl.asking import Method, On, not_followed, whole
+from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.making import container, inserted
+from mlaprobe.evaluator.stl.places import Iterator, range_of
+from mlaprobe.evaluator.stl.shapes import LONGEST, Sort
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.asking import Method, On, not_followed, whole
-from mlaprobe.evaluator.values.containers import Container
 from mlaprobe.evaluator.values.kinds import Braced, Pointer, Ref
-from mlaprobe.evaluator.values.making import container, inserted
-from mlaprobe.evaluator.values.places import Iterator, range_of
-from mlaprobe.evaluator.values.shapes import LONGEST, Sort
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

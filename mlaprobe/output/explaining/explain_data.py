@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mlaprobe.core.shape import Decision, StageOutcome
 from mlaprobe.output import SCHEMA
-from mlaprobe.output.emulated import emulation_rows
-from mlaprobe.output.nativeways import native_way_rows
+from mlaprobe.output.explaining.emulated import emulation_rows
+from mlaprobe.output.explaining.nativeways import native_way_rows
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import Row, decision_row, need_row, picked, plain, to_json
 from mlaprobe.reports.explanation import Excerpt, Explanation, ShownNeed

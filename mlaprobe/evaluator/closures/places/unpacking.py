@@ -5,9 +5,9 @@ from __future__ import annotations
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import Frame, Store
 from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.values import Args, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import Model, Record
-from mlaprobe.evaluator.values.objects import Instance
 
 
 def unpacking(target: ir.Sequence, stores: list[Store], *, python: bool) -> Store:

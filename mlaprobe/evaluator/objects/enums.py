@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.classes import PyClass
+from mlaprobe.evaluator.objects.members import Base, Property, Static
+from mlaprobe.evaluator.objects.objects import NOTHING
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.classes import PyClass
 from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, EnumType, Model
-from mlaprobe.evaluator.values.members import Base, Property, Static
-from mlaprobe.evaluator.values.objects import NOTHING
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mlaprobe.core.needs import Consequence, Need
 from mlaprobe.core.shape import Failure
 from mlaprobe.output.escape import printable
-from mlaprobe.output.excerpts import excerpt_lines
+from mlaprobe.output.explaining.excerpts import excerpt_lines
 from mlaprobe.output.style import Line, Span, line, paragraph
 from mlaprobe.reports.explanation import Explanation
 

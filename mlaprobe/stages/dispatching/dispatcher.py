@@ -17,9 +17,9 @@ from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.rulefiles.variations import Arguments
-from mlaprobe.stages.altering import altered_values
 from mlaprobe.stages.batches import batch_of, plus_one
-from mlaprobe.stages.dispatched import REQUESTS, STAGE, Dispatched, Reader
+from mlaprobe.stages.dispatching.altering import altered_values
+from mlaprobe.stages.dispatching.dispatched import REQUESTS, STAGE, Dispatched, Reader
 from mlaprobe.stages.environment.bindings import bound
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for

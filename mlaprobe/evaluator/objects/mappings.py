@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.iterables import DefaultDict, View
+from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, plain
 from mlaprobe.evaluator.values import Rest, Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.comparing import entry_of
-from mlaprobe.evaluator.values.iterables import DefaultDict, View
 from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet
-from mlaprobe.evaluator.values.objects import Instance
 
 _SIMPLE = frozenset((int, bool, str, float, type(None)))
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.stl.containers import Container, copied, keep, less, spoiled
+from mlaprobe.evaluator.stl.making import Maker
+from mlaprobe.evaluator.stl.places import Elements, Iterator
+from mlaprobe.evaluator.stl.shapes import Sort
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Something, Unknown, Value
 from mlaprobe.evaluator.values.comparing import equals
-from mlaprobe.evaluator.values.containers import Container, copied, keep, less, spoiled
 from mlaprobe.evaluator.values.kinds import Pointer, Ref
-from mlaprobe.evaluator.values.making import Maker
-from mlaprobe.evaluator.values.places import Elements, Iterator
-from mlaprobe.evaluator.values.shapes import Sort
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

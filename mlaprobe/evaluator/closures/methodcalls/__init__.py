@@ -1,0 +1,1 @@
+"""Methods of values, as closures call them."""

@@ -1,0 +1,1 @@
+"""Objects of Python: classes, enums, iterators, dicts and sets."""

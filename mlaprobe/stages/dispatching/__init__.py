@@ -1,0 +1,1 @@
+"""The dispatcher: what it calls, and with which tensors."""
