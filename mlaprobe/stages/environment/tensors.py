@@ -82,6 +82,10 @@ def dtype_for(kind: str, arch: str) -> DtypeToken:
     return DtypeToken(kind, layouts().fp8_variant(arch) if kind == "fp8" else "")
 
 
+MADE = "torch."
+"""Begins the names of tensors that a program makes, or moves: they may be on another device."""
+
+
 class TheDevice(Model):
     """The device that all tensors of a question are on."""
 
@@ -140,8 +144,9 @@ class Tensor(Model):
             "scalar_type": self.dtype,
             "ndim": len(self.shape),
             "is_cuda": True,
-            "device": THE_DEVICE,
         }
+        if name == "device" and not self.name.startswith(MADE):
+            return THE_DEVICE
         if name in simple:
             return simple[name]
         method = _METHODS.get(name)
@@ -250,7 +255,10 @@ def _same(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
 def _converted(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = [*args, *kwargs.values()]
     dtype = next((v for v in values if isinstance(v, DtypeToken)), tensor.dtype)
-    return tensor.derived("astype", tensor.shape, dtype, contiguous=tensor.contiguous)
+    found = tensor.derived("astype", tensor.shape, dtype, contiguous=tensor.contiguous)
+    if not all(isinstance(value, DtypeToken) for value in values):
+        found.name = f"{MADE}to"
+    return found
 
 
 def _fact(read: Callable[[Tensor, Span], Any]) -> Method:
