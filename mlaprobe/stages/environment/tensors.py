@@ -256,8 +256,8 @@ def _converted(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = [*args, *kwargs.values()]
     dtype = next((v for v in values if isinstance(v, DtypeToken)), tensor.dtype)
     found = tensor.derived("astype", tensor.shape, dtype, contiguous=tensor.contiguous)
-    if not all(isinstance(value, DtypeToken) for value in values):
-        found.name = f"{MADE}to"
+    if type(found) is Tensor and not all(isinstance(value, DtypeToken) for value in values):
+        found.name = f"{MADE}to"  # a launch's tensors are told apart by their names
     return found
 
 
