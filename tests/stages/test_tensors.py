@@ -83,12 +83,23 @@ def test_a_tensor_is_what_it_is_in_torch(code: str) -> None:
         "t.repeat_interleave(2, dim=0, output_size=5)",
         "t[0, 0, 0]",
         "t.device.type",
+        "t.device.index",
+        "t.device == torch.device('cuda')",
+        "t.device == 'cuda'",
         "t.dtype.is_complex",
         "t.dtype == 4",
     ],
 )
 def test_what_a_tensor_does_not_tell(code: str) -> None:
     assert isinstance(evaluated(code, Tensor("t", SHAPE, DtypeToken("bf16"))), Unknown)
+
+
+def test_all_tensors_of_a_question_are_on_one_device() -> None:
+    t = Tensor("t", SHAPE, DtypeToken("bf16"))
+    assert evaluated("t.device == t.view(2, -1).device", t) is True
+    assert evaluated("t.device != t.to(torch.uint8).device", t) is False
+    for other in ("torch.empty(2)", "t.to('cpu')", "t.to(device='cpu', dtype=torch.uint8)"):
+        assert isinstance(evaluated(f"t.device == {other}.device", t), Unknown), other
 
 
 def test_a_view_as_another_dtype_keeps_the_shape() -> None:

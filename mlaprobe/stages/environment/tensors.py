@@ -98,6 +98,8 @@ ELEMENTWISE = {
     "%": "remainder",
 }
 """Operators that work on each element, by numpy's names."""
+MADE = "torch."
+"""Begins the names of tensors that a program makes, or moves: they may be on another device."""
 
 
 class TheDevice(Model):
@@ -172,8 +174,9 @@ class Tensor(Model):
             "scalar_type": self.dtype,
             "ndim": len(self.shape),
             "is_cuda": True,
-            "device": THE_DEVICE,
         }
+        if name == "device" and not self.name.startswith(MADE):
+            return THE_DEVICE
         if name in simple:
             return simple[name]
         method = METHODS.get(name)
@@ -316,9 +319,13 @@ def _same(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
 def _converted(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = [*args, *kwargs.values()]
     dtype = next((v for v in values if isinstance(v, DtypeToken)), tensor.dtype)
-    if tensor.sliced and dtype.equals(tensor.dtype) is not False:
+    moved = not all(isinstance(value, DtypeToken) for value in values)
+    if tensor.sliced and not moved and dtype.equals(tensor.dtype) is not False:
         return tensor
-    return tensor.derived("astype", tensor.shape, dtype, contiguous=tensor.contiguous)
+    found = tensor.derived("astype", tensor.shape, dtype, contiguous=tensor.contiguous)
+    if type(found) is Tensor and moved:
+        found.name = f"{MADE}to"  # a launch's tensors are told apart by their names
+    return found
 
 
 def _fact(read: Callable[[Tensor, Span], Any]) -> Method:
