@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.progress import Progress
 from mlaprobe.core.enums import Operation
 from mlaprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlaprobe.reports.survey import Survey
 
 FORMATS = ("text", "json", "jsonl", "markdown", "csv", "html")
 QLENS = tuple(range(1, 9))
@@ -55,7 +58,6 @@ def _run(
     given: dict[str, Any], *, aiter: str, format: str, output: str | None, quiet: bool
 ) -> None:
     from mlaprobe.opening.probing import or_bundled
-    from mlaprobe.reports.survey import Others, head_counts, survey
 
     common.parse_choice("--format", format, FORMATS)
     _needs_html(given["against"], format)
@@ -73,6 +75,22 @@ def _run(
 
         write_page(given, aiter=aiter, banner=banner, output=output, quiet=quiet)
         return
+    found = _surveyed(given, aiter, quiet=quiet)
+    if format == "text":
+        from mlaprobe.output.report import report as lines_of
+
+        lines = partial(lines_of, spec=aiter, banner=banner, can_resolve=True)
+        emit.write_text(lines, found, output=output)
+    else:
+        from mlaprobe.output.report_data import report_text
+
+        emit.write(report_text(format, found), output)
+
+
+def _surveyed(given: dict[str, Any], aiter: str, *, quiet: bool) -> Survey:
+    """What a source does with the grid of the options."""
+    from mlaprobe.reports.survey import Others, head_counts, survey
+
     answers = common.reading(aiter, quiet=quiet, quick=True)
     qlens = QLENS if given["op"] in (None, Operation.DECODE) else (1,)
     grid, others = shapes.make_grid(given, qlens=qlens, archs=lambda: answers.archs), Others.NONE
@@ -87,15 +105,7 @@ def _run(
             from mlaprobe.reports.operations import overviews
 
             found = replace(found, operations=overviews(answers, grid.archs, grid.dtypes))
-    if format == "text":
-        from mlaprobe.output.report import report as lines_of
-
-        lines = partial(lines_of, spec=aiter, banner=banner, can_resolve=True)
-        emit.write_text(lines, found, output=output)
-    else:
-        from mlaprobe.output.report_data import report_text
-
-        emit.write(report_text(format, found), output)
+    return found
 
 
 _OF_DECODE = (

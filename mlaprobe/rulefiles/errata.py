@@ -239,16 +239,12 @@ def apply(
         meant = by_file = erratum.means_files(decision, blob_of)
         if meant is None and known is not None:
             meant = erratum.covers(known)
-        if meant is False:
-            continue
-        text = erratum.text
-        if how and by_file is None:
-            text += f" (of {known}: {how})"
+        text = erratum.text + (f" (of {known}: {how})" if how and by_file is None else "")
         if meant is None and erratum.last is not None:
             _add(notes, f"{text} (up to {erratum.last}; this release is unknown)")
-        elif erratum.avoids and certain:
+        elif meant is not False and erratum.avoids and certain:
             return _avoided(decision, erratum, text, notes)
-        else:
+        elif meant is not False:
             _add(notes, f"{text} ({' and '.join(unset)} not given)" if unset else text)
     return decision if len(notes) == len(decision.notes) else replace(decision, notes=tuple(notes))
 

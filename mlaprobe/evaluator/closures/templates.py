@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
+
+Joined = Callable[[Frame, list[Value], tuple[Value, ...]], Value]
+"""``and`` or ``or`` over values that are there, and over the elements of a pack."""
 
 
 def compile_specialised(unit: Unit, node: ir.Specialised, scope: Scope) -> Eval:
@@ -25,6 +31,7 @@ def compile_fold(unit: Unit, node: ir.Fold, scope: Scope) -> Eval:
     pattern = unit.compile(node.pattern, inner)
     first = None if node.first is None else unit.compile(node.first, scope)
     op, span = node.op, node.span
+    joined = _joining(op, slot, pattern, span)
 
     def run(e: Frame) -> Value:
         elements = pack(e)
@@ -32,7 +39,7 @@ def compile_fold(unit: Unit, node: ir.Fold, scope: Scope) -> Eval:
             return Unknown(f"the parameter pack {node.pack} is not known", span)
         values = [] if first is None else [first(e)]
         if op in ("and", "or"):
-            return _joined(e, values, elements)
+            return joined(e, values, elements)
         for element in elements:
             e[slot] = element
             values.append(pattern(e))
@@ -45,7 +52,13 @@ def compile_fold(unit: Unit, node: ir.Fold, scope: Scope) -> Eval:
             total = binary(op, total, value, span)
         return total
 
-    def _joined(e: Frame, values: list[Value], elements: tuple[Value, ...]) -> Value:
+    return run
+
+
+def _joining(op: str, slot: str, pattern: Eval, span: Span) -> Joined:
+    """``and`` or ``or`` over a pack: the first value that decides it."""
+
+    def joined(e: Frame, values: list[Value], elements: tuple[Value, ...]) -> Value:
         stop, run = op == "or", e[RUN]
         unknowns: list[Unknown] = []
         pending = [*values, *elements]
@@ -66,4 +79,4 @@ def compile_fold(unit: Unit, node: ir.Fold, scope: Scope) -> Eval:
             return not stop
         return unknowns[0] if len(unknowns) == 1 else unknowns[0].derive(op, *unknowns)
 
-    return run
+    return joined

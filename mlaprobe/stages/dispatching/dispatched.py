@@ -149,20 +149,10 @@ class Reader:
 
     def _entered(self, outcome: Outcome, entry: Event, inputs: Mapping[str, Any]) -> Dispatched:
         named = dict(entry.kwargs)
-        opened = "qlen" not in inputs
-        q = _query(named, entry.args)
-        qlen = self._role(named, "qlen") if opened else self._qlen(entry, inputs)
-        for given in (q, None if opened else qlen):
-            if isinstance(given, Unknown):
-                return _unknown(given.reason, given.span)
-        if isinstance(q, Tensor) and len(q.shape) != 3:
-            text = f"the query that {entry.name} gets has {len(q.shape)} dimensions, not 3"
-            return _unknown(text, q.span)
-        if not isinstance(q, Tensor) or not (opened or is_whole(qlen)):
-            return _unknown(f"the arguments of {entry.name} are not known", entry.span)
+        q, qlen, obstacle = self._asked(entry, named, inputs)
+        if obstacle is not None:
+            return obstacle
         heads = q.shape[1]
-        if not is_whole(heads) or calculate("<", heads, 1):
-            return _unknown(f"the head count given to {entry.name} is not known", entry.span)
         found = self._handled(named, q, qlen, inputs)
         if found is None:
             return _unknown(unhandled(entry.name, inputs, heads, qlen), entry.span)
@@ -195,6 +185,26 @@ class Reader:
             partial_dim=_partial_dim(reduce, -1),
             fails_after=None if missing or failed is None else refusal(failed),
         )
+
+    def _asked(
+        self, entry: Event, named: dict[str, Any], inputs: Mapping[str, Any]
+    ) -> tuple[Any, Any, Dispatched | None]:
+        """The query tensor and the query length that are passed; and the answer where they are
+        not known."""
+        opened = "qlen" not in inputs
+        q = _query(named, entry.args)
+        qlen = self._role(named, "qlen") if opened else self._qlen(entry, inputs)
+        unknown = next((v for v in (q, None if opened else qlen) if isinstance(v, Unknown)), None)
+        obstacle = None if unknown is None else _unknown(unknown.reason, unknown.span)
+        if obstacle is None and isinstance(q, Tensor) and len(q.shape) != 3:
+            text = f"the query that {entry.name} gets has {len(q.shape)} dimensions, not 3"
+            obstacle = _unknown(text, q.span)
+        elif obstacle is None and not (isinstance(q, Tensor) and (opened or is_whole(qlen))):
+            obstacle = _unknown(f"the arguments of {entry.name} are not known", entry.span)
+        elif obstacle is None and (not is_whole(q.shape[1]) or calculate("<", q.shape[1], 1)):
+            text = f"the head count given to {entry.name} is not known"
+            obstacle = _unknown(text, entry.span)
+        return q, qlen, obstacle
 
     def _unwritten(self, path: Outcome, entry: Event, named: dict[str, Any]) -> Unwritten:
         """Whether the log-sum-exp that the entry point gets is returned, and goes nowhere else."""
