@@ -49,7 +49,8 @@ ENGINES: Mapping[str, Engine] = {
                 *(f"AiterMLAHelper.{name}" for name in VLLM_HELPER),
                 *("_aiter_mla_native_h24_supported", "_aiter_mla_non_causal_asm_kernels"),
                 *("_aiter_mla_small_head_mode", "_asm_dcp_verify_configured"),
-                *("_asm_dcp_verify_heads", "_gluon_kv_cache_in_bounds"),
+                *("_asm_dcp_verify_heads", "_fp8_mla_prefill_supported"),
+                "_gluon_kv_cache_in_bounds",
                 "_gluon_mla_decode_supported",
             )
         },

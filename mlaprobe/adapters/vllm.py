@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, TypeVar
 
-from mlaprobe.adapters.asking import decide, reducer_heads, runs_at, served_heads
+from mlaprobe.adapters.asking import decide, runs_at, served_heads
 from mlaprobe.adapters.settings import arch_for, configure, configured_run
 from mlaprobe.adapters.vllm_0_2 import (
     check_num_heads_validity,
@@ -21,7 +21,7 @@ from mlaprobe.adapters.vllm_0_2 import (
 from mlaprobe.adapters.vllm_switches import small_head_mode
 from mlaprobe.adapters.vllm_tensors import RULES, qo_indptr_for_uniform_qlen
 from mlaprobe.adapters.vllm_tensors import get_actual_mla_num_heads as unpadded
-from mlaprobe.core.shape import Dtype, Route
+from mlaprobe.core.shape import Dtype, Operation, Route
 from mlaprobe.padding import tensors as padding
 from mlaprobe.padding.planning import warn_once
 from mlaprobe.padding.tensors import Strategy, Tensor
@@ -34,6 +34,7 @@ __all__ = [
     "_aiter_mla_small_head_mode",
     "_asm_dcp_verify_configured",
     "_asm_dcp_verify_heads",
+    "_fp8_mla_prefill_supported",
     "_gluon_kv_cache_in_bounds",
     "_gluon_mla_decode_supported",
     "configure",
@@ -123,15 +124,15 @@ class AiterMLAHelper:
 
     @staticmethod
     def get_fp8_prefill_num_heads(num_heads: int) -> int:
-        """The head count of the fp8 prefill: the next multiple of 16 whose partial results AITER
-        merges at a value width of 128; the next multiple of 16 where there is none, with a
-        warning."""
+        """The head count of the fp8 prefill: the least multiple of 16, from this count on, that
+        runs, merge included; the next multiple of 16 where there is none, with a warning."""
         wanted = unpadded(num_heads)
-        merged = [n for n in reducer_heads(128) if n >= wanted and n % RULES.multiple == 0]
-        if not merged:
-            text = f"AITER merges no prefill of {wanted} heads or more at a value width of 128"
+        counts = range(wanted, RULES.largest + 1, RULES.multiple)
+        found = next((n for n in counts if _prefills(n)), None)
+        if found is None:
+            text = f"AITER runs no fp8 prefill of {wanted} heads or more"
             warn_once(f"vllm prefill {wanted}", text)
-        return min(merged, default=wanted)
+        return wanted if found is None else found
 
     @staticmethod
     def get_mla_padded_q(num_heads: int, q: Tensor, target_heads: int | None = None) -> Tensor:
@@ -238,6 +239,16 @@ def _gluon_kv_cache_in_bounds(kv_cache_bytes: int | None) -> bool:
     return any(
         _gluon_at(Dtype.BF16, heads=heads, kv_cache_bytes=kv_cache_bytes) for heads in (1, 2, 4, 8)
     )
+
+
+def _prefills(num_heads: int) -> bool:
+    return runs_at(_FP8, heads=num_heads, op=Operation.PREFILL)
+
+
+def _fp8_mla_prefill_supported() -> bool:
+    """Whether an fp8 prefill with work metadata runs here at any multiple of 16."""
+    counts = range(RULES.multiple, RULES.largest + 1, RULES.multiple)
+    return arch_for() is not None and any(map(_prefills, counts))
 
 
 def _aiter_mla_native_h24_supported() -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -64,12 +64,12 @@ def to_json(value: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: an enumeration's member by its text, a tuple as a list, and data as
-    the row of its fields."""
-    if isinstance(value, tuple):
-        return [plain(each) for each in value]
+    """A value as JSON has it: an enumeration's member by its text, a sequence as a list, and data
+    as the row of its fields."""
     if value is None or isinstance(value, (str, int, float)):
         return value
+    if isinstance(value, Sequence):
+        return [plain(each) for each in value]
     if isinstance(value, PlannerCall):  # only the fields that are not as usual
         return {name: plain(override) for name, override in value.overrides.items()}
     names = _FIELDS.get(type(value)) or (is_dataclass(value) and value.__dataclass_fields__)

@@ -234,3 +234,26 @@ def test_what_is_not_known_is_asked_for() -> None:
     for wrong in ({"qlens": (0,)}, {"q_dtype": "int3"}, {"arch": "H200"}):
         with pytest.raises(UsageError):
             configure(**{"q_dtype": "fp8", **wrong})  # type: ignore[arg-type]
+
+
+def test_prefill_of_fp8_where_there_is_one() -> None:
+    use()
+    assert vllm._fp8_mla_prefill_supported()
+    use("release:v0.1.7.post5", "gfx942")
+    assert not vllm._fp8_mla_prefill_supported()
+
+
+@pytest.mark.parametrize(
+    ("release", "size", "expected"),
+    [
+        ("release:v0.1.18", 3 << 30, False),
+        ("release:v0.1.18", 1 << 30, True),
+        ("release:v0.1.18", None, True),
+        (V20, 3 << 30, True),
+    ],
+)
+def test_gluon_and_the_size_of_the_cache(release: str, size: int | None, expected: bool) -> None:
+    """It reads beyond 2 GiB in v0.1.18 and v0.1.19; that was mended."""
+    use(release)
+    assert vllm._gluon_kv_cache_in_bounds(size) is expected
+    assert HELPER.use_gluon_decode(8, 1, "auto", size) is expected

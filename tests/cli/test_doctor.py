@@ -41,4 +41,4 @@ def test_wrong_usage(run: Run) -> None:
 def test_help_has_examples(run: Run) -> None:
     done = run("doctor", "--help")
     assert done.code == 0
-    assert done.out.partition("Examples:\n")[2].count("  mlaprobe doctor") == 4
+    assert done.out.partition("Examples:\n")[2].count("  mlaprobe doctor") == 5

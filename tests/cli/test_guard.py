@@ -224,7 +224,7 @@ def test_findings_in_json(run: Run, bumped: Path) -> None:
     assert found["source"]["release"] == FOLDED
     assert {each["rule"] for each in found["findings"]} >= {"MLA010", "MLA012"}
     assert all(each["evidence"] for each in found["findings"])
-    assert len(found["rules"]) == 18
+    assert len(found["rules"]) == 19
 
 
 def test_source_that_cannot_be_followed(run: Run, tmp_path: Path) -> None:

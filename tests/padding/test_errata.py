@@ -75,6 +75,21 @@ def large(where: str, heads: int, kv_cache_bytes: int, **more: Any) -> Decision:
 
 
 CASES: list[tuple[str, str | None, Decision, bool]] = [
+    *(
+        (
+            f"emulated-folded-qo-indptr{name}",
+            release,
+            decision(f"gfx950 {F8}", 48, n, **more),
+            known,
+        )
+        for name, qlen, release in (("", 3, "v0.1.20"), ("-five", 5, "v0.1.19"))
+        for n, more, known in (
+            (qlen, {"verdict": FOLDED}, True),
+            (qlen, {}, False),
+            (qlen, {"verdict": FOLDED, "cp_round_robin": True}, False),
+            (2, {"verdict": FOLDED}, False),
+        )
+    ),
     ("aiter-4363", "v0.1.18", decision(f"gfx942 {F8}", 64), True),
     ("aiter-4363", "v0.1.20.post1", decision(f"gfx942 {F8}", 64, lse=True), True),
     ("aiter-4363", "v0.1.29", decision(f"gfx942 {F8}", 64), True),
