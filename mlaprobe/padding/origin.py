@@ -69,11 +69,11 @@ def origin_of(capability: object) -> Origin:
         return Origin(source=None, parameters={})
     info = capability.source
     release = info.release
-    near = _nearest(info) if release is None else None
-    # A snapshot has no files: it holds which release's they were the same as.
+    # What answers may know which release's files it has: a snapshot, which has none itself, too.
     held = None
     if release is None and isinstance(capability, Dated):
         held = capability.erratum_release
+    near = _nearest(info) if release is None and held is None else None
     source = PlanSource(
         label=info.label,
         kind=info.kind,
@@ -82,7 +82,7 @@ def origin_of(capability: object) -> Origin:
         differing=None if near is None else near.differing,
         commit=info.commit,
     )
-    return Origin(source=source, parameters=_parameters(capability, release))
+    return Origin(source=source, parameters=_parameters(capability, release or held))
 
 
 def _nearest(source: SourceInfo) -> Nearest | None:
