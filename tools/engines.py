@@ -1,10 +1,11 @@
-"""Records the names and parameters of the decisions in serving engines that the adapters replace.
+"""Records the decisions in serving engines that the adapters replace: their names and parameters,
+and what those that are pure functions return.
 
     python -m tools.engines FOLDER [--check]
 
 The folder holds the engines as they are released: wheels, as ``pip download --no-deps vllm==0.33.0
 sglang==0.5.23`` leaves them there, and of ATOM, which has none, the git repository in ``ATOM.git``.
-Wheels are opened as archives, and nothing of an engine is installed or run. ``--check`` writes
+Wheels are opened as archives, and no engine is installed. ``--check`` writes
 nothing, and tells whether what is recorded is what the engines say.
 """
 
@@ -21,6 +22,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from tools import engine_decisions
 
 RECORDED = Path(__file__).parents[1] / "tests" / "adapters" / "recorded"
 
@@ -111,7 +114,7 @@ def text_in(folder: Path, name: str, engine: Engine, path: str) -> str:
 
 
 def recorded(name: str, engine: Engine, read: Callable[[str], str]) -> str:
-    """The names and parameters of what an engine decides, as JSON."""
+    """The names and parameters of what an engine decides, and what it decides, as JSON."""
     found: dict[str, Any] = {}
     for path, names in engine.files.items():
         body = ast.parse(read(path)).body
@@ -120,7 +123,8 @@ def recorded(name: str, engine: Engine, read: Callable[[str], str]) -> str:
         if missing:
             sys.exit(f"{path} of {name} {engine.version} has no {', '.join(missing)}")
         found |= {each: _parameters(functions[each], constants) for each in names}
-    text = {"engine": name, "version": engine.version, "functions": found}
+    decisions = engine_decisions.decided(name, read)
+    text = {"engine": name, "version": engine.version, "functions": found, "decisions": decisions}
     return json.dumps(text, indent=1) + "\n"
 
 
