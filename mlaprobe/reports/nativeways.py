@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mlaprobe.core.protocols import Decider
-from mlaprobe.core.shape import Decision, DecodeShape, PlannerCall, Route
+from mlaprobe.core.shape import Decision, DecodeShape, Operation, PlannerCall, Route
 from mlaprobe.padding.verdicts import native
 from mlaprobe.rulefiles.speed import Between, KnownSpeed, known_speeds
 
@@ -23,13 +23,13 @@ class NativeWay:
 
 
 def native_ways(answers: Decider, decision: Decision) -> tuple[NativeWay, ...]:
-    """The other ways of a native decision that are native as well.
+    """The other ways of a native decode that are native as well; other operations have none.
 
     Raises:
         SourceError: a file cannot be read.
         RuleError: the rules are wrong.
     """
-    if not native(decision):
+    if decision.shape.op is not Operation.DECODE or not native(decision):
         return ()
     found = []
     for between, other in _others(decision.shape):

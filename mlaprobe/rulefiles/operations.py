@@ -18,7 +18,7 @@ from mlaprobe.rulefiles.schema import Checked, Flag, ListOf, MapOf, Record, Sche
 ALWAYS = ("arch", "dtype", "persistent", "op", "env")
 """Axes that every operation has a question of."""
 _OWN = ("heads", "kv_heads", "qlen", "lse", "causal", "page_size", "batch")
-NUMBERS = ("batch", "heads", "kv_heads", "qlen", "page_size", "tokens", "indptr", "some")
+NUMBERS = ("batch", "heads", "kv_heads", "qlen", "page_size", "tokens", "indptr", "some", "pages")
 FLAGS = ("causal", "lse")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.builtins import size_of_type
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import CType
@@ -145,12 +146,11 @@ def layout_of(name: str, module: Module) -> StructLayout | Unknown:
 
 
 def sizeof(module: Callable[[], Module]) -> Builtin:
-    """``sizeof`` of an object; ``module`` gives where its type is looked up."""
+    """``sizeof`` of an object or a type; ``module`` gives where its type is looked up."""
 
     def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span) -> Any:
-        known = len(args) == 1 and isinstance(args[0], Record)
-        if not known:
-            return Unknown("the size of this is not followed", span)
+        if len(args) != 1 or not isinstance(args[0], Record):
+            return size_of_type(run, args, kwargs, span)
         layout = layout_of(args[0].type, module())
         return layout if isinstance(layout, Unknown) else layout.size
 

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from mlaprobe.opening.probing import probe
+from mlaprobe.rulefiles.operations import others
 from tests.cli.conftest import Run, fake, run
 from tests.trees import prefill
 from tests.trees.common import write
 
 __all__ = ["fake", "run"]
 ONE = ("--arch", "gfx950", "--dtype", "fp8/fp8")
+RELEASE = "release:v0.1.20.post1"
 PREFILL = ("--op", "prefill", *ONE)
 
 
@@ -55,7 +57,23 @@ def test_kv_heads(run: Run, tree: str) -> None:
     assert [row["kernels"][0]["symbol"] for row in rows] == ["pfl_fp8_gqa8", "pfl_fp8_causal"]
 
 
+@pytest.mark.parametrize(
+    ("op", "persistent"),
+    [(str(rule.op), each.persistent) for rule in others() for each in rule.entries],
+)
+def test_whatever_runs_is_explained(run: Run, op: str, persistent: bool) -> None:
+    mode = "--persistent" if persistent else "--no-persistent"
+    words = ("--op", op, mode, "--arch", "gfx950", "--heads", "64")
+    for dtypes in ("fp8/fp8", "bf16/bf16"):
+        done = run("explain", "--aiter", RELEASE, *words, "--dtype", dtypes)
+        assert (done.code, done.err) == (0, ""), (op, dtypes)
+        assert "Verdict:" in done.out
+
+
 def test_explain(run: Run, tree: str) -> None:
+    runs = run("explain", "--aiter", tree, *PREFILL, "--heads", "16")
+    assert (runs.code, runs.err) == (0, "")
+    assert "Verdict: NATIVE" in runs.out
     done = run("explain", "--aiter", tree, *PREFILL, "--heads", "17")
     assert done.code == 0
     assert "prefill, gfx950 fp8/fp8, 17 heads, qlen 1: NO_REDUCER" in done.out

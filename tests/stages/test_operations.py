@@ -178,9 +178,22 @@ def test_a_host_that_launches_nothing_is_not_known(tmp_path: Path) -> None:
     assert (decision.verdict, decision.stage) == (Verdict.UNKNOWN, "host")
 
 
-def test_a_constant_that_depends_on_a_template_argument_is_not_known(tmp_path: Path) -> None:
-    edit = ("Traits::kScale", "Traits::kRows")
-    text = str(sparse.tree()[sparse.HOST])
-    tree = {**sparse.tree(), sparse.HOST: text.replace(*edit)}
-    decision = ask(opened(tmp_path, tree), "gfx950", FP8, 16, op="sparse")
-    assert (decision.verdict, decision.stage) == (Verdict.UNKNOWN, "host")
+@pytest.mark.parametrize(
+    ("argument", "verdict"),
+    [
+        ("16", Verdict.REJECTED),  # 32 rows, and the scales have 16
+        ("8", Verdict.NATIVE),
+        ("kElsewhere", Verdict.UNKNOWN),
+    ],
+)
+def test_a_constant_that_depends_on_a_template_argument(
+    tmp_path: Path, argument: str, verdict: Verdict
+) -> None:
+    text = str(sparse.tree()[sparse.HOST]).replace("Traits::kScale", "Traits::kRows")
+    text = text.replace("PickedTraits<16>", f"PickedTraits<{argument}>")
+    capability = opened(tmp_path, {**sparse.tree(), sparse.HOST: text})
+    decision = ask(capability, "gfx950", FP8, 16, op="sparse")
+    assert (decision.verdict, decision.stage) == (
+        verdict,
+        None if verdict is Verdict.NATIVE else "host",
+    )

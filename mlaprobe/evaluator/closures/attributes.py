@@ -34,12 +34,15 @@ from mlaprobe.evaluator.values.kinds import (
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
 
+_WITH_MEMBERS = (Unknown, Model, Record, Pointer, StructType, EnumType)
+"""What has members of its own, by whatever name."""
+
 
 def attribute(
     run: Run, module: Module | None, obj: Value, name: str, span: Span, *, python: bool = False
 ) -> Value:
     """``obj.name``."""
-    if name in METHODS and not python and not isinstance(obj, (Unknown, Model, Record, Pointer)):
+    if name in METHODS and not python and not isinstance(obj, _WITH_MEMBERS):
         return optional_method(obj, name)
     if isinstance(obj, (Instance, NamedTuple)):
         found = obj.cls.read(run, obj, name, span)

@@ -39,8 +39,6 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     )
     if cpp and isinstance(func, ir.Attr):
         callee = _compile_method(unit, func, scope)
-    elif isinstance(func, ir.Name) and scope.find(func.id) is None:
-        callee = unit.global_name(func.id, func.span)
     else:
         callee = unit.compile(func, scope)
     return _CallSite(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.methodcalls.methods import NPOS
+from mlaprobe.evaluator.cpp.types import TYPE, bytes_of
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.algorithms import algorithms, least
@@ -74,6 +75,15 @@ def _engaged(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 def _unknown(reason: str) -> Callable[..., Unknown]:
     """A function whose result is not followed."""
     return lambda run, args, kwargs, span: Unknown(reason, span)
+
+
+def size_of_type(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """``sizeof`` of what a template parameter stands for."""
+    kind = args[0] if len(args) == 1 else None
+    if not isinstance(kind, str) or not kind.startswith(TYPE):
+        kind = ""
+    size = bytes_of(kind.removeprefix(TYPE))
+    return Unknown("the size of this is not followed", span) if size is None else size
 
 
 def _abort(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
@@ -180,7 +190,7 @@ def builtins() -> dict[str, Value]:
         },
         **algorithms(),
         **library(),
-        "sizeof": Builtin("sizeof", _unknown("the size of this is not followed"), symbolic=True),
+        "sizeof": Builtin("sizeof", size_of_type, symbolic=True),
         "std::make_optional": Builtin("make_optional", _engaged, symbolic=True),
         "assert": check("assert", "abort"),
         "std::nullopt": None,

@@ -10,6 +10,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
 from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser, dimensions
 from mlaprobe.evaluator.cpp.forms.constructions import constructed
+from mlaprobe.evaluator.cpp.forms.templates import class_template
 from mlaprobe.evaluator.cpp.forms.typing import deduced, element_of
 from mlaprobe.evaluator.cpp.literals import Handler, names_in
 from mlaprobe.evaluator.cpp.tree import Syntax, field, name_of, named
@@ -287,14 +288,16 @@ def _nothing(tr: Translator, node: Syntax) -> Node:
 
 
 def _alias(tr: Translator, node: Syntax) -> Node:
-    """``using Name = Type;`` inside a function: a name for the type."""
-    name, kind = field(node, "name"), field(node, "type")
-    if name is None or kind is None:
+    """``using Name = Type;`` or ``typedef Type Name;`` in a function: a name for the type."""
+    name, kind = field(node, "name") or field(node, "declarator"), field(node, "type")
+    if name is None or kind is None or name.type != "type_identifier":
         return _nothing(tr, node)
     ctype = parse_type(tr.source(kind))
     tr.declare_alias(tr.source(name), tr.source(kind))
     span = tr.span(node)
-    value = ir.Name(span, ctype.name.split("<", 1)[0].replace(" ", ""))
+    value = class_template(tr, kind)
+    if value is None:
+        value = ir.Name(span, ctype.name.split("<", 1)[0].replace(" ", ""))
     return ir.Decl(span, tr.source(name), CType("auto"), value)
 
 
@@ -329,8 +332,8 @@ STATEMENTS: dict[str, Handler] = {
     "try_statement": _try,
     "attributed_statement": _attributed,
     "labeled_statement": _label,
-    "alias_declaration": _alias,
+    **dict.fromkeys(("alias_declaration", "type_definition"), _alias),
     **dict.fromkeys(("struct_specifier", "class_specifier", "enum_specifier"), _nothing),
-    **dict.fromkeys(("type_definition", "using_declaration", "empty_declaration"), _nothing),
+    **dict.fromkeys(("using_declaration", "empty_declaration"), _nothing),
     "static_assert_declaration": _nothing,
 }

@@ -21,6 +21,11 @@ _INTS: dict[str, tuple[str, int]] = {
     "unsigned short": ("unsigned", 16),
     "unsigned char": ("unsigned", 8),
 }
+_EXTERNAL = {"hk::fp8e4m3": 1, "hk::bf16": 2}
+"""Bytes of HipKittens' element types (``__hip_fp8_e4m3`` and ``__hip_bfloat16``), which AITER uses
+and does not contain."""
+TYPE = "type\0"
+"""What a constant begins with that stands for a type among template arguments, as no text does."""
 _DROPPED = re.compile(
     r"\b(const|constexpr|static|inline|volatile|mutable|extern|register|thread_local|typename"
     r"|struct|class|enum|signed)\b|\[\[.*?\]\]|__attribute__\s*\(\(.*?\)\)"
@@ -54,6 +59,17 @@ def parse_type(text: str, *, ref: bool = False, pointer: bool = False) -> CType:
     if pointer and plain == "char":
         return CType("string", "char", const=const)
     return CType(kind, name, bits, const=const, ref=ref, pointer=pointer)
+
+
+def bytes_of(text: str) -> int | None:
+    """The size of a type by its text; ``None`` where it is not known."""
+    ctype = parse_type(text)
+    if ctype.pointer or ctype.ref:
+        return None
+    if ctype.kind in ("int", "unsigned"):
+        return ctype.bits // 8
+    plain = ctype.name.removeprefix("std::")
+    return {"bool": 1, "float": 4, "double": 8}.get(plain, _EXTERNAL.get(plain))
 
 
 def _outside_angles(text: str) -> str:

@@ -123,8 +123,9 @@ class CppModule(Module):
         return None
 
     def static(self, run: Run, struct: StructType, name: str, span: Span) -> Value:
-        """A static constant of a struct; one that depends on a template parameter is unknown."""
-        return static_of(self, run, struct, {}, name, span)
+        """A static constant of a struct; one that depends on a template parameter for which there
+        is no argument is unknown."""
+        return static_of(self, run, struct, dict(struct.arguments), name, span)
 
     def instance(self, run: Run, name: str, args: Args, last: str, span: Span) -> Value:
         """A template with arguments: a variable, or with ``last`` a member of a class."""

@@ -101,6 +101,8 @@ class StructType:
     odd: tuple[str, ...] = ()
     """Members whose place does not follow from the types: arrays, bit fields, any of an aligned
     struct."""
+    arguments: tuple[tuple[str, Value], ...] = ()
+    """What its template parameters are, where a name stands for it with its arguments."""
     methods: Callable[[str], MethodOf | None] = field(
         default=lambda name: None, compare=False, repr=False
     )

@@ -91,6 +91,8 @@ class _Values:
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
+            if node.id == "pages":
+                return Unknown("the number of pages", key=("pages",), free="data")
             if node.id == "some":
                 return Unknown(f"the size of {name}", key=("size", name), free="data")
             return self._names[node.id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
@@ -42,10 +43,12 @@ def instance(
     else:
         names, args, value = (), (), chosen.value
     bound = bind(names, args)
+    if isinstance(value, StructType) and not last:
+        return replace(value, arguments=tuple((bound or {}).items()))
     if bound is None:
         return Unknown(f"the arguments of {name} are not followed", span)
     if isinstance(value, StructType):
-        return value if not last else static_of(module, run, value, bound, last, span)
+        return static_of(module, run, value, bound, last, span)
     if last or not isinstance(value, tuple) or value[1] is None:
         return Unknown(f"the template {name} is not followed", span)
     return evaluated(module, run, value[1], bound)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.tree import Syntax, field
-from mlaprobe.evaluator.cpp.types import parse_type
+from mlaprobe.evaluator.cpp.types import bytes_of, parse_type
 from mlaprobe.evaluator.ir import Node
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def size_of(tr: Translator, node: Syntax) -> Node:
     if element is not None:
         count = ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, name),))
         return ir.Binary(span, "*", count, ir.Const(span, element.bits // 8))
-    ctype = parse_type(name)
-    if ctype.kind in ("int", "unsigned") and not ctype.pointer and not ctype.ref:
-        return ir.Const(span, ctype.bits // 8)
-    if name.isidentifier() and ctype.kind == "other":
+    size = bytes_of(name)
+    if size is not None:
+        return ir.Const(span, size)
+    if name.isidentifier() and parse_type(name).kind == "other":
         return ir.Call(span, ir.Name(span, "sizeof"), (ir.Name(span, name),))
     return ir.Opaque(span, f"the size of {name[:60] or 'something'} is not followed")

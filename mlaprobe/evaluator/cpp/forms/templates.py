@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.literals import opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
-from mlaprobe.evaluator.cpp.types import parse_type
+from mlaprobe.evaluator.cpp.types import TYPE, bytes_of, parse_type
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.walk import walk
 
@@ -25,9 +25,11 @@ def template_arguments(tr: Translator, node: Syntax) -> tuple[Node, ...]:
     found: list[Node] = []
     for child in named(listed) if listed is not None else ():
         text = re.sub(r"\s+", " ", tr.source(child))
-        if child.type == "type_descriptor" and parse_type(text).kind not in ("other", "auto"):
-            found.append(ir.Const(tr.span(child), f"type {text}"))
-        elif child.type == "type_descriptor":
+        is_type = child.type == "type_descriptor"
+        known = is_type and parse_type(text).kind not in ("other", "auto")
+        if known or bytes_of(text) is not None:
+            found.append(ir.Const(tr.span(child), TYPE + text))
+        elif is_type:
             found.append(ir.Name(tr.span(child), text))
         else:
             found.append(tr.expression(child))
@@ -40,6 +42,15 @@ def specialised(tr: Translator, node: Syntax) -> Node:
     if name is None or name.type != "identifier":
         return opaque(tr, node, "a template")
     return ir.Specialised(tr.span(node), tr.source(name), template_arguments(tr, node))
+
+
+def class_template(tr: Translator, node: Syntax) -> Node | None:
+    """``name<arguments>`` where a type stands; ``None`` for any other type, and the library's."""
+    kind = field(node, "type") if node.type == "type_descriptor" else node
+    if kind is None or kind.type != "template_type":
+        return None
+    name, inner = tr.source(field(kind, "name")), template_arguments(tr, kind)
+    return ir.Specialised(tr.span(node), name, inner)
 
 
 def qualified(tr: Translator, node: Syntax) -> Node | None:
