@@ -1,4 +1,4 @@
-"""Public reports about prefill, sparse decode and DeepSeek-V4: what they saw, and what came of it."""
+"""Public reports about prefill, sparse decode and DeepSeek-V4, and what came of what they saw."""
 
 from __future__ import annotations
 
