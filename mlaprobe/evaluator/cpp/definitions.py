@@ -72,11 +72,22 @@ class DefinitionReader:
             name = name or (self.tr.source(inner) if inner is not None else "")
             names.append(name + PACK if child.type.startswith("variadic") else name)
         outer, self.template = self.template, tuple(names)
-        packs = self.tr.packs
+        packs, types = self.tr.packs, self.tr.template_types
         self.tr.packs = packs | self._packs(parameters)
+        self.tr.template_types = {**types, **dict(self._unsigned(parameters))}
         self.tr.parameters = frozenset(n.removesuffix(PACK) for n in names)
         self.read(node)
-        self.template, self.tr.packs = outer, packs
+        self.template, self.tr.packs, self.tr.template_types = outer, packs, types
+
+    def _unsigned(self, parameters: Syntax | None) -> Iterator[tuple[str, CType]]:
+        """Template parameters whose arithmetic wraps around, with their types."""
+        listed = parameters.named_children if parameters is not None else ()
+        for each in listed:
+            kind, name = field(each, "type"), name_of(each, self.tr.tree)[0]
+            if each.type.endswith("parameter_declaration") and kind is not None and name:
+                ctype = self.tr.type_of(self.tr.source(kind))
+                if ctype.kind == "unsigned":
+                    yield name, ctype
 
     def _packs(self, parameters: Syntax) -> set[str]:
         """Template parameters that are packs of values, not of types."""

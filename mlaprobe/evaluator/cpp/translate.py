@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -38,6 +39,8 @@ class Translator:
         self.alias = outside.alias
         """What a type is another name for, outside functions."""
         self._types: list[dict[str, CType]] = [{}]
+        self.template_types: Mapping[str, CType] = {}
+        """The types of template parameters that are unsigned numbers."""
         self.unsigned_literals: dict[Node, int] = {}
         """Unsigned literals and their bits."""
         self._tables: dict[str, dict[str, Knowledge]] = {"alias": {}, "array": {}}
@@ -83,7 +86,8 @@ class Translator:
         """What is known of a name: the ``type`` of a variable, the elements of an ``array``, what
         an ``alias`` stands for in this function, or outside functions."""
         if kind == "type":
-            return next((types[name] for types in reversed(self._types) if name in types), None)
+            found = (types[name] for types in reversed(self._types) if name in types)
+            return next(found, None) or self.template_types.get(name)
         return self.alias(name) if kind == "outside" else self._tables[kind].get(name)
 
     def _used(self, kind: str, name: str) -> Knowledge:

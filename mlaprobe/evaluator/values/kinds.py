@@ -221,6 +221,8 @@ class Model:
 
     by_reference = False
     """Whether a call of it may write the variables that are its arguments."""
+    always_true = True
+    """Whether it counts as true."""
     one_of_a_kind = False
     """Whether equal ones are one and the same."""
     changes = False

@@ -29,6 +29,8 @@ class Foreign(Model):
 
     name: str
     succeeds: bool
+    always_true = False
+    """It may be a constant: ``std::is_same_v<int, short>`` has the value false."""
 
     @property
     def identity(self) -> Hashable:

@@ -18,7 +18,7 @@ class Methods:
     def __init__(self, tr: Translator, body: Syntax) -> None:
         self._tr = tr
         self._body = body
-        self._packs = tr.packs
+        self._inside = tr.packs, tr.template_types
         self._known: dict[str, MethodOf | None] = {}
 
     def of(self, name: str) -> MethodOf | None:
@@ -37,11 +37,12 @@ class Methods:
         if len(found) != 1 or found[0][0].type != "function_definition":
             return None
         member, declarator = found[0]
-        packs, self._tr.packs = self._tr.packs, self._packs
+        outside = self._tr.packs, self._tr.template_types
+        self._tr.packs, self._tr.template_types = self._inside
         try:
             function: ir.Function | None = self._tr.function(member, name)
         finally:
-            self._tr.packs = packs
+            self._tr.packs, self._tr.template_types = outside
         if function is None:
             return None
         behind = [c.type for c in declarator.children]
