@@ -16,6 +16,7 @@ from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import SourceError
 from mlaprobe.opening import bundled
 from mlaprobe.opening.shortcut import KnownSource, quickest
+from mlaprobe.snapshot import Snapshot
 from mlaprobe.snapshot.making import make
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.sources import MAX_BYTES, open_source
@@ -90,6 +91,26 @@ def test_the_snapshot_answers_for_its_commit(repository: Path, live: Capability)
             assert quick.ask("planner", asked).status == live.ask("planner", asked).status
         assert "live" not in vars(quick), "the source was read"
         assert {quick.decide(s).verdict for s in SHAPES} > {Verdict.NATIVE, Verdict.FOLDED}
+
+
+@pytest.mark.usefixtures("releases")
+def test_reducers_are_known_as_well(repository: Path, live: Capability) -> None:
+    with quickest(f"{repository}@{TAG}") as quick:
+        assert isinstance(quick, KnownSource)
+        for head_dim in (128, 512, 96):
+            merged = tuple(n for n in live.reduce_heads(head_dim) if n in SCOPE.heads)
+            assert quick.reduce_heads(head_dim) == merged
+            expected = next((n for n in merged if n >= 9), None)
+            assert quick.next_reduce_heads(9, head_dim) == expected
+        assert quick.reduce_heads(512), "nothing was compared"
+
+
+@pytest.mark.usefixtures("releases")
+def test_whatever_a_source_and_a_snapshot_can_be_asked_it_can(repository: Path) -> None:
+    """``judge`` is the answer before errata, for what compares the two."""
+    with quickest(f"{repository}@{TAG}") as quick:
+        asked = {name for name in dir(Capability) if not name.startswith("_")} & set(dir(Snapshot))
+        assert {name for name in asked if not hasattr(quick, name)} == {"judge"}
 
 
 @pytest.mark.usefixtures("releases")

@@ -368,7 +368,8 @@ class Capability(ReduceHeads):
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
         """``None``: a source has no table of its answers."""
 
-    def _reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+    def reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+        """What the reducer says to a head count and a head dimension."""
         if self.reducer is None:
             return self._absent(StageName.REDUCER)
         return self.reducer.decide((heads, head_dim))

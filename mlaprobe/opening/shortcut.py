@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.needs import Need
 from mlaprobe.core.reducers import ReduceHeads
-from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
+from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome
 from mlaprobe.errors import NotInstalledError
 from mlaprobe.opening import bundled
 from mlaprobe.opening.probing import INSTALLED, newest_instead, probe, snapshot_of
@@ -127,6 +127,14 @@ class KnownSource(ReduceHeads):
         found = self._snapshot.decide(shape)
         return self.live.decide(shape) if found.stage == OUTSIDE else found
 
+    def has_route(self, route: Route) -> bool:
+        """Whether the source has a route at all."""
+        return self._snapshot.has_route(route)
+
+    def reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+        """What the reducer says to a head count and a head dimension."""
+        return self._snapshot.reducer_pair(heads, head_dim)
+
     def records_needs(self, shape: DecodeShape) -> bool:
         """Whether it can be asked what a launch needs: the source can."""
         return True
@@ -162,10 +170,6 @@ class KnownSource(ReduceHeads):
     def reducer_rows(self, heads: Sequence[int]) -> Iterable[tuple[int, int, StageOutcome]]:
         """The reducer's answer for head counts and every head_dim that its router names."""
         return self._snapshot.reducer_rows(heads)
-
-    def reduce_heads(self, head_dim: int = 512) -> tuple[int, ...]:
-        """The head counts up to 256 that the reducer merges partial results of."""
-        return self._snapshot.reduce_heads(head_dim)
 
     def source_text(self, file: str) -> str | None:
         """The text of a file of the source."""

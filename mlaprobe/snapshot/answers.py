@@ -298,7 +298,8 @@ class Snapshot(ReduceHeads):
         """The head dimensions of the reducer, the decode's first."""
         return self._stages.head_dims
 
-    def _reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+    def reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
+        """What the reducer says to a head count and a head dimension."""
         return self._stages.reducer(heads, head_dim)
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:
