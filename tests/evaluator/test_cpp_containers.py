@@ -26,7 +26,7 @@ from mlaprobe.evaluator.symbolic.formulas import Tree
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.stages.environment.outside import cpp_externals, foreign
-from tests.evaluator.test_cpp_machine import Program, result
+from tests.evaluator.test_cpp_machine import Program, cases_of, result
 from tests.generated.deep import DEEP
 
 FIRST, SECOND = (16, 24, 32, 128, -3, 300), (1, 2, 0, 300)
@@ -37,17 +37,7 @@ initializer_list iterator list map numeric optional ranges set stdexcept string 
 type_traits unordered_map unordered_set utility vector"""
 
 
-def _cases() -> dict[str, tuple[str, list[str]]]:
-    text = Path(__file__).with_name("cpp_containers.txt").read_text(encoding="utf-8")
-    cases = {}
-    for part in text.split("=== ")[1:]:
-        name, _, rest = part.partition("\n")
-        code, _, results = rest.rpartition("--> ")
-        cases[name] = (code, results.split())
-    return cases
-
-
-CASES = _cases()
+CASES = cases_of("cpp_containers.txt")
 
 
 class Asked(Program):

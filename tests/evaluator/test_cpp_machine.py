@@ -27,8 +27,9 @@ from mlaprobe.stages.instantiate import PathSummary
 PAIRS = ((-3, 1), (0, 0), (1, -1), (2, 3), (5, 64), (16, 3), (128, 0))
 
 
-def _cases() -> dict[str, tuple[str, list[str]]]:
-    text = Path(__file__).with_name("cpp_cases.txt").read_text(encoding="utf-8")
+def cases_of(file: str) -> dict[str, tuple[str, list[str]]]:
+    """By name, a text and what its function returns, as a compiler's program printed it."""
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
     cases = {}
     for part in text.split("=== ")[1:]:
         name, _, rest = part.partition("\n")
@@ -37,7 +38,7 @@ def _cases() -> dict[str, tuple[str, list[str]]]:
     return cases
 
 
-CASES = _cases()
+CASES = cases_of("cpp_cases.txt")
 
 
 class Program:

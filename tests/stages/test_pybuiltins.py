@@ -10,8 +10,10 @@ import pytest
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.libraries import Library
+from mlaprobe.stages.environment.outside import Foreign
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
 from tests.evaluator.session import SourceSession, in_python
@@ -259,3 +261,17 @@ def test_libraries_are_taken_to_return_something() -> None:
     other = library.index(0, NOWHERE).call(None, (), {}, NOWHERE)
     assert other.free == "data"
     assert not other.present
+
+
+def test_what_is_not_followed_is_no_certain_condition() -> None:
+    """A name of a library may be a constant, and what is in a tensor is known at run time."""
+    version = Library("torch").get("version", NOWHERE)
+    assert truth(version.get("hip", NOWHERE)) is True
+    assert version.get("cuda", NOWHERE) is None
+    for value in (
+        version.get("xpu", NOWHERE),
+        Library("torch.cuda").get("has_magma", NOWHERE),
+        Tensor("t", (1,), DtypeToken("i32")),
+        Foreign("hipSomething", succeeds=True),
+    ):
+        assert isinstance(truth(value), Unknown), value

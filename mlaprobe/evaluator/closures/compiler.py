@@ -273,6 +273,8 @@ class Compiler:
         self, run: Run, struct: StructType, items: Args, span: Span, module: Module | None
     ) -> Value:
         """An aggregate from its members in declaration order."""
+        if _may_convert(struct, module):
+            return Unknown(f"what a {struct.name} converts to is not followed", span)
         if len(items) > len(struct.members) or (items and not struct.plain):
             return Unknown(f"how a {struct.name} is made is not followed", span)
         if any(ctype.ref for _, ctype, _ in struct.members):
@@ -321,6 +323,10 @@ class Compiler:
         return made
 
 
+_DEEPEST_BASES = 8
+"""Classes above a class."""
+
+
 def _converts(value: Container, ctype: CType) -> bool:
     """Whether a container becomes one of another type."""
     head = template_of(ctype.name)[0]
@@ -329,3 +335,13 @@ def _converts(value: Container, ctype: CType) -> bool:
 
 def _reports(function: Function) -> bool:
     return any(isinstance(d, Name) and d.id == "noreturn" for d in function.decorators)
+
+
+def _may_convert(struct: StructType, module: Module | None, depth: int = 0) -> bool:
+    """Whether objects of a struct may become something else by an operator, its own or a base's."""
+    if struct.converts or not struct.bases:
+        return struct.converts
+    if module is None or depth > _DEEPEST_BASES:
+        return True
+    bases = [module.struct(name) for name in struct.bases]
+    return any(base is None or _may_convert(base, module, depth + 1) for base in bases)

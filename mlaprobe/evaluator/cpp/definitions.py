@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from dataclasses import field as fresh
@@ -186,7 +187,8 @@ class DefinitionReader:
         members: list[tuple[str, CType, ir.Node | None]] = []
         statics: list[tuple[str, ir.Node]] = []
         odd: list[str] = []
-        plain = not any(c.type == "base_class_clause" for c in node.children)
+        bases = self._bases(node)
+        plain = not bases
         for member in body.named_children:
             plain = plain and not _makes(member, self.tr.source(name), self.tr.tree)
             if member.type == "field_declaration":
@@ -207,12 +209,20 @@ class DefinitionReader:
             plain,
             packed="packed" in head,
             methods=methods.of,
+            converts=_CONVERTS.search(self.tr.source(body)) is not None,
+            bases=bases,
             odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
         )
         if name.type == "template_type":
             self._specialise(name, struct)
         else:
             self._add("struct", label, struct)
+
+    def _bases(self, node: Syntax) -> tuple[str, ...]:
+        """What a struct is derived from, by name."""
+        clauses = [c for c in node.children if c.type == "base_class_clause"]
+        named = [each for clause in clauses for each in clause.named_children]
+        return tuple(self.tr.source(n) for n in named if n.type != "access_specifier")
 
     def _statics(self, member: Syntax) -> list[tuple[str, ir.Node]]:
         value, declarator = field(member, "default_value"), field(member, "declarator")
@@ -313,6 +323,10 @@ def _is_odd(member: Syntax) -> bool:
     """Whether the size of a member does not follow from its type."""
     kinds = ("bitfield_clause", "array_declarator", "alignas_qualifier", "attribute_specifier")
     return any(child.type in kinds for child in member.children)
+
+
+_CONVERTS = re.compile(r"\boperator\s*(?:!\s*\(|(?!new\b|delete\b|co_await\b)[A-Za-z_:])")
+"""An operator for conditions, or for conversions: what follows the keyword is a type."""
 
 
 def _makes(member: Syntax, name: str, tree: Tree) -> bool:

@@ -101,6 +101,10 @@ class StructType:
     odd: tuple[str, ...] = ()
     """Members whose place does not follow from the types: arrays, bit fields, any of an aligned
     struct."""
+    converts: bool = False
+    """Whether it has an operator that makes something else of its objects: ``operator bool``."""
+    bases: tuple[str, ...] = ()
+    """What it is derived from."""
     arguments: tuple[tuple[str, Value], ...] = ()
     """What its template parameters are, where a name stands for it with its arguments."""
     methods: Callable[[str], MethodOf | None] = field(

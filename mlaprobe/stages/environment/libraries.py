@@ -86,14 +86,25 @@ def _bounds(args: Args, kwargs: Kwargs) -> tuple[Any, Any, Any] | None:
     return start, end, step
 
 
+_ON_ROCM = {"torch.version.cuda": None}
+"""Constants that PyTorch has where it is built for ROCm, as AITER needs it."""
+
+
 @dataclass(slots=True, eq=False)
 class Library(Model):
     """A function or module of torch or triton of which nothing else is known: calls return."""
 
     name: str
 
+    @property
+    def always_true(self) -> bool:  # type: ignore[override]
+        """It may be a constant; of those, ``torch.version.hip`` is a text on ROCm."""
+        return self.name == "torch.version.hip"
+
     def get(self, name: str, span: Span) -> Any:
         dotted = f"{self.name}.{name}"
+        if dotted in _ON_ROCM:
+            return _ON_ROCM[dotted]
         return FUNCTIONS.get(dotted) or Library(dotted)
 
     def index(self, key: Any, span: Span) -> Any:

@@ -124,6 +124,7 @@ THE_DEVICE = TheDevice()
 class Tensor(Model):
     """A tensor of known rank; a dimension may be unknown."""
 
+    always_true = False
     __slots__ = ("contiguous", "dtype", "name", "shape", "sliced", "span")
 
     def __init__(
