@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PIN = "The snapshot of the AITER in use."
 FAIL_ON = "Classes of changes that fail, or none."
+NEEDS = "Compare also what launches need (implied where it fails): takes minutes."
 ACCEPT = "Show what changed, then make the new AITER the pin."
 EPILOG = """\b
 Examples:
@@ -47,6 +48,7 @@ def check(
     deployments: o.DeploymentsFile = None,
     waivers: o.WaiversFile = None,
     fail_on: Annotated[str, o.option("--fail-on", "LIST", FAIL_ON)] = "breaks,slower",
+    needs: Annotated[bool, o.switch("--needs", NEEDS)] = False,
     accept: Annotated[bool, o.switch("--accept", ACCEPT)] = False,
     filters: o.Filters = None,
     every: bool = typer.Option(False, "--all", help="Show every change in the text."),
@@ -130,6 +132,7 @@ def _judge(given: dict[str, Any], old: Any, new: Any, **rules: Any) -> Check:
             old,
             new,
             grids=() if rules["served"] else grids_of(given, old, new),
+            needs=given["needs"],
             findings=(*changed_signatures(old, new), *new_findings(old, new, rules["served"])),
             step=progress.step,
             **rules,

@@ -54,10 +54,8 @@ def compare(
 
 
 def _run(given: dict[str, Any]) -> None:
-    from mlaprobe.compare.diff import compare as compare_grids
-    from mlaprobe.compare.needs import with_needs
     from mlaprobe.compare.results import compared
-    from mlaprobe.compare.scope import compare_served, requests_for
+    from mlaprobe.compare.scope import compare_wanted, requests_for
     from mlaprobe.compare.signatures import changed_signatures
 
     reads = (given["old"], given["new"], given["deployments"])
@@ -68,13 +66,14 @@ def _run(given: dict[str, Any]) -> None:
     old, new = common.sides(given["old"], given["new"], requests, quiet=given["quiet"])
     common.warn_unnamed([old, new], archs_of(given, served), quiet=given["quiet"])
     with Progress("shapes compared", quiet=given["quiet"]) as progress:
-        grids = [each.grid for each in served] or grids_of(given, old, new)
-        if served:
-            comparison = compare_served(old, new, served, step=progress.step)
-        else:
-            comparison = compare_grids(old, new, grids, step=progress.step)
-        if given["needs"]:
-            comparison = with_needs(comparison, old, new, grids, step=progress.step)
+        comparison = compare_wanted(
+            old,
+            new,
+            grids=() if served else grids_of(given, old, new),
+            served=served,
+            needs=given["needs"],
+            step=progress.step,
+        )
     results = compared(comparison, changed_signatures(old, new))
     specs = {"old": given["old"], "new": given["new"]}
     outputs.write_outputs(results, wanted, specs=specs, every=given["every"])

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mlaprobe.compare.diff import Change, Comparison, Kind, compare
+from mlaprobe.compare.diff import Change, Comparison, Kind
 from mlaprobe.compare.results import CLEAN, FAILED, UNKNOWN, Results, change_finding, compared
-from mlaprobe.compare.scope import compare_served
+from mlaprobe.compare.scope import compare_wanted
 from mlaprobe.compare.waivers import Waiver, waived
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import Opened
@@ -19,6 +19,8 @@ from mlaprobe.findings.model import Finding, Level, Rule
 from mlaprobe.rulefiles.serving import Serving
 
 FAIL_ON = (Kind.BREAKS, Kind.SLOWER)
+NEEDS = (Kind.NEEDS, Kind.RELAXED)
+"""The classes that are looked at where it is asked for."""
 EXPIRED = Rule(
     id="expired-waiver",
     title="a waiver does not hold any longer",
@@ -51,6 +53,7 @@ def check(
     *,
     grids: Iterable[Grid] = (),
     served: Sequence[Serving] = (),
+    needs: bool = False,
     fail_on: Iterable[Kind] = FAIL_ON,
     waivers: Iterable[Waiver] = (),
     findings: Iterable[Finding] = (),
@@ -61,6 +64,7 @@ def check(
     Args:
         grids: what to compare, where no deployments restrict it.
         served: the deployments that count.
+        needs: whether to compare also what launches need; implied where that is to fail.
         fail_on: the classes of changes that fail.
         waivers: changes that do not count.
         findings: findings in the new source that the old one does not have. They are listed.
@@ -68,14 +72,10 @@ def check(
     Raises:
         SourceError: a file cannot be read.
     """
-    comparison = (
-        compare_served(old, new, served, step=step)
-        if served
-        else compare(old, new, grids, step=step)
-    )
-    return _judged(
-        comparison, tuple(waivers), new.erratum_release, frozenset(fail_on), tuple(findings)
-    )
+    fatal = frozenset(fail_on)
+    needs = needs or not fatal.isdisjoint(NEEDS)
+    comparison = compare_wanted(old, new, grids=tuple(grids), served=served, needs=needs, step=step)
+    return _judged(comparison, tuple(waivers), new.erratum_release, fatal, tuple(findings))
 
 
 def _judged(
@@ -96,7 +96,7 @@ def _judged(
     code = CLEAN
     if failing or lapsed:
         code = FAILED
-    elif undated or _unknown(comparison, counted):
+    elif undated or _unknown(comparison, counted, fatal):
         code = UNKNOWN
     compare_results = compared(comparison, (*lapsed, *undated, *findings))
     results = replace(
@@ -109,10 +109,13 @@ def _judged(
     return Check(results=results, comparison=comparison, code=code)
 
 
-def _unknown(comparison: Comparison, changes: Iterable[Change]) -> bool:
+def _unknown(comparison: Comparison, changes: Iterable[Change], fatal: frozenset[Kind]) -> bool:
     """Whether something that is needed is not known: for deployments each of their shapes, else
-    what was known and is not any more, or what may have been better."""
+    what was known and is not any more, or what may have been better; and what launches need, where
+    a change of that is to fail."""
     if comparison.deployments and comparison.unknown:
+        return True
+    if not fatal.isdisjoint(NEEDS) and (comparison.needs_unknown or comparison.needs_unrecorded):
         return True
     # Where the new source is native, nothing could have been better before.
     return any(c.kind is Kind.UNKNOWN and c.new.verdict is not Verdict.NATIVE for c in changes)

@@ -21,6 +21,7 @@ from mlaprobe.core.shape import DecodeShape, Evidence, PlannerCall, Route
 
 Found = Mapping[str, Consequence]
 """By the ids of needs what comes of doing otherwise."""
+_USUAL_CALL = PlannerCall()
 
 
 class ComparingNeeds:
@@ -91,23 +92,26 @@ def with_needs(
     comparison: Comparison,
     old: Comparable,
     new: Comparable,
+    shapes: Iterable[DecodeShape],
     grids: Iterable[Grid],
     step: Callable[[], None] = lambda: None,
 ) -> Comparison:
-    """A comparison with the requirements that came or went, on those of its grids that are called
-    as usual.
+    """A comparison with the requirements that came or went, for those of some shapes that are
+    called as usual.
+
+    Args:
+        grids: what the shapes are of.
 
     Raises:
         SourceError: a file cannot be read.
     """
-    usual = [g for g in grids if g.route is Route.ASM and g.planner == PlannerCall()]
     comparing = ComparingNeeds(old, new)
-    for grid in usual:
-        for shape in grid.shapes():
+    for shape in shapes:
+        if shape.route is Route.ASM and shape.planner == _USUAL_CALL:
             comparing.ask(shape)
             step()
     kinds = list(Kind)
-    changes = (*comparison.changes, *comparing.changes(usual))
+    changes = (*comparison.changes, *comparing.changes(grids))
     return replace(
         comparison,
         changes=tuple(sorted(changes, key=lambda change: kinds.index(change.kind))),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mlaprobe.compare import sides
-from mlaprobe.compare.diff import Change, Comparing, Comparison, PadChange, axis_values
+from mlaprobe.compare.diff import Change, Comparing, Comparison, PadChange, axis_values, compare
+from mlaprobe.compare.needs import with_needs
 from mlaprobe.compare.sides import Comparable, Request
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.grid import Grid
@@ -36,15 +37,42 @@ def standard_grids(answers: Iterable[Comparable]) -> tuple[Grid, ...]:
     )
 
 
+def compare_wanted(
+    old: Comparable,
+    new: Comparable,
+    *,
+    grids: Sequence[Grid] = (),
+    served: Sequence[Serving] = (),
+    needs: bool = False,
+    step: Callable[[], None] = lambda: None,
+) -> Comparison:
+    """What differs for deployments; without one, on grids.
+
+    Args:
+        needs: whether to compare also what the launches need.
+
+    Raises:
+        SourceError: a file cannot be read.
+    """
+    if served:
+        return compare_served(old, new, served, needs=needs, step=step)
+    comparison = compare(old, new, grids, step=step)
+    if not needs:
+        return comparison
+    shapes = (shape for grid in grids for shape in grid.shapes())
+    return with_needs(comparison, old, new, shapes, grids, step=step)
+
+
 def compare_served(
     old: Comparable,
     new: Comparable,
     served: Iterable[Serving],
     *,
+    needs: bool = False,
     step: Callable[[], None] = lambda: None,
 ) -> Comparison:
     """What differs for deployments: in the shapes that they launch as they are, and in those
-    that the resolver pads them to in the old source.
+    that the resolver pads them to in the old source. ``needs``: and in what these need.
 
     Raises:
         SourceError: a file cannot be read.
@@ -67,12 +95,14 @@ def compare_served(
                 comparing.ask(shape)
                 step()
             users.setdefault(shape, {})[each.name] = None
-    changes = (_with_users(change, users) for change in comparing.changes(axis_values(grids)))
-    return comparing.result(
-        tuple(changes),
+    found = comparing.result(
+        comparing.changes(axis_values(grids)),
         deployments=tuple(each.name for each in served),
         pads=tuple(dict.fromkeys(pads)),
     )
+    if needs:
+        found = with_needs(found, old, new, users, grids, step=step)
+    return replace(found, changes=tuple(_with_users(change, users) for change in found.changes))
 
 
 def requests_for(served: Iterable[Serving]) -> Iterator[Request]:

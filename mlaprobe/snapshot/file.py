@@ -14,11 +14,18 @@ from mlaprobe.errors import SourceError
 from mlaprobe.snapshot.scope import Scope
 
 FORMAT = "mlaprobe snapshot"
-SCHEMA = 2
-READABLE = (1, SCHEMA)
-"""Schema 1 says less of a kernel: neither the blob of its file nor its LDS."""
+SCHEMA = 3
+READABLE = (1, 2, SCHEMA)
+"""Schema 1 says less of a kernel: neither the blob of its file nor its LDS. Schema 2 writes out
+what schema 3 shares or leaves out (see ``upgrade``)."""
 KERNEL_FIELDS = ("symbol", "co", "co_present", "has_symbol", "blob", "lds")
-"""What a row of a kernel holds, in this order."""
+"""What a row of a kernel holds, in this order: of the code object its name in the folder that the
+row stands under; the symbol, where that name without its extension is in it, as what is before and
+after."""
+USUAL_FAILURE = {"no_kernel": "abort", "rejected": "abort"}
+"""How a call fails where a record does not say it, by its status."""
+PHRASES = "phrases"
+"""The part that holds the messages which several records share."""
 MAX_BYTES = 16 << 20
 SEAL = ',\n"sha256":"'
 """Before the checksum, which is over everything before this."""
@@ -101,6 +108,13 @@ def parse(raw: bytes, name: str) -> Contents:
 
 
 def _contents(data: dict[str, Any], name: str) -> Contents:
+    if data["schema"] != SCHEMA:
+        upgrade(data)
+    phrases = data[PHRASES]
+    for record in data["records"].values():
+        message = record.get("message")
+        if isinstance(message, list) and len(message) == 1:
+            record["message"] = phrases[message[0]]
     pairs = (tuple(map(Dtype, pair.split("/"))) for pair in data["dtypes"])
     scope = Scope(
         archs=tuple(data["archs"]),
@@ -121,10 +135,42 @@ def _contents(data: dict[str, Any], name: str) -> Contents:
             for at, row in data["evidence"].items()
         },
         kernels={
-            at: Kernel(**dict(zip(KERNEL_FIELDS, row, strict=False)))
-            for at, row in data["kernels"].items()
+            at: _kernel(folder, row)
+            for folder, rows in data["kernels"].items()
+            for at, row in rows.items()
         },
     )
+
+
+def _kernel(folder: str, row: list[Any]) -> Kernel:
+    fields = dict(zip(KERNEL_FIELDS, row, strict=False))
+    name, symbol = fields["co"], fields["symbol"]
+    if isinstance(symbol, list):
+        symbol = stem_of(name).join(symbol)
+    return Kernel(**{**fields, "co": folder + name, "symbol": symbol})
+
+
+def stem_of(name: str) -> str:
+    """A file's name without its extension."""
+    return name.rpartition(".")[0] or name
+
+
+def upgrade(data: dict[str, Any]) -> None:
+    """Writes what a snapshot of schema 1 or 2 holds as schema 3 does: messages that are shared,
+    kernels by the folder of their code objects, names as words, and failures that are not as
+    usual.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError: its parts do not fit together.
+    """
+    data[PHRASES] = {}
+    data["kernels"] = {"": data["kernels"]}
+    for record in data["records"].values():
+        for part in ("evidence", "kernels"):
+            if part in record:
+                record[part] = " ".join(record[part])
+        if record.get("status") in USUAL_FAILURE:
+            record.setdefault("failure", None)
 
 
 def _foreign(name: str) -> SnapshotError:

@@ -26,6 +26,8 @@ class StageTable:
         """``columns``: of a plane; ``None``: a column for each query length of the grid."""
         data = contents.data
         table = data["tables"][name]
+        if isinstance(table, str):  # the same as another
+            table = data["tables"][table]
         self.axes: tuple[str, ...] = tuple(table["axes"])
         heads = table.get("heads")
         self._heads = contents.scope.heads if heads is None else numbers_of(heads)

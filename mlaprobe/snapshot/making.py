@@ -12,7 +12,7 @@ from mlaprobe.core.numbers import ranges
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
-from mlaprobe.snapshot.file import FORMAT, SCHEMA
+from mlaprobe.snapshot.file import FORMAT, PHRASES, SCHEMA
 from mlaprobe.snapshot.needs import NEEDS
 from mlaprobe.snapshot.operations import OPERATIONS
 from mlaprobe.snapshot.records import FIELDS
@@ -20,7 +20,7 @@ from mlaprobe.snapshot.scope import VARIED, Scope
 from mlaprobe.snapshot.tables import Table
 from mlaprobe.snapshot.taking import Step, Taker
 from mlaprobe.snapshot.taking_operations import OperationTaker
-from mlaprobe.snapshot.writing import NameTable, compact, table_json, text_of
+from mlaprobe.snapshot.writing import NameTable, compact, share_tables, table_json, text_of
 
 TABLES = ("planner", "sizing", "dispatcher", "called", "host", "reducer", "gluon")
 
@@ -68,8 +68,9 @@ def make(
         "evidence": book.evidence,
         "kernels": book.kernels,
         "columns": book.columns,
+        PHRASES: book.phrases,
         "records": book.records,
-        "tables": written,
+        "tables": share_tables(written),
         NEEDS: section,
     }
     varied = replace(scope, fields=fields)

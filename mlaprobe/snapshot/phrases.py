@@ -27,7 +27,7 @@ _BATCH = "\1"
 _NUMBER = re.compile(r"(?<![\w.])(?:0|[1-9][0-9]*)(?![\w.])")
 _MARKS = re.compile("([\0\1])")
 Phrase = list[Any]
-"""Text and names of variables, in turn."""
+"""Text and what is filled in, in turn: the name of a variable, or a place in the record's key."""
 
 
 def mark_batch(text: str | None, batch: int) -> str | None:
@@ -114,11 +114,56 @@ def phrase(text: str, numbers: Iterator[int | str]) -> str | Phrase:
     return parts if len(parts) > 1 else str(parts[0])
 
 
-def text_of(text: str | Phrase, values: Mapping[str, int]) -> str:
-    """The text of a phrase."""
+def by_key(text: str | Phrase, key: Sequence[Any]) -> str | Phrase:
+    """A phrase whose words name places of a key wherever the key, in its order, has them too.
+
+    Args:
+        text: as ``phrase`` gives it.
+        key: the values as they are written: one that is a variable as a list of its name.
+    """
+    parts = [text] if isinstance(text, str) else list(text)
+    at = 0
+    for place, value in enumerate(key):
+        if isinstance(value, list):
+            found = _variable(parts, value[0], at)
+            if found is not None:
+                parts[found] = place
+                at = found + 1
+        elif value is not None and not isinstance(value, bool):
+            word = _word(parts, str(value), at)
+            if word is not None:
+                at, match = word
+                parts[at : at + 1] = [parts[at][: match.start()], place, parts[at][match.end() :]]
+                at += 2
+    return parts if len(parts) > 1 else text
+
+
+def _variable(parts: Phrase, name: str, start: int) -> int | None:
+    """Where a variable is filled in next."""
+    return next((at for at in range(start | 1, len(parts), 2) if parts[at] == name), None)
+
+
+def _word(parts: Phrase, word: str, start: int) -> tuple[int, re.Match[str]] | None:
+    """Where a word stands next: the part, and the place in it."""
+    whole = re.compile(rf"(?<![\w.]){re.escape(word)}(?![\w.])")
+    found = ((at, whole.search(parts[at])) for at in range(start, len(parts), 2))
+    return next(((at, match) for at, match in found if match is not None), None)
+
+
+def text_of(text: str | Phrase, values: Mapping[str, int], key: Sequence[Any] = ()) -> str:
+    """The text of a phrase.
+
+    Args:
+        values: of the variables.
+        key: the values of the record's key.
+    """
     if isinstance(text, str):
         return text
-    return "".join(str(values[p]) if at % 2 else p for at, p in enumerate(text))
+    pieces = (
+        (key[piece] if isinstance(piece, int) else values[piece]) if at % 2 else piece
+        for at, piece in enumerate(text)
+    )
+    return "".join(map(str, pieces))
 
 
 def number(written: int | str, values: Mapping[str, int]) -> int:

@@ -10,8 +10,10 @@ from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.enums import Unwritten
 from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Evidence, Failure, Kernel, StageOutcome, Status
+from mlaprobe.snapshot.file import USUAL_FAILURE
 from mlaprobe.snapshot.phrases import (
     Fields,
+    by_key,
     choose,
     mark_batch,
     phrase,
@@ -35,15 +37,13 @@ where they are another operation's."""
 _USUAL: dict[str, Any] = {
     "fold": 1,
     "qlen_fold": 1,
-    "notes": (),
-    "evidence": (),
     "missing": False,
     "unwritten_lse": "never",
 }
 _AT = {name: at for at, name in enumerate(FIELDS)}
 _TEXTS = (_AT["message"], _AT["fails_after"], _AT["misfit"])
 _NUMBERS = (_AT["final_heads"], _AT["reduces"])
-_KEY = _AT["key"]
+_KEY, _MESSAGE = _AT["key"], _AT["message"]
 Record = dict[str, Any]
 
 
@@ -123,12 +123,18 @@ def _record(
             filled[at] = next(numbers)
     if mask[_KEY] is not None:
         columns = json.dumps([name for name, _ in mask[_KEY]])
-        filled[_KEY] = [columns, *(_key_value(value, numbers) for _, value in mask[_KEY])]
+        key = [_key_value(value, numbers) for _, value in mask[_KEY]]
+        filled[_KEY] = [columns, *key]
+        if filled[_MESSAGE] is not None:
+            filled[_MESSAGE] = by_key(filled[_MESSAGE], key)
+    usual = {**_USUAL, "failure": USUAL_FAILURE.get(mask[_AT["status"]])}
     record: Record = {}
     for name, value in zip(FIELDS, filled, strict=True):
-        if value is None or value == _USUAL.get(name, ()):
+        # A failure that is usual and does not happen is said.
+        nothing = value in (None, ()) and name != "failure"
+        if nothing or value == usual.get(name):
             continue
-        record[name] = [names[name][at] for at in value] if name in names else value
+        record[name] = " ".join(names[name][at] for at in value) if name in names else value
     return record
 
 
@@ -191,9 +197,10 @@ class Reader:
 
     def _read(self, record: Record, values: Mapping[str, int]) -> StageOutcome:
         get = record.get
-        message, final, failure, key = (
-            *(get("message"), get("final_heads"), get("failure"), get("key")),
-        )
+        message, final, key = get("message"), get("final_heads"), get("key")
+        failure = failure_of(record)
+        found = None if key is None else self._key(key, values)
+        listed = [value for _, value in found or ()]
         return StageOutcome(
             stage=self._stage,
             status=Status(record["status"]),
@@ -203,11 +210,11 @@ class Reader:
             persistent=get("persistent"),
             entry=get("entry"),
             failure=None if failure is None else Failure(failure),
-            message=None if message is None else text_of(message, values),
-            key=None if key is None else self._key(key, values),
-            kernels=tuple(self._kernels[name] for name in get("kernels", ())),
+            message=None if message is None else text_of(message, values, listed),
+            key=found,
+            kernels=tuple(self._kernels[name] for name in get("kernels", "").split()),
             notes=tuple(get("notes", ())),
-            evidence=tuple(self._evidence[name] for name in get("evidence", ())),
+            evidence=tuple(self._evidence[name] for name in get("evidence", "").split()),
         )
 
     def _key(self, key: Sequence[Any], values: Mapping[str, int]) -> tuple[tuple[str, Any], ...]:
@@ -230,11 +237,16 @@ class Reader:
         )
 
 
+def failure_of(record: Record) -> str | None:
+    """How the call fails, of which a record says what is not as usual for its status."""
+    return record.get("failure", USUAL_FAILURE.get(record["status"]))
+
+
 def _is_constant(record: Record) -> bool:
     """Whether a record has no variable in what its outcome is made of."""
-    key = record.get("key", ())
+    key, message = record.get("key", ()), record.get("message")
     return (
-        not isinstance(record.get("message"), list)
+        not (isinstance(message, list) and any(isinstance(each, str) for each in message[1::2]))
         and not isinstance(record.get("final_heads"), str)
         and not any(isinstance(value, list) for value in key)
     )

@@ -22,7 +22,7 @@ from mlaprobe.rulefiles.errata import Erratum
 from mlaprobe.snapshot.cells import Plane
 from mlaprobe.snapshot.lookup import NONE
 from mlaprobe.snapshot.phrases import number
-from mlaprobe.snapshot.records import Record, Values
+from mlaprobe.snapshot.records import Record, Values, failure_of
 from mlaprobe.snapshot.scope import Scope
 from mlaprobe.snapshot.stages import Stages, words_of
 
@@ -101,10 +101,11 @@ class Tabled:
         return found
 
     def _gist(self, record: Record) -> _Gist:
-        kernels = tuple(self._kernels[name] for name in record.get("kernels", ()))
+        kernels = tuple(self._kernels[name] for name in record.get("kernels", "").split())
         loaded = tuple((k.symbol, k.co_present, k.has_symbol, k.blob, k.lds) for k in kernels)
         return _Gist(
             fields=(
+                failure_of(record),
                 *(record.get(name) for name in _TELLING),
                 *(name in record for name in ("key", "fails_after", "misfit")),
                 loaded,
@@ -115,7 +116,7 @@ class Tabled:
 
 
 _TELLING = (
-    *("status", "fold", "qlen_fold", "persistent", "entry", "failure", "missing"),
+    *("status", "fold", "qlen_fold", "persistent", "entry", "missing"),
     "unwritten_lse",
 )
 """The fields of a record that a behaviour can depend on as they are."""

@@ -16,8 +16,9 @@ from typing import Any
 from mlaprobe.core.boxes import cover
 from mlaprobe.core.shape import Evidence, Kernel
 from mlaprobe.snapshot.cells import write_plane
-from mlaprobe.snapshot.file import KERNEL_FIELDS
+from mlaprobe.snapshot.file import KERNEL_FIELDS, stem_of
 from mlaprobe.snapshot.lookup import NONE
+from mlaprobe.snapshot.phrases import Phrase
 from mlaprobe.snapshot.records import Record, write_records
 from mlaprobe.snapshot.scope import OMITTED
 from mlaprobe.snapshot.tables import NOTHING, Notebook, Steps, Table
@@ -69,9 +70,16 @@ def evidence_row(each: Evidence, files: Sequence[str]) -> list[Any]:
     return [each.stage, files.index(each.file), each.line, each.column, each.text]
 
 
-def kernel_row(each: Kernel) -> list[Any]:
-    """A kernel as JSON."""
-    return [getattr(each, name) for name in KERNEL_FIELDS]
+def kernels_json(kernels: Iterable[Kernel], names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Kernels as JSON by the folder of their code objects, each with its name."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, each in zip(names, kernels, strict=True):
+        folder, slash, file = each.co.rpartition("/")
+        before, stem, after = each.symbol.partition(stem_of(file) or "\0")
+        symbol = [before, after] if stem else each.symbol
+        row = [symbol, file, *(getattr(each, field) for field in KERNEL_FIELDS[2:])]
+        found.setdefault(folder + slash, {})[name] = row
+    return {folder: _sorted(rows.items()) for folder, rows in sorted(found.items())}
 
 
 def kernel_names(found: Iterable[Kernel]) -> list[str]:
@@ -81,7 +89,7 @@ def kernel_names(found: Iterable[Kernel]) -> list[str]:
 
 
 class NameTable:
-    """Everything that tables name: pieces of evidence, kernels, keys' columns and records."""
+    """Everything that tables name: evidence, kernels, keys' columns, messages and records."""
 
     def __init__(self, notebook: Notebook) -> None:
         places, kernels = list(notebook.evidence), list(notebook.kernels)
@@ -92,8 +100,9 @@ class NameTable:
         self.files = sorted({each.file for each in places})
         rows = [evidence_row(each, self.files) for each in places]
         self.evidence = _sorted(zip(self.names["evidence"], rows, strict=True))
-        self.kernels = _sorted(zip(self.names["kernels"], map(kernel_row, kernels), strict=True))
+        self.kernels = kernels_json(kernels, self.names["kernels"])
         self.columns: dict[str, list[str]] = {}
+        self.phrases: dict[str, Phrase] = {}
         self.records: dict[str, Record] = {}
 
     def keep(self, tables: Mapping[str, Table]) -> dict[str, dict[int, str]]:
@@ -104,6 +113,7 @@ class NameTable:
         self.columns = _sorted((name, json.loads(text)) for text, name in names.items())
         for record in (r for records in written.values() for r in records if "key" in r):
             record["key"] = [names[record["key"][0]], *record["key"][1:]]
+        self._share_phrases(record for records in written.values() for record in records)
         found = self._name({n: dict(enumerate(records)) for n, records in written.items()})
         for places in found.values():
             places[NOTHING] = NONE
@@ -118,6 +128,15 @@ class NameTable:
             found[name].update(places)
         self.records = _sorted(self.records.items())
         return found
+
+    def _share_phrases(self, records: Iterable[Record]) -> None:
+        """Takes out the messages in which something is filled in, and names them."""
+        phrased = [each for each in records if isinstance(each.get("message"), list)]
+        texts = [compact(record["message"]) for record in phrased]
+        names = named(texts)
+        self.phrases = _sorted((n, json.loads(text)) for text, n in zip(texts, names, strict=True))
+        for record, name in zip(phrased, names, strict=True):
+            record["message"] = [name]
 
     def _name(
         self, records: Mapping[str, Mapping[int, Record]], mark: str = ""
@@ -148,6 +167,13 @@ def table_json(table: Table, heads: Sequence[int], names: Mapping[int, str]) -> 
         "axes": [name for name, _ in table.axes],
         "planes": [{"for": _boxes(table, same), **rows} for rows, same in planes.values()],
     }
+
+
+def share_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables by name, for one that is equal to another before it that one's name."""
+    first: dict[str, str] = {}
+    names = {name: first.setdefault(compact(table), name) for name, table in tables.items()}
+    return {name: tables[name] if same == name else same for name, same in names.items()}
 
 
 def _switch(unset: int, steps: Steps, names: Mapping[int, str]) -> Record:

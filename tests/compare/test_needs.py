@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from mlaprobe.compare.diff import Kind, compare
-from mlaprobe.compare.needs import with_needs
-from mlaprobe.compare.results import compared
+from mlaprobe.compare.gate import check
+from mlaprobe.compare.results import CLEAN, FAILED, UNKNOWN, compared
+from mlaprobe.compare.scope import compare_wanted
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import Dtype
 from mlaprobe.deciding.capability import Capability
+from mlaprobe.rulefiles.serving import Serving
 from tests.padding.fake import Fake
 from tests.stages.ask import opened
 from tests.stages.test_needs import needing
@@ -42,7 +44,7 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Capability:
 
 def test_what_came(old: Capability, new: Capability) -> None:
     plain = compare(old, new, (GRID,))
-    found = with_needs(plain, old, new, (GRID, replace(GRID, planner=OMITTED)))
+    found = compare_wanted(old, new, grids=(GRID, replace(GRID, planner=OMITTED)), needs=True)
     assert plain.of(Kind.NEEDS) == ()
     came = {c.need.id: c for c in found.of(Kind.NEEDS) if c.need is not None}
     assert {"q-scale-absent", "output-fp8", "planner-split-limit"} <= came.keys()
@@ -59,7 +61,7 @@ def test_what_came(old: Capability, new: Capability) -> None:
 
 
 def test_what_went(old: Capability, new: Capability) -> None:
-    found = with_needs(compare(new, old, (GRID,)), new, old, (GRID,))
+    found = compare_wanted(new, old, grids=(GRID,), needs=True)
     went = {c.need.id: c for c in found.of(Kind.RELAXED) if c.need is not None}
     assert "q-scale-absent" in went
     assert "no longer needs: pass q_scale" in went["q-scale-absent"].words
@@ -68,7 +70,7 @@ def test_what_went(old: Capability, new: Capability) -> None:
 
 
 def test_each_is_a_finding_of_its_own(old: Capability, new: Capability) -> None:
-    results = compared(with_needs(compare(old, new, (GRID,)), old, new, (GRID,)))
+    results = compared(compare_wanted(old, new, grids=(GRID,), needs=True))
     came = [each for each in results.changes if each.rule.id == "needs"]
     assert len({each.fingerprint for each in came}) == len(came) > 3
     assert all(each.detail["need"] for each in came)
@@ -76,7 +78,7 @@ def test_each_is_a_finding_of_its_own(old: Capability, new: Capability) -> None:
 
 def test_what_cannot_be_compared_is_said(old: Capability) -> None:
     other: Any = Fake()
-    found = with_needs(compare(old, other, (GRID,)), old, other, (GRID,))
+    found = compare_wanted(old, other, grids=(GRID,), needs=True)
     runs = [s for s in GRID.shapes() if other.decide(s).verdict.runs and old.decide(s).verdict.runs]
     assert found.needs_unrecorded == len(runs)
     assert any("not recorded" in remark for remark in compared(found).remarks) == bool(runs)
@@ -88,5 +90,39 @@ def test_releases(aiter_git: Path) -> None:
     grid = replace(
         GRID, archs=("gfx942",), dtypes=((Dtype.BF16, Dtype.FP8),), heads=(16,), qlens=(1,)
     )
-    found = with_needs(compare(one, two, (grid,)), one, two, (grid,))
+    found = compare_wanted(one, two, grids=(grid,), needs=True)
     assert "kv-scale-absent" in {c.need.id for c in found.of(Kind.RELAXED) if c.need}
+
+
+# --- check -----------------------------------------------------------------------------------
+
+
+def test_a_requirement_that_came_fails_where_it_is_to(old: Capability, new: Capability) -> None:
+    judged = check(old, new, grids=(GRID,), fail_on=(Kind.NEEDS,))
+    assert judged.code == FAILED
+    failing = judged.results.failing
+    assert {f.rule.id for f in judged.results.changes if f.fingerprint in failing} == {"needs"}
+    assert check(new, old, grids=(GRID,), fail_on=(Kind.NEEDS,)).code == CLEAN
+    assert check(new, old, grids=(GRID,), fail_on=(Kind.RELAXED,)).code == FAILED
+
+
+def test_requirements_are_listed_where_they_do_not_fail(old: Capability, new: Capability) -> None:
+    assert check(old, new, grids=(GRID,)).comparison.of(Kind.NEEDS) == ()
+    listed = check(old, new, grids=(GRID,), needs=True)
+    assert listed.comparison.of(Kind.NEEDS)
+    assert listed.code == CLEAN
+
+
+def test_requirements_that_cannot_be_compared_are_not_known(old: Capability) -> None:
+    other: Any = Fake()
+    assert check(old, other, grids=(GRID,), needs=True, fail_on=()).code == CLEAN
+    assert check(old, other, grids=(GRID,), fail_on=(Kind.NEEDS,)).code == UNKNOWN
+
+
+def test_what_deployments_launch_padded_is_asked_too(old: Capability, new: Capability) -> None:
+    """12 heads do not run, and are launched as 16."""
+    served = Serving(name="twelve", num_heads=12, grid=replace(GRID, heads=(12,), qlens=(1,)))
+    found = compare_wanted(old, new, served=(served,), needs=True)
+    came = {c.need.id: c for c in found.of(Kind.NEEDS) if c.need is not None}
+    assert came["q-scale-absent"].deployments == ("twelve",)
+    assert came["q-scale-absent"].witness.num_heads == 16

@@ -6,6 +6,9 @@ import difflib
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from typing import Any
 
 import pytest
 
@@ -96,21 +99,60 @@ def test_equal_sources_make_equal_bytes(text: str, take: Callable[[Tree], str]) 
 
 def test_each_record_has_a_line(text: str) -> None:
     data = json.loads(text)
-    for part in ("evidence", "kernels", "records"):
-        for name, value in data[part].items():
+    parts = [data[part] for part in ("evidence", "phrases", "records")]
+    for part in (*parts, *data["kernels"].values()):
+        for name, value in part.items():
             line = f"{json.dumps(name)}:{json.dumps(value, separators=(',', ':'))}"
             assert re.search(rf"^{re.escape(line)},?$", text, re.MULTILINE), line
 
 
+def as_schema_2(text: str) -> dict[str, Any]:
+    """What schema 2 wrote: everything in full."""
+    data: dict[str, Any] = json.loads(text)
+    phrases = data.pop("phrases")
+    for record in data["records"].values():
+        if isinstance(record.get("message"), list):
+            record["message"] = phrases[record["message"][0]]
+        for part in {"evidence", "kernels"} & record.keys():
+            record[part] = record[part].split()
+        if record.get("status") in ("no_kernel", "rejected"):
+            record.setdefault("failure", "abort")
+            if record["failure"] is None:
+                del record["failure"]
+    for name, table in data["tables"].items():
+        data["tables"][name] = data["tables"][table] if isinstance(table, str) else table
+    rows = [(folder, n, row) for folder, of in data["kernels"].items() for n, row in of.items()]
+    data["kernels"] = {}
+    for folder, name, (symbol, file, *others) in rows:
+        if isinstance(symbol, list):
+            symbol = file.removesuffix(".co").join(symbol)
+        data["kernels"][name] = [symbol, folder + file, *others]
+    return data
+
+
 def test_schema_1_is_read(text: str) -> None:
     """It says neither blob nor LDS of a kernel."""
-    kernels = json.loads(text)["kernels"]
-    before = {name: row[:4] for name, row in kernels.items()}
-    contents = parse(resealed(text, schema=1, kernels=before).encode(), "aiter.pin")
+    data = as_schema_2(text)
+    before = {name: row[:4] for name, row in data["kernels"].items()}
+    data |= {"schema": 1, "kernels": before}
+    contents = parse(resealed(json.dumps(data)).encode(), "aiter.pin")
     assert {(k.blob, k.lds) for k in contents.kernels.values()} == {(None, None)}
     assert [[k.symbol, k.co, k.co_present, k.has_symbol] for k in contents.kernels.values()] == [
         *before.values()
     ]
+
+
+def test_schema_2_is_read(text: str) -> None:
+    """It shares and leaves out nothing."""
+    now = json.loads(text)
+    assert now["phrases"]
+    assert any(isinstance(row[0], list) for of in now["kernels"].values() for row in of.values())
+    assert any("failure" not in r for r in now["records"].values() if r.get("key"))
+    both = (resealed(json.dumps(as_schema_2(text)), schema=2), text)
+    before, after = (Snapshot(parse(each.encode(), "a.pin"), label="a.pin") for each in both)
+    for heads, lse, persistent in product(SCOPE.heads, (False, True), (False, True)):
+        shape = replace(INSIDE, num_heads=heads, lse=lse, persistent=persistent)
+        assert before.decide(shape) == after.decide(shape)
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -157,7 +199,7 @@ def decided(text: str) -> None:
             "take it anew",
         ),
         (
-            lambda text: text.replace('"schema":2,', '"schema":2,\n<<<<<<< ours', 1),
+            lambda text: text.replace('"archs":', '<<<<<<< ours\n"archs":', 1),
             "is damaged: it is cut off or was edited",
             "not made to be edited or merged by hand",
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, key_of
@@ -53,7 +53,7 @@ class Unknown:
     def derive(self, op: str, *operands: Value) -> Unknown:
         """The unknown result of an operation on this value."""
         free, reason, span, depth = self.free, self.reason, self.span, self.depth
-        for other in operands:
+        for other in _scalars(operands):
             if isinstance(other, Unknown):
                 depth = max(depth, other.depth)
                 if free is not None and other.free is None:
@@ -78,11 +78,22 @@ class Unknown:
         return f"Unknown({self.reason!r})"
 
 
+def _scalars(values: Iterable[Value]) -> Iterator[Value]:
+    """Values, and for tuples what is in them, at any depth."""
+    for value in values:
+        if type(value) is tuple:
+            yield from _scalars(value)
+        else:
+            yield value
+
+
 def _key_of(value: Value) -> Hashable:
     if isinstance(value, Unknown):
         return value.key
     if type(value) is Sym:
         return key_of(value)
+    if type(value) is tuple:
+        return ("tuple", *map(_key_of, value))
     try:
         hash(value)
     except TypeError:
