@@ -14,6 +14,8 @@ from mlaprobe.core.protocols import LiveAnswers
 from mlaprobe.core.shape import DecodeShape, Status, Verdict
 
 MOST_HEADS, MOST_QLEN = 128, 8
+_MOST = 4096
+"""No head count, query length or width that an engine means is larger."""
 _STEP = 16
 
 
@@ -72,9 +74,13 @@ class _NoValueError(Exception):
 def _numbers(value: Any) -> frozenset[int]:
     if not isinstance(value, (tuple, list, set, frozenset)):
         raise _NoValueError
-    if not all(type(n) is int and n > 0 for n in value):
+    if not all(map(_is_count, value)):
         raise _NoValueError
     return frozenset(value)
+
+
+def _is_count(value: Any, least: int = 1) -> bool:
+    return type(value) is int and least <= value <= _MOST
 
 
 def _listed(numbers: Iterable[int]) -> str:
@@ -93,7 +99,7 @@ def _heads(answers: LiveAnswers, rule: PlaceRule, value: Any) -> Iterator[_Diffe
 
 
 def _lengths(answers: LiveAnswers, rule: PlaceRule, value: Any) -> Iterator[_Difference]:
-    if not isinstance(value, Mapping) or not all(type(n) is int and n > 0 for n in value):
+    if not isinstance(value, Mapping) or not all(map(_is_count, value)):
         raise _NoValueError
     lengths = range(1, MOST_QLEN + 1)
     for arch in rule.archs:
@@ -113,7 +119,7 @@ def _lengths(answers: LiveAnswers, rule: PlaceRule, value: Any) -> Iterator[_Dif
 
 
 def _longest(answers: LiveAnswers, rule: PlaceRule, value: Any) -> Iterator[_Difference]:
-    if type(value) is not int:
+    if not _is_count(value, 0):
         raise _NoValueError
     for arch in rule.archs:
         shapes = {q: rule.shape(arch, qlen=q) for q in range(1, MOST_QLEN + 1)}
@@ -125,7 +131,7 @@ def _longest(answers: LiveAnswers, rule: PlaceRule, value: Any) -> Iterator[_Dif
 
 
 def _merged(answers: LiveAnswers, rule: PlaceRule, value: Any) -> Iterator[_Difference]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not all(map(_is_count, value)):
         raise _NoValueError
     rows = list(answers.reducer_rows(range(1, MOST_HEADS + 1)))
     if not rows:
