@@ -231,9 +231,18 @@ def test_what_is_not_known_is_asked_for() -> None:
     configure(capability=mlaprobe.probe(V20), arch="gfx950")
     with pytest.raises(NotConfiguredError, match="dtypes"):
         sglang.head_padding(12)
-    for wrong in ({"qlens": (0,)}, {"q_dtype": "int3"}, {"arch": "H200"}):
+    for wrong in ({"qlens": (0,)}, {"q_dtype": "int3"}, {"arch": "H200"}, {"lse": "maybe"}):
         with pytest.raises(UsageError):
             configure(**{"q_dtype": "fp8", **wrong})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("said", [{"kv_dtype": "fp8"}, {"qlens": (1, 4)}, {"lse": False}])
+def test_what_is_said_of_a_decode_needs_the_query_s_dtype(said: dict[str, Any]) -> None:
+    """It would be dropped, and head counts would go to the next multiple of 16 in silence."""
+    use(q_dtype="fp8")
+    with pytest.raises(UsageError, match="would have no effect: q_dtype"):
+        configure(arch="gfx950", **said)
+    assert HELPER.get_actual_mla_num_heads(48) == 64, "what held before holds on"
 
 
 def test_prefill_of_fp8_where_there_is_one() -> None:
