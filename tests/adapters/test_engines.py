@@ -169,6 +169,33 @@ def test_how_a_launch_is_scheduled() -> None:
         )
 
 
+def test_the_planner_is_told_the_cache_s_dtype() -> None:
+    """SGLang says fp8 for a bf16 query on an fp8 cache: the planner then takes 128 heads as they
+    are, and the dispatcher folds them (aiter/mla.py, v1_2_device.cuh)."""
+    use(arch="gfx942", q_dtype="bf16", kv_dtype="fp8")
+    assert sglang.metadata_mode(32).use_mla_ps_kernel
+    assert not sglang.metadata_mode(128).use_mla_ps_kernel
+    assert sglang.head_padding(64).num_head_padded != 64
+    use(arch="gfx942", q_dtype="fp8")
+    assert sglang.metadata_mode(128).use_mla_ps_kernel
+
+
+def test_no_mode_runs_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    use(arch="gfx942", q_dtype="bf16", qlens=(16,))
+    with caplog.at_level(logging.WARNING, "mlaprobe"):
+        assert not sglang.metadata_mode(48).use_mla_ps_kernel
+    assert "48 heads are not known to run" in caplog.text
+
+
+def test_under_dcp_a_plain_decode_is_of_one_token() -> None:
+    """16 heads of two tokens have no kernel that writes the log-sum-exp; vLLM launches none."""
+    use(q_dtype="fp8", qlens=range(1, 5), lse=True)
+    assert HELPER.get_actual_mla_num_heads(16) == 16
+    for gathered in range(1, 129):
+        planned = HELPER.get_actual_mla_num_heads(gathered)
+        assert planned <= vllm._asm_dcp_verify_heads(gathered)
+
+
 @pytest.mark.parametrize(
     ("heads", "length", "dtype", "expected"),
     [(16, 1, "fp8", True), (24, 1, "fp8", False), (64, 1, "bf16", True)],
