@@ -19,6 +19,7 @@ __all__ = [
     "VERSION",
     "_supports_sparse_mla_fast_metadata",
     "configure",
+    "configured_run",
     "dcp_persistent_supported",
     "mla_dcp_kernel_num_heads",
     "mla_kernel_num_heads",
