@@ -102,13 +102,13 @@ def _gathers(dtypes: Dtypes, heads: int, qlen: int, persistent: bool) -> bool:
 
 
 def dcp_persistent_supported() -> bool:
-    """Whether a decode of one token runs with work metadata and with the log-sum-exp at any head
-    count from 16 on, in the dtypes of the run (in bf16 or fp8, where none was configured)."""
+    """Whether gathered heads decode with work metadata and the log-sum-exp however many they are,
+    in the dtypes and at all query lengths of the run (in bf16 and fp8, of one token, where none
+    was configured): then the largest count does, to which all can be padded."""
     run = configured_run()
-    pairs = (_BF16, _FP8) if run is None else (run.dtypes,)
-    return any(
-        runs_at(dtypes, heads=heads, lse=True) for dtypes in pairs for heads in _counts(_MIN_HEADS)
-    )
+    pairs, qlens = ((_BF16, _FP8), (1,)) if run is None else ((run.dtypes,), run.qlens)
+    heads = policy().largest
+    return all(_gathers(dtypes, heads, qlen, True) for dtypes in pairs for qlen in qlens)
 
 
 def _supports_sparse_mla_fast_metadata(
