@@ -8,9 +8,10 @@ counts or query lengths.
 from __future__ import annotations
 
 import ast
+import operator
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,9 +165,19 @@ def _made(node: ast.Call) -> Any:
     return tuple(made) if len(made) <= _MOST else None
 
 
+_SIGNS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Mult: operator.mul,
+    ast.LShift: operator.lshift,
+}
+_BITS = 64
+
+
 def _counted(node: ast.BinOp) -> int | None:
-    """A sum of numbers, as in ``range(1, 6 + 1)``."""
-    left, right = literal(node.left), literal(node.right)
-    if isinstance(node.op, ast.Add) and type(left) is type(right) is int:
-        return left + right
-    return None
+    """A sum or product of numbers, as in ``range(1, 6 + 1)`` or ``1 << 31``."""
+    left, right, sign = literal(node.left), literal(node.right), _SIGNS.get(type(node.op))
+    if sign is None or not (type(left) is type(right) is int):
+        return None
+    if max(left.bit_length(), right.bit_length()) > _BITS:
+        return None
+    return sign(left, right) if sign is not operator.lshift or right <= _BITS else None

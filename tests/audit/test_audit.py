@@ -58,6 +58,52 @@ def test_a_longest_query(newest: LiveAnswers) -> None:
     assert "qlen 5 on gfx942: NO_KERNEL" in texts
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("_MIN_CPRR_QLEN = 3", ()),
+        ("_MIN_CPRR_QLEN = 2", ("qlen 2 on gfx950: NO_KERNEL",)),
+        ("_MIN_CPRR_QLEN = 5", ("qlen 3-4 on gfx950: NATIVE, and left out",)),
+        ("_MLA_MIN_HEADS = 16", ()),
+        (
+            "_AITER_MIN_MLA_HEADS: Final = 8",
+            ("heads 8 on gfx942: REJECTED", "heads 8 on gfx950: REJECTED"),
+        ),
+        ("_AITER_MAX_PADDED_MLA_HEADS: Final = 128", ()),
+        (
+            "_AITER_MAX_PADDED_MLA_HEADS: Final = 112",
+            (
+                "heads 128 on gfx942: NATIVE, and left out",
+                "heads 128 on gfx950: NATIVE, and left out",
+            ),
+        ),
+        ("_MLA_SEG_PAGE_SIZE = 64", ()),
+        (
+            "_MLA_SEG_PAGE_SIZE = 1",
+            ("page size 1 on gfx1250: REJECTED",),
+        ),
+    ],
+)
+def test_one_number(newest: LiveAnswers, text: str, expected: tuple[str, ...]) -> None:
+    """Of the kernel table, the planner's list of counts and the host's page size on gfx1250."""
+    agreement, texts = one(newest, text)
+    assert texts == expected
+    assert (agreement is Agreement.AGREES) == (not expected)
+
+
+def test_the_size_of_gluon_s_cache(newest: LiveAnswers) -> None:
+    """v0.1.18 is wrong beyond 2 GiB, and v0.1.20 is not."""
+    text = "_GLUON_MAX_KV_CACHE_BYTES = 1 << 31"
+    assert one(load("v0.1.18"), text) == (Agreement.AGREES, ())
+    assert one(newest, text) == (
+        Agreement.DISAGREES,
+        ("a cache of 2147483649 bytes on gfx950: NATIVE, and left out",),
+    )
+    assert one(load("v0.1.18"), "_GLUON_MAX_KV_CACHE_BYTES = 1 << 32")[1] == (
+        "a cache of 4294967296 bytes on gfx950: ERRATUM",
+    )
+
+
 def test_head_counts_without_a_mask(newest: LiveAnswers) -> None:
     text = "_AITER_FP8_NON_CAUSAL_QLEN2_HEADS = ({})"
     assert one(newest, text.format("32, 64, 128"))[0] is Agreement.AGREES
@@ -154,6 +200,10 @@ def test_a_file_that_cannot_be_parsed_is_listed(newest: LiveAnswers) -> None:
         ("{**other, 1: 2}", None),
         ("{16: lengths(), 32: (1,)}", None),
         ("range(1, 3, 0)", None),
+        ("1 << 31", 1 << 31),
+        ("4 * 1024", 4096),
+        ("1 << 10 ** 9", None),
+        ("1 << -1", None),
         ("open('x')", None),
         ("frozenset(names)", None),
         ("1 - 2", None),
