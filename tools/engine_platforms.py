@@ -48,12 +48,19 @@ def _stands_in(arch: str) -> Mapping[str, Mapping[str, Any]]:
 @contextmanager
 def on(arch: str) -> Iterator[None]:
     """The machine has GPUs of an arch, for what imports an engine's modules meanwhile."""
+    with standing_in(_stands_in(arch)):
+        yield
+
+
+@contextmanager
+def standing_in(wanted: Mapping[str, Mapping[str, Any]]) -> Iterator[None]:
+    """Modules that have what is said, by their names, and what was there before once it is left."""
     modules = {}
-    for name, has in _stands_in(arch).items():
+    for name, has in wanted.items():
         modules[name] = ModuleType(name)
         vars(modules[name]).update(has)
         parent, _, own = name.rpartition(".")
-        if parent:
+        if parent in modules:
             setattr(modules[parent], own, modules[name])
     before = {name: sys.modules.get(name) for name in modules}
     sys.modules.update(modules)
@@ -62,6 +69,6 @@ def on(arch: str) -> Iterator[None]:
     finally:
         for name, module in before.items():
             if module is None:
-                del sys.modules[name]
+                sys.modules.pop(name, None)
             else:
                 sys.modules[name] = module
