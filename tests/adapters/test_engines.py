@@ -212,6 +212,17 @@ def test_sparse_metadata(heads: int, length: int, dtype: str, expected: bool) ->
     assert found is expected
 
 
+def test_segments_are_for_gfx1250() -> None:
+    """Its host function takes pages of 64 tokens in fp8 only (csrc/py_itfs_cu/asm_mla.cu)."""
+    use(arch="gfx1250")
+    for heads in (8, 16, 64, 128):
+        assert atom.segmented_refusal(heads, "fp8") is None
+        assert str(atom.segmented_refusal(heads, "bf16")).startswith("REJECTED")
+        assert str(atom.segmented_refusal(heads, "fp8", 1)).startswith("REJECTED")
+    use(arch="gfx950")
+    assert "pages of one token" in str(atom.segmented_refusal(128, "fp8"))
+
+
 # --- gluon ---------------------------------------------------------------------------------------
 
 
