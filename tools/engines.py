@@ -37,7 +37,7 @@ class Engine:
     files: Mapping[str, tuple[str, ...]]
     """What the adapter replaces, by the file in which it stands."""
     aiter: str | None = None
-    """The AITER that its images are built with, where one is named."""
+    """The AITER that it asks for, or an image recipe of it does, where one is named."""
 
 
 VLLM_HELPER = (
@@ -63,7 +63,7 @@ ENGINES: Mapping[str, Engine] = {
     ),
     "sglang": Engine(
         version="0.5.23",
-        aiter="c16d44b93a528b2a4bfd6d8d3409116d465872a9",  # docker/rocm.Dockerfile
+        aiter="c16d44b93a528b2a4bfd6d8d3409116d465872a9",  # docker/rocm.Dockerfile at 004ae46f
         files={
             "sglang/srt/layers/attention/aiter_backend.py": (
                 *("_asm_cprr_supports_shape", "_asm_cprr_kernel_heads"),

@@ -198,10 +198,10 @@ def test_adapter_and_engine_differ_where_it_is_known_why(
 
 
 @pytest.mark.parametrize(("name", "decision", "arch"), CASES)
-def test_they_differ_alike_at_what_the_engine_s_images_have(
+def test_they_differ_alike_at_the_aiter_that_the_engine_names(
     aiter_git: Path, name: str, decision: Decision, arch: str
 ) -> None:
-    """So a difference is no matter of releases: SGLang's images are built with a commit between
+    """So a difference is no matter of releases: an image recipe of SGLang takes a commit between
     v0.1.19 and v0.1.20. vLLM pins a release that is newer than all that were read."""
     pin = engines.ENGINES[name].aiter
     if pin is None:
