@@ -8,11 +8,14 @@ these numbers (``tests/adapters/test_decisions.py``).
 from __future__ import annotations
 
 import ast
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, ClassVar, Final
+from typing import Any
+
+from tools import engine_platforms
 
 HEADS = range(1, 129)
 """The head counts that each function is asked for."""
@@ -34,6 +37,8 @@ class Decision:
     """What of its module it reads."""
     others: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """Other parameters, with all values that each gets."""
+    by_arch: bool = False
+    """Whether it asks which GPU is there: it is asked for each, as ``arch`` of the question."""
 
     def questions(self) -> Iterator[dict[str, Any]]:
         """What else is passed, beside the head count."""
@@ -48,9 +53,24 @@ def _in(file: str, *decisions: tuple[str, str], **more: Any) -> tuple[Decision, 
     )
 
 
+def _platform(
+    file: str, *names: str, heads: tuple[str, ...] = (), **more: Any
+) -> tuple[Decision, ...]:
+    return tuple(
+        Decision(file=file, function=name, heads=heads, by_arch=True, **more) for name in names
+    )
+
+
 _VLLM = "vllm/v1/attention/backends/mla/rocm_aiter_mla.py"
 _SGLANG = "sglang/srt/layers/attention/aiter_backend.py"
 _ATOM = "atom/model_ops/attention_mla.py"
+_ATOM_DCP = "atom/distributed/dcp_utils.py"
+_ATOM_SPARSE = "atom/plugin/sglang/attention_backend/sparse_mla_indexer.py"
+_GLUON = (
+    *("_gluon_mla_decode_supported", "_gluon_kv_cache_in_bounds", "_aiter_mla_small_head_mode"),
+    "_GLUON_MAX_KV_CACHE_BYTES",
+)
+_BYTES = (None, 1 << 30, 1 << 31, 3 << 30)
 _HELPER = (
     *("is_valid_num_heads", "get_actual_mla_num_heads", "get_fp8_prefill_num_heads"),
     "has_fp8_non_causal_qlen2_kernel",
@@ -62,6 +82,42 @@ DECISIONS: Mapping[str, tuple[Decision, ...]] = {
             _VLLM,
             ("_asm_dcp_verify_heads", "decode_num_heads"),
             reads=("_NATIVE_CPRR_HEADS",),
+        ),
+        *_platform(_VLLM, "_aiter_mla_non_causal_asm_kernels", "_gluon_mla_decode_supported"),
+        *_platform(
+            _VLLM,
+            "_asm_dcp_verify_configured",
+            others={
+                "dcp_world_size": (1, 2),
+                "cp_interleave": (1, 2),
+                "multi_token_decode": (False, True),
+            },
+        ),
+        *_platform(
+            _VLLM, "_gluon_kv_cache_in_bounds", reads=_GLUON, others={"kv_cache_bytes": _BYTES}
+        ),
+        *_platform(
+            _VLLM,
+            "AiterMLAHelper.use_gluon_decode",
+            heads=("num_heads",),
+            reads=_GLUON,
+            others={
+                "max_qo_len": (1, 2),
+                "kv_cache_dtype": ("auto", "bfloat16", "fp8"),
+                "kv_cache_bytes": (None, 3 << 30),
+            },
+        ),
+        *_platform(
+            _VLLM,
+            "AiterMLAHelper.use_gluon_verify",
+            heads=("num_heads",),
+            reads=_GLUON,
+            others={
+                "max_qo_len": (1, 4),
+                "kv_cache_dtype": ("auto", "fp8"),
+                "dcp_world_size": (1, 2),
+                "causal": (False, True),
+            },
         ),
     ),
     "sglang": (
@@ -101,6 +157,17 @@ DECISIONS: Mapping[str, tuple[Decision, ...]] = {
             reads=("_MLA_MIN_HEADS",),
             others={"kv_cache_dtype": ("bf16", "fp8"), "block_width": QLENS},
         ),
+        *_platform(_ATOM_DCP, "dcp_persistent_supported"),
+        *_in(
+            _ATOM_SPARSE,
+            ("_supports_sparse_mla_fast_metadata", "nhead"),
+            others={
+                "max_seqlen_qo": (1,),
+                "uni_seqlen_qo": (1,),
+                "q_dtype": ("bf16", "fp8"),
+                "kv_dtype": ("fp8",),
+            },
+        ),
     ),
 }
 
@@ -109,9 +176,21 @@ def decided(name: str, read: Callable[[str], str]) -> dict[str, list[dict[str, A
     """What an engine's functions return: by function, each question with its ``answers``."""
     found = {}
     for each in DECISIONS[name]:
-        function = _cut_out(each, ast.parse(read(each.file)))
-        found[each.function] = answers(each, function)
+        module = ast.parse(read(each.file))
+        found[each.function] = [
+            answer
+            for arch in (engine_platforms.ARCHS if each.by_arch else (None,))
+            for answer in _on(arch, each, module)
+        ]
     return found
+
+
+def _on(arch: str | None, decision: Decision, module: ast.Module) -> list[dict[str, Any]]:
+    """The answers, on one GPU."""
+    with nullcontext() if arch is None else engine_platforms.on(arch):
+        found = answers(decision, _cut_out(decision, module))
+    said = {} if arch is None else {"arch": arch}
+    return [{**each, "asked": {**said, **each["asked"]}} for each in found]
 
 
 def answers(decision: Decision, function: Callable[..., Any]) -> list[dict[str, Any]]:
@@ -130,21 +209,13 @@ def _cut_out(decision: Decision, module: ast.Module) -> Callable[..., Any]:
     """The function, with what it reads and nothing else."""
     first, _, method = decision.function.partition(".")
     wanted = {first, *decision.reads}
-    body = [node for node in module.body if wanted & set(_bound(node))]
+    body = [deepcopy(node) for node in module.body if wanted & set(_bound(node))]
     for node in body:
         if isinstance(node, ast.ClassDef):
             node.bases, node.decorator_list = [], []
             node.body = [each for each in node.body if not method or _kept(each, method)]
     text = ast.fix_missing_locations(ast.Module(body, []))
-    logger = logging.getLogger(__name__)
-    logger.disabled = True
-    given = {
-        "Final": Final,
-        "ClassVar": ClassVar,
-        "logger": logger,
-        # vLLM searches AITER for two texts that no release has.
-        "_aiter_mla_native_h24_supported": lambda: False,
-    }
+    given = engine_platforms.names()
     # ``compile`` inherits this module's postponed annotations: torch is not there to be named.
     exec(compile(text, decision.file, "exec"), given)
     found: Any = given[first]

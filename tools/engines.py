@@ -36,6 +36,8 @@ class Engine:
     """The release, or of ATOM the commit, that its adapter follows."""
     files: Mapping[str, tuple[str, ...]]
     """What the adapter replaces, by the file in which it stands."""
+    aiter: str | None = None
+    """The AITER that it asks for, or an image recipe of it does, where one is named."""
 
 
 VLLM_HELPER = (
@@ -47,6 +49,7 @@ VLLM_HELPER = (
 ENGINES: Mapping[str, Engine] = {
     "vllm": Engine(
         version="0.33.0",
+        aiter="v0.1.21.post2",  # as rocm_aiter_mla.py says
         files={
             "vllm/v1/attention/backends/mla/rocm_aiter_mla.py": (
                 *(f"AiterMLAHelper.{name}" for name in VLLM_HELPER),
@@ -60,6 +63,7 @@ ENGINES: Mapping[str, Engine] = {
     ),
     "sglang": Engine(
         version="0.5.23",
+        aiter="c16d44b93a528b2a4bfd6d8d3409116d465872a9",  # docker/rocm.Dockerfile at 004ae46f
         files={
             "sglang/srt/layers/attention/aiter_backend.py": (
                 *("_asm_cprr_supports_shape", "_asm_cprr_kernel_heads"),

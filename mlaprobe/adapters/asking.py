@@ -44,9 +44,13 @@ def runs_at(dtypes: Dtypes, *, heads: int, batches: Sequence[int] = (), **fields
     return all(source.decide(replace(first.shape, batch=n)).verdict.runs for n in batches)
 
 
-def served_heads(num_heads: int, run: Run) -> int | None:
+def served_heads(num_heads: int, run: Run, **more: Any) -> int | None:
     """The head count that serves all launches of a run; ``None``, with a warning, where none is
-    known to."""
+    known to.
+
+    Args:
+        more: other arguments of ``mlaprobe.plan``.
+    """
     source = capability_for()
     found = plan(
         num_heads,
@@ -58,6 +62,7 @@ def served_heads(num_heads: int, run: Run) -> int | None:
         lse=run.lse,
         route=Route.ASM,
         env=knobs(source),
+        **more,
     )
     if not found.runs:
         warn_once(f"adapter {found.line}", f"{found.line}; {found.reason}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlaprobe.adapters.asking import Dtypes, runs_at, served_heads
+from mlaprobe.adapters.asking import Dtypes, decide, runs_at, served_heads
 from mlaprobe.adapters.settings import arch_for, configure, configured_run
 from mlaprobe.core.shape import Dtype
 from mlaprobe.padding.planning import warn_once
@@ -19,10 +19,12 @@ __all__ = [
     "VERSION",
     "_supports_sparse_mla_fast_metadata",
     "configure",
+    "configured_run",
     "dcp_persistent_supported",
     "mla_dcp_kernel_num_heads",
     "mla_kernel_num_heads",
     "mla_min_query_heads",
+    "segmented_refusal",
 ]
 
 VERSION = "ffdf3bb5ddf8a15a64d521a2eeb3bc7438f9ac21"
@@ -101,13 +103,30 @@ def _gathers(dtypes: Dtypes, heads: int, qlen: int, persistent: bool) -> bool:
 
 
 def dcp_persistent_supported() -> bool:
-    """Whether a decode of one token runs with work metadata and with the log-sum-exp at any head
-    count from 16 on, in the dtypes of the run (in bf16 or fp8, where none was configured)."""
+    """Whether gathered heads decode with work metadata and the log-sum-exp however many they are,
+    in the dtypes and at all query lengths of the run (in bf16 and fp8, of one token, where none
+    was configured): then the largest count does, to which all can be padded."""
     run = configured_run()
-    pairs = (_BF16, _FP8) if run is None else (run.dtypes,)
-    return any(
-        runs_at(dtypes, heads=heads, lse=True) for dtypes in pairs for heads in _counts(_MIN_HEADS)
-    )
+    pairs, qlens = ((_BF16, _FP8), (1,)) if run is None else ((run.dtypes,), run.qlens)
+    heads = policy().largest
+    return all(_gathers(dtypes, heads, qlen, True) for dtypes in pairs for qlen in qlens)
+
+
+def segmented_refusal(num_heads: int, kv_cache_dtype: str, page_size: int = 64) -> str | None:
+    """Why a decode from the segmented cache does not run (``ATOM_MLA_PAGE_SIZE`` above 1, without
+    metadata); ``None``: it does. Where pages of one token run as well, as on gfx942 and gfx950, a
+    page holds whole tokens for all that is known, and not the segments that ATOM writes.
+
+    Raises:
+        NotConfiguredError: the arch is not known.
+        SourceError: there is no AITER, or it cannot be read.
+    """
+    dtypes, heads = _dtypes(kv_cache_dtype), max(num_heads, _MIN_HEADS)
+    found = decide(dtypes, heads=heads, persistent=False, page_size=page_size)
+    if not found.verdict.runs:
+        return f"{found.verdict}: {found.message or 'AITER has no kernel for it'}"
+    plain = (runs_at(dtypes, heads=n, persistent=False) for n in _counts(_MIN_HEADS))
+    return "pages of one token run too: segments may not be read" if any(plain) else None
 
 
 def _supports_sparse_mla_fast_metadata(

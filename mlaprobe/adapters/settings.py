@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mlaprobe.core.inputs import arch_name
+from mlaprobe.core.inputs import arch_name, flag
 from mlaprobe.core.protocols import Configurable, Decider
 from mlaprobe.core.shape import Dtype
 from mlaprobe.errors import UsageError
@@ -52,8 +52,8 @@ def configure(
     arch: str | None = None,
     q_dtype: object = None,
     kv_dtype: object = None,
-    qlens: Iterable[int] | int = (1,),
-    lse: bool = False,
+    qlens: Iterable[int] | int | None = None,
+    lse: bool | None = None,
 ) -> None:
     """Says once what the adapters ask where no capability or arch is passed to them, and what is
     launched, where an engine's own call has the head count only.
@@ -62,19 +62,29 @@ def configure(
         capability: ``None``: the installed AITER, and the newest bundled release only where none
             is installed.
         arch: ``None``: that of this machine's GPU.
-        q_dtype, kv_dtype: of the decode; ``None``: not known, and nothing is padded to a native
-            count.
-        qlens: every query length that the run can reach.
-        lse: whether the log-sum-exp is needed.
+        q_dtype: of the decode; ``None``: not known, and nothing is padded to a native count.
+        kv_dtype: of the cache; ``None``: that of the query.
+        qlens: every query length that the run can reach; ``None``: one token.
+        lse: whether the log-sum-exp is needed; ``None``: no.
 
     Raises:
-        UsageError: an argument is none of what it may be.
+        UsageError: an argument is none of what it may be, or something is said of a decode whose
+            ``q_dtype`` is not.
     """
     run = None
     if q_dtype is not None:
         query = Dtype.of(q_dtype)
-        cache = Dtype.of_cache(q_dtype if kv_dtype is None else kv_dtype, query)
-        run = Run(q_dtype=query, kv_dtype=cache, qlens=lengths(qlens), lse=lse)
+        run = Run(
+            q_dtype=query,
+            kv_dtype=Dtype.of_cache(q_dtype if kv_dtype is None else kv_dtype, query),
+            qlens=lengths((1,) if qlens is None else qlens),
+            lse=lse is not None and flag(lse, "lse"),
+        )
+    elif (kv_dtype, qlens, lse) != (None, None, None):
+        raise UsageError(
+            "kv_dtype, qlens and lse would have no effect: q_dtype is not said",
+            hint='say it as well: configure(q_dtype="fp8", ...)',
+        )
     _now[0] = _Settings(capability, None if arch is None else arch_name(arch), run)
 
 

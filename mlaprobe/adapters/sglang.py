@@ -14,6 +14,7 @@ from typing import Any
 from mlaprobe.adapters.asking import decide, reducer_heads, runs_at, served_heads
 from mlaprobe.adapters.settings import NotConfiguredError, Run, configure, configured_run
 from mlaprobe.core.shape import Dtype
+from mlaprobe.padding.planning import warn_once
 from mlaprobe.padding.tensors import Strategy
 from mlaprobe.rulefiles.policy import policy
 
@@ -109,7 +110,8 @@ def head_padding(num_head: int) -> HeadPadding:
         NotConfiguredError: neither dtypes nor an arch are known.
         SourceError: there is no AITER, or it cannot be read.
     """
-    padded = served_heads(num_head, _run()) or max(num_head, policy().multiple)
+    run = _run()
+    padded = served_heads(num_head, run, planner=_told(run)) or max(num_head, policy().multiple)
     if padded == num_head:
         return HeadPadding(num_head_padded=padded, head_pad_mode="none")
     if padded % num_head:
@@ -128,6 +130,12 @@ def _run() -> Run:
     return run
 
 
+def _told(run: Run) -> dict[str, Any]:
+    """What the planner is told otherwise than it is launched: SGLang gives it the dtype of the
+    cache for both."""
+    return {} if run.q_dtype is run.kv_dtype else {"q_dtype": run.kv_dtype}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataMode:
     """How a decode is scheduled, in the terms of SGLang's module variables."""
@@ -140,7 +148,8 @@ class MetadataMode:
 
 def metadata_mode(num_head_padded: int) -> MetadataMode:
     """The mode in which a launch runs at all query lengths of the run: with work metadata, where
-    planner and dispatcher fold alike, before any other.
+    planner and dispatcher fold alike, before any other. Where none is known to, the one without
+    metadata, with a warning.
 
     Raises:
         NotConfiguredError: neither dtypes nor an arch are known.
@@ -148,11 +157,14 @@ def metadata_mode(num_head_padded: int) -> MetadataMode:
     """
     run = _run()
     for fast_mode, intra_batch_mode in ((True, False), (False, True)):
-        told = {"fast_mode": fast_mode, "intra_batch_mode": intra_batch_mode}
+        told = {"fast_mode": fast_mode, "intra_batch_mode": intra_batch_mode, **_told(run)}
         if _served(run, num_head_padded, planner=told):
             return MetadataMode(
                 use_mla_ps_kernel=True, fast_mode=fast_mode, intra_batch_mode=intra_batch_mode
             )
+    if not _served(run, num_head_padded, persistent=False):
+        text = f"{num_head_padded} heads are not known to run, with metadata or without"
+        warn_once(f"sglang {text} {run}", text)
     return MetadataMode(use_mla_ps_kernel=False, fast_mode=False, intra_batch_mode=False)
 
 
@@ -170,5 +182,6 @@ def asm_ps_max_qlen(num_head_padded: int = 16) -> int:
     """
     run = _run()
     lengths = range(1, _MOST_QLEN + 1)
-    bad = (n for n in lengths if not runs_at(run.dtypes, heads=num_head_padded, qlen=n))
+    fields: dict[str, Any] = {"heads": num_head_padded, "planner": _told(run)}
+    bad = (n for n in lengths if not runs_at(run.dtypes, qlen=n, **fields))
     return next(bad, _MOST_QLEN + 1) - 1

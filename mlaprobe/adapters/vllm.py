@@ -10,6 +10,7 @@ is honoured: which kernel serves fewer than 16 heads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final, Generic, TypeVar
 
 from mlaprobe.adapters.asking import decide, runs_at, served_heads
@@ -114,12 +115,13 @@ class AiterMLAHelper:
     @staticmethod
     def get_actual_mla_num_heads(num_heads: int) -> int:
         """The head count to launch: one that runs at all query lengths of the run, native where
-        that pays. The next multiple of 16 where no dtypes were configured, or none is known to
-        run, with a warning."""
+        that pays. With the log-sum-exp (decode context parallelism) at one token: vLLM takes
+        other kernels for longer causal queries there. The next multiple of 16 where no dtypes
+        were configured, or none is known to run, with a warning."""
         run = configured_run()
         if run is None or arch_for() is None:
             return unpadded(num_heads)
-        found = served_heads(num_heads, run)
+        found = served_heads(num_heads, replace(run, qlens=(1,)) if run.lse else run)
         return unpadded(num_heads) if found is None else found
 
     @staticmethod
@@ -285,11 +287,13 @@ def _asm_dcp_verify_configured(
 
 def _asm_dcp_verify_heads(decode_num_heads: int) -> int:
     """The head count that a round-robin decode of so many gathered heads runs at, for all query
-    lengths of the run from 3 on (fp8 and 3 tokens, where none was configured); 0: none does."""
+    lengths of the run from 3 on (fp8 and 3 tokens, where none was configured); 0: none does. It is
+    not below that of a decode of one token, whose metadata goes to the same buffers."""
     run = configured_run()
     dtypes, qlens = (_FP8, (_MIN_CPRR_QLEN,)) if run is None else (run.dtypes, run.qlens)
     wanted = tuple(qlen for qlen in qlens if qlen >= _MIN_CPRR_QLEN) or (_MIN_CPRR_QLEN,)
-    counts = (n for n in range(decode_num_heads, RULES.largest + 1) if n % RULES.multiple == 0)
+    least = max(decode_num_heads, AiterMLAHelper.get_actual_mla_num_heads(decode_num_heads))
+    counts = (n for n in range(least, RULES.largest + 1) if n % RULES.multiple == 0)
     return next(
         (n for n in counts if all(_round_robin(dtypes, heads=n, qlen=qlen) for qlen in wanted)), 0
     )

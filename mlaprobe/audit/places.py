@@ -8,8 +8,10 @@ counts or query lengths.
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,16 +40,24 @@ class Place:
 
 
 def find_places(files: Iterable[tuple[str, str]], rules: AuditRules) -> tuple[Place, ...]:
-    """All places, in the order of the files. A file that this Python cannot parse has none."""
+    """All places, in the order of the files. A file that this Python cannot parse is one itself."""
     found: list[Place] = []
     for file, text in files:
         if any(call in text for call in rules.calls):
-            try:
-                tree = ast.parse(text)
-            except (SyntaxError, ValueError, RecursionError):
-                continue
-            found += sorted(_places(file, tree, rules), key=lambda place: place.line)
+            found += _in_file(file, text, rules)
     return tuple(found)
+
+
+def _in_file(file: str, text: str, rules: AuditRules) -> list[Place]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the engine's text, not of ours
+            tree = ast.parse(text)
+        return sorted(_places(file, tree, rules), key=lambda place: place.line)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = (error.lineno if isinstance(error, SyntaxError) else None) or 1
+        text = "this Python cannot parse the file"
+        return [Place(file=file, line=line, name="", value=None, text=text, rule=None)]
 
 
 def _places(file: str, tree: ast.Module, rules: AuditRules) -> Iterator[Place]:
@@ -115,27 +125,59 @@ _MOST = 4096
 
 def literal(node: ast.expr) -> Any:
     """The value of a literal, collections that are made of literals included; else ``None``."""
-    if isinstance(node, ast.Dict):
-        pairs = [(k and literal(k), v) for k, v in zip(node.keys, node.values, strict=True)]
-        return {key: literal(value) for key, value in pairs}
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        make, args = _MAKERS.get(node.func.id), [literal(arg) for arg in node.args]
-        if make is None or node.keywords or None in args:
-            return None
-        try:
-            made = make(*args)
-            return tuple(made) if isinstance(made, range) and len(made) <= _MOST else made
-        except (TypeError, ValueError):
-            return None
     try:
+        if isinstance(node, ast.Dict):
+            return _mapping(node)
+        if isinstance(node, ast.Call):
+            return _made(node)
         return _counted(node) if isinstance(node, ast.BinOp) else ast.literal_eval(node)
-    except (ValueError, TypeError, MemoryError, RecursionError):
+    except (ValueError, TypeError, OverflowError, MemoryError, RecursionError):
         return None
 
 
+def _mapping(node: ast.Dict) -> dict[Any, Any] | None:
+    """A mapping, where all of it is known: ``None`` among its values is a value."""
+    found = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        known = None if key is None else literal(key)
+        held = literal(value)
+        if known is None or (held is None and not _is_none(value)):
+            return None
+        found[known] = held
+    return found
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _made(node: ast.Call) -> Any:
+    """What a collection's own name makes of literals."""
+    make = _MAKERS.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    if make is None or node.keywords:
+        return None
+    args = [literal(arg) for arg in node.args]
+    if any(arg is None for arg in args):
+        return None
+    made = make(*args)
+    if not isinstance(made, range):
+        return made
+    return tuple(made) if len(made) <= _MOST else None
+
+
+_SIGNS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Mult: operator.mul,
+    ast.LShift: operator.lshift,
+}
+_BITS = 64
+
+
 def _counted(node: ast.BinOp) -> int | None:
-    """A sum of numbers, as in ``range(1, 6 + 1)``."""
-    left, right = literal(node.left), literal(node.right)
-    if isinstance(node.op, ast.Add) and type(left) is type(right) is int:
-        return left + right
-    return None
+    """A sum or product of numbers, as in ``range(1, 6 + 1)`` or ``1 << 31``."""
+    left, right, sign = literal(node.left), literal(node.right), _SIGNS.get(type(node.op))
+    if sign is None or not (type(left) is type(right) is int):
+        return None
+    if max(left.bit_length(), right.bit_length()) > _BITS:
+        return None
+    return sign(left, right) if sign is not operator.lshift or right <= _BITS else None

@@ -8,7 +8,7 @@ from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.core.enums import TextEnum
-from mlaprobe.core.shape import DecodeShape
+from mlaprobe.core.shape import DecodeShape, Route
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.rulefiles.parts import SLUG, unique_by_id
 from mlaprobe.rulefiles.schema import Flag, ListOf, Record, Text, whole
@@ -20,6 +20,11 @@ class Claim(TextEnum):
     HEADS = "heads"
     LENGTHS = "lengths"
     LONGEST = "longest"
+    SHORTEST = "shortest"
+    LEAST = "least"
+    MOST = "most"
+    BYTES = "bytes"
+    PAGE = "page"
     MERGED = "merged"
     TEXT = "text"
 
@@ -30,6 +35,7 @@ _SHAPE = Record(
     optional={
         **dict.fromkeys(("heads", "qlen"), whole(1)),
         **dict.fromkeys(("lse", "persistent", "causal", "cp_round_robin"), Flag()),
+        "route": Text(choices=tuple(map(str, Route))),
     },
 )
 SCHEMA = Record(

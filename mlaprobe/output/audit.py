@@ -12,7 +12,7 @@ from mlaprobe.output import SCHEMA
 from mlaprobe.output.report import LEAST_WIDTH, MOST_WIDTH
 from mlaprobe.output.report_data import source_row
 from mlaprobe.output.rows import to_json
-from mlaprobe.output.style import Line, Span, line, paragraph
+from mlaprobe.output.style import Line, Span, broken, line, paragraph
 
 _STYLES = {
     Agreement.AGREES: "native",
@@ -51,7 +51,8 @@ _PLURAL = {
 
 def _judged(each: Audited, width: int) -> list[Line]:
     rule = each.place.rule
-    lines = [line(Span(each.agreement.ljust(10), _STYLES[each.agreement]), _place(each))]
+    head = line(Span(each.agreement.ljust(10), _STYLES[each.agreement]), _place(each))
+    lines = broken(head, width, rest=" " * 10)
     if rule is not None:
         lines += paragraph(f"{rule.text}: {each.place.text}", width, first="  ")
     for text in each.texts:

@@ -131,8 +131,12 @@ def test_gathered_heads(gathered: int) -> None:
 def test_metadata_with_the_log_sum_exp_is_for_gfx950() -> None:
     use(q_dtype="fp8")
     assert atom.dcp_persistent_supported()
-    use(arch="gfx942", q_dtype="bf16")
-    assert not atom.dcp_persistent_supported()
+    use()
+    assert atom.dcp_persistent_supported()
+    # gfx942 has one such kernel, of 64 heads of fp8: 65 gathered heads and more have none.
+    for dtype in ("bf16", "fp8"):
+        use(arch="gfx942", q_dtype=dtype)
+        assert not atom.dcp_persistent_supported()
 
 
 # --- masks, modes, lengths -----------------------------------------------------------------------
@@ -169,6 +173,33 @@ def test_how_a_launch_is_scheduled() -> None:
         )
 
 
+def test_the_planner_is_told_the_cache_s_dtype() -> None:
+    """SGLang says fp8 for a bf16 query on an fp8 cache: the planner then takes 128 heads as they
+    are, and the dispatcher folds them (aiter/mla.py, v1_2_device.cuh)."""
+    use(arch="gfx942", q_dtype="bf16", kv_dtype="fp8")
+    assert sglang.metadata_mode(32).use_mla_ps_kernel
+    assert not sglang.metadata_mode(128).use_mla_ps_kernel
+    assert sglang.head_padding(64).num_head_padded != 64
+    use(arch="gfx942", q_dtype="fp8")
+    assert sglang.metadata_mode(128).use_mla_ps_kernel
+
+
+def test_no_mode_runs_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    use(arch="gfx942", q_dtype="bf16", qlens=(16,))
+    with caplog.at_level(logging.WARNING, "mlaprobe"):
+        assert not sglang.metadata_mode(48).use_mla_ps_kernel
+    assert "48 heads are not known to run" in caplog.text
+
+
+def test_under_dcp_a_plain_decode_is_of_one_token() -> None:
+    """16 heads of two tokens have no kernel that writes the log-sum-exp; vLLM launches none."""
+    use(q_dtype="fp8", qlens=range(1, 5), lse=True)
+    assert HELPER.get_actual_mla_num_heads(16) == 16
+    for gathered in range(1, 129):
+        planned = HELPER.get_actual_mla_num_heads(gathered)
+        assert planned <= vllm._asm_dcp_verify_heads(gathered)
+
+
 @pytest.mark.parametrize(
     ("heads", "length", "dtype", "expected"),
     [(16, 1, "fp8", True), (24, 1, "fp8", False), (64, 1, "bf16", True)],
@@ -179,6 +210,17 @@ def test_sparse_metadata(heads: int, length: int, dtype: str, expected: bool) ->
         heads, max_seqlen_qo=length, uni_seqlen_qo=length, q_dtype=dtype, kv_dtype=dtype
     )
     assert found is expected
+
+
+def test_segments_are_for_gfx1250() -> None:
+    """Its host function takes pages of 64 tokens in fp8 only (csrc/py_itfs_cu/asm_mla.cu)."""
+    use(arch="gfx1250")
+    for heads in (8, 16, 64, 128):
+        assert atom.segmented_refusal(heads, "fp8") is None
+        assert str(atom.segmented_refusal(heads, "bf16")).startswith("REJECTED")
+        assert str(atom.segmented_refusal(heads, "fp8", 1)).startswith("REJECTED")
+    use(arch="gfx950")
+    assert "pages of one token" in str(atom.segmented_refusal(128, "fp8"))
 
 
 # --- gluon ---------------------------------------------------------------------------------------
@@ -231,9 +273,18 @@ def test_what_is_not_known_is_asked_for() -> None:
     configure(capability=mlaprobe.probe(V20), arch="gfx950")
     with pytest.raises(NotConfiguredError, match="dtypes"):
         sglang.head_padding(12)
-    for wrong in ({"qlens": (0,)}, {"q_dtype": "int3"}, {"arch": "H200"}):
+    for wrong in ({"qlens": (0,)}, {"q_dtype": "int3"}, {"arch": "H200"}, {"lse": "maybe"}):
         with pytest.raises(UsageError):
             configure(**{"q_dtype": "fp8", **wrong})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("said", [{"kv_dtype": "fp8"}, {"qlens": (1, 4)}, {"lse": False}])
+def test_what_is_said_of_a_decode_needs_the_query_s_dtype(said: dict[str, Any]) -> None:
+    """It would be dropped, and head counts would go to the next multiple of 16 in silence."""
+    use(q_dtype="fp8")
+    with pytest.raises(UsageError, match="would have no effect: q_dtype"):
+        configure(arch="gfx950", **said)
+    assert HELPER.get_actual_mla_num_heads(48) == 64, "what held before holds on"
 
 
 def test_prefill_of_fp8_where_there_is_one() -> None:

@@ -17,6 +17,8 @@ from mlaprobe.cli import main
 from mlaprobe.core.protocols import LiveAnswers
 from mlaprobe.opening.bundled import load
 from mlaprobe.opening.shortcut import quickest
+from mlaprobe.output import audit as output
+from mlaprobe.output.style import plain
 
 CALLS = "from aiter.mla import mla_decode_fwd\n"
 
@@ -56,6 +58,52 @@ def test_a_longest_query(newest: LiveAnswers) -> None:
     assert "qlen 5 on gfx942: NO_KERNEL" in texts
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("_MIN_CPRR_QLEN = 3", ()),
+        ("_MIN_CPRR_QLEN = 2", ("qlen 2 on gfx950: NO_KERNEL",)),
+        ("_MIN_CPRR_QLEN = 5", ("qlen 3-4 on gfx950: NATIVE, and left out",)),
+        ("_MLA_MIN_HEADS = 16", ()),
+        (
+            "_AITER_MIN_MLA_HEADS: Final = 8",
+            ("heads 8 on gfx942: REJECTED", "heads 8 on gfx950: REJECTED"),
+        ),
+        ("_AITER_MAX_PADDED_MLA_HEADS: Final = 128", ()),
+        (
+            "_AITER_MAX_PADDED_MLA_HEADS: Final = 112",
+            (
+                "heads 128 on gfx942: NATIVE, and left out",
+                "heads 128 on gfx950: NATIVE, and left out",
+            ),
+        ),
+        ("_MLA_SEG_PAGE_SIZE = 64", ()),
+        (
+            "_MLA_SEG_PAGE_SIZE = 1",
+            ("page size 1 on gfx1250: REJECTED",),
+        ),
+    ],
+)
+def test_one_number(newest: LiveAnswers, text: str, expected: tuple[str, ...]) -> None:
+    """Of the kernel table, the planner's list of counts and the host's page size on gfx1250."""
+    agreement, texts = one(newest, text)
+    assert texts == expected
+    assert (agreement is Agreement.AGREES) == (not expected)
+
+
+def test_the_size_of_gluon_s_cache(newest: LiveAnswers) -> None:
+    """v0.1.18 is wrong beyond 2 GiB, and v0.1.20 is not."""
+    text = "_GLUON_MAX_KV_CACHE_BYTES = 1 << 31"
+    assert one(load("v0.1.18"), text) == (Agreement.AGREES, ())
+    assert one(newest, text) == (
+        Agreement.DISAGREES,
+        ("a cache of 2147483649 bytes on gfx950: NATIVE, and left out",),
+    )
+    assert one(load("v0.1.18"), "_GLUON_MAX_KV_CACHE_BYTES = 1 << 32")[1] == (
+        "a cache of 4294967296 bytes on gfx950: ERRATUM",
+    )
+
+
 def test_head_counts_without_a_mask(newest: LiveAnswers) -> None:
     text = "_AITER_FP8_NON_CAUSAL_QLEN2_HEADS = ({})"
     assert one(newest, text.format("32, 64, 128"))[0] is Agreement.AGREES
@@ -77,7 +125,19 @@ def test_lengths_of_round_robin(newest: LiveAnswers) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["_MLA_REDUCE_V1_HEADS = made()", "_NATIVE_CPRR_HEADS = 16", "_MLA_ASM_PS_MAX_QLEN = 'four'"],
+    [
+        "_MLA_REDUCE_V1_HEADS = made()",
+        "_MLA_REDUCE_V1_HEADS = {'a': (1,), 2: (3,)}",
+        "_MLA_REDUCE_V1_HEADS = {128: heads()}",
+        "_MLA_ASM_CPRR_NATIVE_QLENS = {16: lengths()}",
+        "_MLA_ASM_CPRR_NATIVE_QLENS = {True: None}",
+        "_NATIVE_CPRR_HEADS = 16",
+        "_NATIVE_CPRR_HEADS = (10 ** 30, 16)",
+        "_NATIVE_CPRR_HEADS = (99999999999999999999,)",
+        "_MLA_ASM_PS_MAX_QLEN = 'four'",
+        "_MLA_ASM_PS_MAX_QLEN = True",
+        "_MLA_ASM_PS_MAX_QLEN = 9999999999999",
+    ],
 )
 def test_a_value_that_is_no_literal_is_not_known(newest: LiveAnswers, text: str) -> None:
     assert one(newest, text)[0] is Agreement.UNKNOWN
@@ -113,7 +173,14 @@ if head_dim == 512 or num_heads == 1 or count == 16: ...
 def test_other_files_are_not_looked_at() -> None:
     text = "_NATIVE_CPRR_HEADS = (16,)"
     assert find_places([("a.py", text)], audit_rules()) == ()
-    assert find_places([("a.py", CALLS + "def broken(:\n" + text)], audit_rules()) == ()
+
+
+def test_a_file_that_cannot_be_parsed_is_listed(newest: LiveAnswers) -> None:
+    (found,) = judged(newest, "def broken(:\n_NATIVE_CPRR_HEADS = (16,)")
+    assert found.agreement is Agreement.NOT_JUDGED
+    assert found.place.line == 2
+    assert "this Python cannot parse the file" in found.place.text
+    assert find_places([("a.py", "def broken(:\n")], audit_rules()) == ()
 
 
 @pytest.mark.parametrize(
@@ -124,6 +191,19 @@ def test_other_files_are_not_looked_at() -> None:
         ("{1: None, 2: frozenset({3})}", {1: None, 2: frozenset({3})}),
         ("tuple([1, 2])", (1, 2)),
         ("range(10 ** 9)", None),
+        ("range(9999999)", None),
+        ("tuple(range(9999999))", None),
+        ("{1: range(9999999)}", None),
+        ("range(99999999999999999999)", None),
+        ("{[1]: 2}", None),
+        ("{frozenset([[1]]): 2}", None),
+        ("{**other, 1: 2}", None),
+        ("{16: lengths(), 32: (1,)}", None),
+        ("range(1, 3, 0)", None),
+        ("1 << 31", 1 << 31),
+        ("4 * 1024", 4096),
+        ("1 << 10 ** 9", None),
+        ("1 << -1", None),
         ("open('x')", None),
         ("frozenset(names)", None),
         ("1 - 2", None),
@@ -132,8 +212,19 @@ def test_other_files_are_not_looked_at() -> None:
 def test_literals(text: str, value: Any) -> None:
     import ast
 
-    found = literal(ast.parse(text, mode="eval").body)
-    assert found == value or (text == "range(10 ** 9)" and found is None)
+    assert literal(ast.parse(text, mode="eval").body) == value
+
+
+def test_no_line_is_wider_than_the_terminal(newest: LiveAnswers) -> None:
+    folder = "a/folder/of/some/length/" * 2
+    file = (folder + "engine.py", CALLS + "_MLA_ASM_CPRR_NATIVE_QLENS = {16: None}\n")
+    found = audit(newest, find_places([file], audit_rules()))
+    lines = plain(output.audit("engine", newest.source, found, width=72)).splitlines()
+    assert max(map(len, lines)) <= 72
+    assert lines[:2] == [
+        f"disagrees {folder}engine.py:2",
+        "          _MLA_ASM_CPRR_NATIVE_QLENS",
+    ]
 
 
 # --- the command ---------------------------------------------------------------------------------

@@ -55,10 +55,43 @@ def test_an_engine_that_is_here(engine: Path, capsys: pytest.CaptureFixture[str]
     assert found["sglang"][0]["found"] == "version 0.5.23"
     (decisions,) = found["decisions"]
     assert decisions["standing"] == "warning"
-    assert decisions["detail"] == {"judged": 1, "disagree": ["_MLA_ASM_PS_MAX_QLEN"]}
+    assert decisions["detail"] == {
+        "judged": 1,
+        "disagree": ["_MLA_ASM_PS_MAX_QLEN"],
+        "unknown": [],
+    }
+    assert decisions["found"] == "of 1 that have a rule, 1 do not agree with this AITER"
     assert decisions["more"] == ["_MLA_ASM_PS_MAX_QLEN: qlen 3-4 on gfx950: ERRATUM"]
     assert "mlaprobe.adapters.sglang" in decisions["advice"]
     assert str(engine) in decisions["how"]
+
+
+def test_what_is_not_known_is_said(engine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "from aiter.mla import mla_decode_fwd\n_MLA_ASM_PS_MAX_QLEN = f()\n"
+    (engine / "backend.py").write_text(text, encoding="utf-8")
+    (decisions,) = checks(capsys, "--engine sglang")["decisions"]
+    assert decisions["standing"] == "note"
+    assert decisions["found"].endswith("0 do not agree with this AITER, and of 1 that is not known")
+    assert decisions["detail"]["unknown"] == ["_MLA_ASM_PS_MAX_QLEN"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "launched", "verdict"),
+    [("vllm", 32, "NATIVE"), ("sglang", 24, "REJECTED"), ("atom", 24, "REJECTED")],
+)
+def test_each_engine_has_its_own_head_count(
+    capsys: pytest.CaptureFixture[str], engine: str, launched: int, verdict: str
+) -> None:
+    """96 heads over 4 ranks: vLLM goes to the next multiple of 16, the others stay; four tokens of
+    fp8, where 32 heads are native and 24 are no count of the planner's."""
+    words = f"--engine {engine} --model kimi-k3 --tp 4 --draft 3 --arch gfx950 --dtype fp8/fp8"
+    (found,) = checks(capsys, words)["launch"]
+    assert found["detail"]["num_heads"] == 24
+    assert (found["detail"]["launched"], found["detail"]["pad_to"]) == (launched, 32)
+    assert found["detail"]["verdict"] == verdict
+    how = "the next multiple of 16" if launched == 32 else "as they are"
+    assert f"24 heads at {launched}, {how}: {verdict}" in found["found"]
+    assert ("launch 32 heads" in found["advice"]) is (launched == 24)
 
 
 def test_an_engine_that_is_not(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from mlaprobe.compare.diff import Kind
 from mlaprobe.compare.results import UNKNOWN, Results, counted
 from mlaprobe.core.shape import Evidence
 from mlaprobe.findings.model import Finding, Level
@@ -84,7 +85,8 @@ def _finding(results: Results, finding: Finding, width: int, spec: str) -> Itera
         yield from paragraph(f"hits: {names}", width, first="      ", style="fail")
     if finding.shape is not None and spec:
         command = commands.explain(finding.shape, spec)
-        yield line("      ", Span(command, "command"))
+        asked = " --needs" if detail.get("class") == Kind.NEEDS else ""
+        yield line("      ", Span(command + asked, "command"))
 
 
 def _sides(finding: Finding, width: int) -> Iterator[Line]:

@@ -1,5 +1,5 @@
-"""A serving engine in this environment: which release it is, what it decides by hand, and what a
-served model will launch. The engine is read, and never imported."""
+"""A serving engine in this environment: which release it is, what it decides by hand, and what the
+head count of a served model does. The engine is read, and never imported."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from mlaprobe.core.grid import DtypePair
 from mlaprobe.core.protocols import Opened
 from mlaprobe.core.shape import Verdict
 from mlaprobe.errors import SourceError
+from mlaprobe.padding.verdicts import worst_of
 from mlaprobe.reports.deployments import Assessment, assess
 from mlaprobe.rulefiles.models import Deployment
 from mlaprobe.system.doctor.model import Check, Severity
 
 ENGINES = {"vllm": "vllm", "sglang": "sglang", "atom": "atom"}
 """Their packages, which are called as their distributions."""
+_UNCHANGED = {"vllm": (), "sglang": ("plain", "gathered"), "atom": ("plain",)}
+"""Where an engine launches 16 heads and more as they are, instead of the next multiple of 16."""
+_LEAST = 16
 _MOST = 8
 """Disagreements that are shown."""
 
@@ -43,7 +47,7 @@ def engine_checks(answers: Opened, served: Served) -> Iterator[Check]:
     if folder is not None:
         yield _decisions(answers, served.engine, folder)
     found = assess(answers, served.deployments, archs=served.archs, dtypes=served.dtypes)
-    yield from map(_launch, found)
+    yield from (_launch(each, served.engine) for each in found)
 
 
 def _installed(engine: str) -> tuple[Check, Path | None]:
@@ -76,47 +80,54 @@ def _decisions(answers: Opened, engine: str, folder: Path) -> Check:
         found = audit(answers, find_places(python_files(str(folder)), audit_rules()))
     except SourceError as error:
         return Check(topic="decisions", severity=Severity.WARNING, found=error.message)
-    wrong = [each for each in found if each.agreement is Agreement.DISAGREES]
-    judged = [each for each in found if each.agreement is not Agreement.NOT_JUDGED]
-    advice = f"mlaprobe.adapters.{engine} answers them by the AITER at hand" if wrong else ""
+    wrong, unknown, agreeing = (
+        [each for each in found if each.agreement is kind]
+        for kind in (Agreement.DISAGREES, Agreement.UNKNOWN, Agreement.AGREES)
+    )
+    judged = len(wrong) + len(unknown) + len(agreeing)
+    text = f"of {judged} that have a rule, {len(wrong)} do not agree with this AITER"
+    text += f", and of {len(unknown)} that is not known" if unknown else ""
     return Check(
         topic="decisions",
-        severity=Severity.WARNING if wrong else Severity.OK,
-        found=f"of {len(judged)} that are known, {len(wrong)} do not agree with this AITER",
+        severity=Severity.WARNING if wrong else Severity.NOTE if unknown else Severity.OK,
+        found=text,
         how=f"mlaprobe audit {folder}",
-        more=tuple(_in_short(wrong))[:_MOST],
-        advice=advice,
-        detail={"judged": len(judged), "disagree": [each.place.name for each in wrong]},
+        more=tuple(_in_short([*wrong, *unknown]))[:_MOST],
+        advice=f"mlaprobe.adapters.{engine} answers them by the AITER at hand" if wrong else "",
+        detail={
+            "judged": judged,
+            "disagree": [each.place.name for each in wrong],
+            "unknown": [each.place.name for each in unknown],
+        },
     )
 
 
-def _in_short(wrong: Iterable[Audited]) -> Iterator[str]:
-    for each in wrong:
+def _in_short(audited: Iterable[Audited]) -> Iterator[str]:
+    for each in audited:
         yield f"{each.place.name}: {'; '.join(each.texts)}"
 
 
-def _launch(found: Assessment) -> Check:
-    """What a deployment launches without padding, and what it should."""
+def _launch(found: Assessment, engine: str) -> Check:
+    """What the head count of a deployment does, as the engine has it, and what would be better."""
     deployment, own = found.deployment, found.as_is
-    who = f"{deployment.model.name}, tp {deployment.tp}"
-    who += f", dcp {deployment.dcp}" if deployment.dcp > 1 else ""
-    who += f", {deployment.draft} drafts" if deployment.draft else ""
-    runs = found.verdict.runs
-    good = found.verdict is Verdict.NATIVE
-    happens = str(found.verdict) + (
-        f", reads the cache {found.fold} times" if found.fold > 1 else ""
-    )
+    launched, decisions, how = own.padded_num_heads, own.decisions, "the next multiple of 16"
+    if launched == deployment.num_heads or _as_it_is(engine, deployment):
+        launched, decisions, how = deployment.num_heads, found.own.decisions, "as they are"
+    worst = worst_of(decisions)
+    fold = max(d.fold * d.qlen_fold for d in decisions)
+    happens = str(worst.verdict) + (f", reads the cache {fold} times" if fold > 1 else "")
+    runs = worst.verdict.runs
     advice = ""
-    if found.padded.runs and found.padded.padded_num_heads != own.padded_num_heads:
+    if found.padded.runs and found.padded.padded_num_heads != launched:
         advice = f"launch {found.padded.padded_num_heads} heads: {found.padded.reason}"
     elif not runs:
         advice = found.padded.reason
-    worst = next(d for d in own.decisions if d.verdict is found.verdict)
+    good = worst.verdict is Verdict.NATIVE
     return Check(
         topic="launch",
         severity=Severity.OK if good else Severity.NOTE if runs else Severity.WARNING,
-        found=f"{who} on {own.arch} {own.q_dtype}/{own.kv_dtype}: {deployment.num_heads} heads, "
-        f"launched as {own.padded_num_heads}: {happens}",
+        found=f"{_who(deployment)} on {own.arch} {own.q_dtype}/{own.kv_dtype}: "
+        f"{deployment.num_heads} heads at {launched}, {how}: {happens}",
         how=worst.message or "",
         more=tuple(kernel.co for kernel in worst.kernels),
         advice=advice,
@@ -124,8 +135,19 @@ def _launch(found: Assessment) -> Check:
         detail={
             "model": deployment.model.id,
             "num_heads": deployment.num_heads,
-            "launched": own.padded_num_heads,
-            "verdict": found.verdict.value,
+            "launched": launched,
+            "verdict": worst.verdict.value,
             "pad_to": found.padded.padded_num_heads,
         },
     )
+
+
+def _as_it_is(engine: str, deployment: Deployment) -> bool:
+    kind = "gathered" if deployment.dcp > 1 else "plain"
+    return deployment.num_heads >= _LEAST and kind in _UNCHANGED[engine]
+
+
+def _who(deployment: Deployment) -> str:
+    text = f"{deployment.model.name}, tp {deployment.tp}"
+    text += f", dcp {deployment.dcp}" if deployment.dcp > 1 else ""
+    return text + (f", {deployment.draft} drafts" if deployment.draft else "")
