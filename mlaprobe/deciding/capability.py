@@ -27,6 +27,7 @@ from mlaprobe.core.shape import (
 from mlaprobe.deciding import known
 from mlaprobe.deciding.compose import absent
 from mlaprobe.deciding.needs import Asking
+from mlaprobe.deciding.operation_chain import by_route
 from mlaprobe.deciding.operations import EntryPoint, decode_plan
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
@@ -262,15 +263,18 @@ class Capability(ReduceHeads):
             UsageError: the operation has no argument for something that the shape says.
         """
         if shape.op is not Operation.DECODE:
-            return self.entry_point(entry_of(shape)).judge(shape)
+            entry = entry_of(shape)
+            if entry.route is None:
+                return self.entry_point(entry).judge(shape)
+            return by_route(self.judge, shape, entry.route)
         return judge(self, shape)
 
     def entry_point(self, entry: Entry) -> EntryPoint:
         """An entry point of an operation besides decode."""
         with self.session.exclusive:
-            found = self._entries.get(entry.name)
+            found = self._entries.get(entry.key)
             if found is None:
-                found = self._entries[entry.name] = EntryPoint(self.session, entry, self)
+                found = self._entries[entry.key] = EntryPoint(self.session, entry, self)
             return found
 
     @property

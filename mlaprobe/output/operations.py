@@ -29,8 +29,8 @@ def operations_lines(found: Sequence[OperationRule], *, width: int) -> list[Line
 
 
 def _entry(entry: Entry, width: int) -> list[Line]:
-    mode = "--persistent" if entry.persistent else "--no-persistent"
-    lines = [line("  ", Span(entry.name, "title"), f" ({mode})")]
+    modes = {None: "", True: " (--persistent)", False: " (--no-persistent)"}
+    lines = [line("  ", Span(entry.name, "title"), modes[entry.persistent])]
     lines += paragraph(entry.about, width, first="    ")
     lines += paragraph(f"question: {', '.join(entry.axes)}", width, first="    ", style="dim")
     for stage, text in entry.stages.items():

@@ -112,7 +112,7 @@ def header(survey: Survey, width: int) -> list[Line]:
             lines += paragraph(absent, width, first="  absent  ")
     if survey.grid.op is not Operation.DECODE:
         for entry in operations()[survey.grid.op].entries:
-            if entry.persistent in survey.grid.persistent:
+            if entry.mode in survey.grid.persistent:
                 text = f"{survey.grid.op} by {entry.name}: {entry.about}"
                 lines += paragraph(text, width, first="  op      ")
     lines += paragraph(_asked(survey), width, first="  asked   ")

@@ -54,7 +54,7 @@ def _overviews(
                 kv_dtype=kv_dtype,
                 num_heads=1,
                 op=entry.op,
-                persistent=entry.persistent,
+                persistent=entry.mode,
             )
             why = _missing(answers.decide(setting))
             if why is not None:

@@ -186,14 +186,14 @@ class Snapshot(ReduceHeads):
     def _operation_outside(self, shape: DecodeShape) -> str | None:
         """What is not held of another operation, in words."""
         entry = entry_of(shape)
-        if entry.name not in self._contents.data.get(OPERATIONS, {}):
+        if entry.key not in self._contents.data.get(OPERATIONS, {}):
             return f"the operation {shape.op} (it was taken without; take it anew)"
         return self._entry(entry).outside(shape)
 
     def _entry(self, entry: Entry) -> RecordedEntry:
-        found = self._entries.get(entry.name)
+        found = self._entries.get(entry.key)
         if found is None:
-            found = self._entries[entry.name] = RecordedEntry(self._contents, self._stages, entry)
+            found = self._entries[entry.key] = RecordedEntry(self._contents, self._stages, entry)
         return found
 
     def records_needs(self, shape: DecodeShape) -> bool:

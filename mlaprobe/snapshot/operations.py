@@ -34,7 +34,7 @@ OPEN = ("qlen", "page_size", "lse")
 
 def table_name(entry: Entry, stage: str) -> str:
     """The name of a table."""
-    return f"{entry.name}/{stage}"
+    return f"{entry.key}/{stage}"
 
 
 class RecordedEntry:
@@ -44,9 +44,11 @@ class RecordedEntry:
         self._entry = entry
         self._contents = contents
         self._stages = stages
-        self._held: dict[str, Any] = contents.data[OPERATIONS][entry.name]
+        self._held: dict[str, Any] = contents.data[OPERATIONS][entry.key]
         self.has_tables = stages.has_tables
         """Whether the source has a kernel table."""
+        self.launches = entry.launches
+        """Whether the entry point launches kernels of its own."""
         self._any = frozenset(self._held.get("any", ()))
         columns = 1 if "qlen" in self._any else len(contents.scope.qlens)
         self._tables = {

@@ -41,12 +41,12 @@ class OperationTaker:
             point = self._asker.capability.entry_point(entry)
             if point.dispatcher is None:
                 first = next(self._shapes(entry, {}))
-                held[entry.name] = {"absent": point.launch(first).outcome.message}
+                held[entry.key] = {"absent": point.launch(first).outcome.message}
                 continue
             opened, found = self._most_open(point)
-            held[entry.name] = {"any": list(opened)}
+            held[entry.key] = {"any": list(opened)}
             names = {stage: table_name(entry, stage) for stage in found}
-            held[entry.name]["tables"] = {str(stage): str(stage) for stage in found}
+            held[entry.key]["tables"] = {str(stage): str(stage) for stage in found}
             tables.update({names[stage]: table for stage, table in found.items()})
         return held, tables
 
@@ -122,7 +122,7 @@ class OperationTaker:
                     num_heads=heads,
                     qlen=qlen,
                     op=entry.op,
-                    persistent=entry.persistent,
+                    persistent=entry.mode,
                     **flags,
                 )
                 yield left_open(shape, **left) if left else shape
