@@ -28,6 +28,7 @@ from mlaprobe.core.shape import (
     Verdict,
 )
 from mlaprobe.deciding import known
+from mlaprobe.deciding.operation_chain import by_route
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
@@ -170,7 +171,7 @@ class Snapshot(ReduceHeads):
         if why is None:
             try:
                 if shape.op is not Operation.DECODE:
-                    return self._entry(entry_of(shape)).judge(shape)
+                    return self._operation(entry_of(shape), shape)
                 return judge(self._stages, shape)
             except UnknownBatchError:
                 why = f"batch {shape.batch} (how the answer depends on the batch is not known)"
@@ -186,9 +187,17 @@ class Snapshot(ReduceHeads):
     def _operation_outside(self, shape: DecodeShape) -> str | None:
         """What is not held of another operation, in words."""
         entry = entry_of(shape)
+        if entry.route is not None:
+            return None
         if entry.key not in self._contents.data.get(OPERATIONS, {}):
-            return f"the operation {shape.op} (it was taken without; take it anew)"
+            anew = "take it anew, or ask its AITER itself: --aiter PATH@REVISION"
+            return f"the operation {shape.op} by {entry.name} (it was taken without; {anew})"
         return self._entry(entry).outside(shape)
+
+    def _operation(self, entry: Entry, shape: DecodeShape) -> Decision:
+        if entry.route is not None:
+            return by_route(self.judge, shape, entry.route)
+        return self._entry(entry).judge(shape)
 
     def _entry(self, entry: Entry) -> RecordedEntry:
         found = self._entries.get(entry.key)

@@ -50,7 +50,8 @@ class RecordedEntry:
         self.launches = entry.launches
         """Whether the entry point launches kernels of its own."""
         self._any = frozenset(self._held.get("any", ()))
-        columns = 1 if "qlen" in self._any else len(contents.scope.qlens)
+        self._one_column = "qlen" in self._any or not entry.asks("qlen")
+        columns = 1 if self._one_column else len(contents.scope.qlens)
         self._tables = {
             stage: StageTable(contents, table_name(entry, name), stage, columns)
             for name, stage in self._held.get("tables", {}).items()
@@ -64,7 +65,7 @@ class RecordedEntry:
             return f"{shape.num_kv_heads} KV heads (it holds the usual ones)"
         if not self._tables:
             return None
-        if "qlen" not in self._any and shape.qlen not in scope.qlen_at:
+        if not self._one_column and shape.qlen not in scope.qlen_at:
             return f"qlen {shape.qlen}"
         held = "page_size" in self._any or shape.page_size in scope.page_sizes
         return None if held else f"page size {shape.page_size}"
@@ -98,7 +99,7 @@ class RecordedEntry:
         return self._stages.reducer(launch.reduced_heads(shape), launch.partial_dim)
 
     def _record(self, table: StageTable, shape: DecodeShape) -> Record:
-        at = 0 if "qlen" in self._any else self._contents.scope.qlen_at[shape.qlen]
+        at = 0 if self._one_column else self._contents.scope.qlen_at[shape.qlen]
         words = words_of(StageName.DISPATCHER, shape)
         record = table.record(words, shape.num_heads, at, None)
         assert record is not None

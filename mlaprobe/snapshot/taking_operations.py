@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -11,7 +11,7 @@ from mlaprobe.core.enums import StageName
 from mlaprobe.core.shape import DecodeShape, Status, left_open
 from mlaprobe.deciding.operations import EntryPoint
 from mlaprobe.evaluator.values import Unknown
-from mlaprobe.rulefiles.operations import Entry, others
+from mlaprobe.rulefiles.operations import ONE_TOKEN, Entry
 from mlaprobe.snapshot.asking import Asker, values_of
 from mlaprobe.snapshot.operations import OPEN, table_name
 from mlaprobe.snapshot.phrases import Fields
@@ -33,11 +33,11 @@ class OperationTaker:
         self._scope = scope
         self._step = step
 
-    def taken(self) -> tuple[dict[str, Any], dict[str, Table]]:
-        """What is held of each entry point, and the tables by name."""
+    def taken(self, entries: Iterable[Entry]) -> tuple[dict[str, Any], dict[str, Table]]:
+        """What is held of some entry points, and the tables by name."""
         held: dict[str, Any] = {}
         tables: dict[str, Table] = {}
-        for entry in (each for rule in others() for each in rule.entries):
+        for entry in entries:
             point = self._asker.capability.entry_point(entry)
             if point.dispatcher is None:
                 first = next(self._shapes(entry, {}))
@@ -114,7 +114,7 @@ class OperationTaker:
         flags = {name: known[name] for name in (*_FLAGS, "page_size") if name in known}
         left = {name: _OPEN[name] for name in opened}
         for heads in self._scope.heads:
-            for qlen in (1,) if "qlen" in opened else self._scope.qlens:
+            for qlen in self._qlens(entry, opened):
                 shape = DecodeShape(
                     arch=known.get("arch", "gfx0"),
                     q_dtype=q_dtype,
@@ -126,6 +126,11 @@ class OperationTaker:
                     **flags,
                 )
                 yield left_open(shape, **left) if left else shape
+
+    def _qlens(self, entry: Entry, opened: tuple[str, ...]) -> tuple[int, ...]:
+        """The query lengths of a plane, one where they are left open or the question has none."""
+        one = "qlen" in opened or not entry.asks("qlen")
+        return (ONE_TOKEN,) if one else self._scope.qlens
 
     @staticmethod
     def _values(

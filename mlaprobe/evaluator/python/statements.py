@@ -18,6 +18,7 @@ from mlaprobe.evaluator.python.place import (
     type_names,
     written_names,
 )
+from mlaprobe.evaluator.python.reading.files import ENTERED
 from mlaprobe.evaluator.values import Value
 from mlaprobe.evaluator.walk import walk
 
@@ -178,10 +179,11 @@ class Statements(Patterns, Expressions):
             if isinstance(call, ast.Call) and dotted_name(call.func) in _SUPPRESS:
                 suppressed += type_names(call.args)
                 continue
-            before.append(ir.ExprStmt(span, self.expr(call)))
-            if item.optional_vars is not None:
-                value = ir.Opaque(span, "what a context manager gives is not followed")
-                before.append(ir.Assign(span, (self.expr(item.optional_vars),), value))
+            if item.optional_vars is None:
+                before.append(ir.ExprStmt(span, self.expr(call)))
+                continue
+            given = ir.Call(span, ir.Name(span, ENTERED), (self.expr(call),))
+            before.append(ir.Assign(span, (self.expr(item.optional_vars),), given))
         body = self.body(node.body)
         if suppressed:
             handler = (tuple(suppressed), None, ())
