@@ -213,7 +213,7 @@ class Capability(ReduceHeads):
     def _decided(self, shape: DecodeShape) -> Decision:
         """A new answer. One that cost a fault of mlaprobe's own is not kept."""
         try:
-            found = self._with_reports(self.judge(shape))
+            found = by_route(self.decide, shape) or self._with_reports(self.judge(shape))
         except MlaprobeError:
             raise
         except Exception as error:
@@ -263,10 +263,8 @@ class Capability(ReduceHeads):
             UsageError: the operation has no argument for something that the shape says.
         """
         if shape.op is not Operation.DECODE:
-            entry = entry_of(shape)
-            if entry.route is None:
-                return self.entry_point(entry).judge(shape)
-            return by_route(self.judge, shape, entry.route)
+            found = by_route(self.judge, shape)
+            return found or self.entry_point(entry_of(shape)).judge(shape)
         return judge(self, shape)
 
     def entry_point(self, entry: Entry) -> EntryPoint:

@@ -14,7 +14,6 @@ from mlaprobe.core.shape import (
     DecodeShape,
     Failure,
     Operation,
-    Route,
     StageName,
     StageOutcome,
     Status,
@@ -23,6 +22,7 @@ from mlaprobe.core.shape import (
 )
 from mlaprobe.deciding.compose import absent, compose
 from mlaprobe.deciding.pipeline import table_outcome
+from mlaprobe.rulefiles.operations import entry_of
 
 L = TypeVar("L", bound=Launch)
 
@@ -65,10 +65,16 @@ def judge_operation(links: OperationLinks[L], shape: DecodeShape) -> Decision:
     )
 
 
-def by_route(ask: Callable[[DecodeShape], Decision], shape: DecodeShape, route: Route) -> Decision:
-    """The decision on an operation that is a route of a decode."""
-    decode = replace(shape, op=Operation.DECODE, route=route)
-    return altered(ask(decode), shape=shape)
+def by_route(ask: Callable[[DecodeShape], Decision], shape: DecodeShape) -> Decision | None:
+    """The decision on an operation that is a route of a decode; ``None`` where it is none.
+
+    Raises:
+        UsageError: the operation has no argument for something that the shape says.
+    """
+    route = None if shape.op is Operation.DECODE else entry_of(shape).route
+    if route is None:
+        return None
+    return altered(ask(replace(shape, op=Operation.DECODE, route=route)), shape=shape)
 
 
 def _downstream(

@@ -157,7 +157,7 @@ class Snapshot(ReduceHeads):
         """
         kept = self._decisions.get(shape)
         if kept is None:
-            kept = known.apply(
+            kept = by_route(self.decide, shape) or known.apply(
                 self.judge(shape), release=self._release, how=self._how, blob_of=self._blobs.get
             )
             self._decisions[shape] = kept
@@ -165,13 +165,16 @@ class Snapshot(ReduceHeads):
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""
+        routed = by_route(self.judge, shape)
+        if routed is not None:
+            return routed
         why = self.scope.outside(shape, self._knobs)
         if why is None and shape.op is not Operation.DECODE:
             why = self._operation_outside(shape)
         if why is None:
             try:
                 if shape.op is not Operation.DECODE:
-                    return self._operation(entry_of(shape), shape)
+                    return self._entry(entry_of(shape)).judge(shape)
                 return judge(self._stages, shape)
             except UnknownBatchError:
                 why = f"batch {shape.batch} (how the answer depends on the batch is not known)"
@@ -187,17 +190,10 @@ class Snapshot(ReduceHeads):
     def _operation_outside(self, shape: DecodeShape) -> str | None:
         """What is not held of another operation, in words."""
         entry = entry_of(shape)
-        if entry.route is not None:
-            return None
         if entry.key not in self._contents.data.get(OPERATIONS, {}):
             anew = "take it anew, or ask its AITER itself: --aiter PATH@REVISION"
             return f"the operation {shape.op} by {entry.name} (it was taken without; {anew})"
         return self._entry(entry).outside(shape)
-
-    def _operation(self, entry: Entry, shape: DecodeShape) -> Decision:
-        if entry.route is not None:
-            return by_route(self.judge, shape, entry.route)
-        return self._entry(entry).judge(shape)
 
     def _entry(self, entry: Entry) -> RecordedEntry:
         found = self._entries.get(entry.key)

@@ -39,6 +39,8 @@ class Needed:
             for part, line in _parts(module):
                 found.setdefault(part, f"{module.path}:{line}")
         for part, place in sorted(found.items()):
+            if any(part.startswith(f"{other}.") for other in found):
+                continue
             yield f"needs a Triton with {part} ({place})"
 
     def _reached(self, files: list[str]) -> Iterator[PyModule]:
