@@ -61,12 +61,14 @@ def overview_lines(found: Sequence[Overview | Missing], width: int) -> list[Line
 
 
 def _overviews(found: Sequence[Overview | Missing]) -> Iterator[str]:
-    """The same as texts: settings alike are one."""
+    """The same as texts: settings alike are one, and entry points of which there is nothing to
+    say for one reason."""
     texts: dict[tuple[str, str], list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for each in found:
         name = f"{each.entry.op} ({each.entry.name})"
         if isinstance(each, Missing):
-            texts.setdefault((name, each.why), [])
+            missing.setdefault(each.why, []).append(name)
         elif each.runs or any(verdict is Verdict.UNKNOWN for verdict, _ in each.fails):
             setting = f"{each.setting.arch} {each.setting.dtype}"
             texts.setdefault((name, _summary(each)), []).append(setting)
@@ -75,9 +77,11 @@ def _overviews(found: Sequence[Overview | Missing]) -> Iterator[str]:
     running = {name for name, text in texts if text}
     for (name, text), settings in texts.items():
         if text:
-            yield " ".join((name, ", ".join(settings))).strip() + f": {text}"
+            yield f"{name} {', '.join(settings)}: {text}"
         elif name not in running:
             yield f"{name}: nothing runs on {', '.join(dict.fromkeys(settings))}"
+    for why, names in missing.items():
+        yield f"{', '.join(names)}: {why}"
 
 
 def _summary(found: Overview) -> str:

@@ -9,7 +9,7 @@ from mlaprobe.core.grid import DtypePair
 from mlaprobe.core.protocols import Answers
 from mlaprobe.core.shape import Decision, DecodeShape, Status, Verdict
 from mlaprobe.rulefiles.operations import Entry, others
-from mlaprobe.snapshot import OUTSIDE
+from mlaprobe.snapshot import NOT_TAKEN, OUTSIDE
 
 MOST_HEADS = 128
 
@@ -66,7 +66,8 @@ def _overviews(
 def _missing(decision: Decision) -> str | None:
     """Why nothing can be said of an entry point, whatever the shape."""
     if decision.stage == OUTSIDE:
-        return decision.message or "not held"
+        message = decision.message or "not held"
+        return f"not in this snapshot: {NOT_TAKEN}" if NOT_TAKEN in message else message
     absent = [o for _, o in decision.stages if o.status == Status.ABSENT]
     return "absent" if len(decision.stages) == 1 and absent else None
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 OUTSIDE = "snapshot"
 """The ``stage`` of a decision about a shape that the snapshot does not hold."""
+NOT_TAKEN = "it was taken without; ask the AITER itself, --aiter PATH@REVISION, or take it anew"
+"""Why an operation is not held."""
 _NO_CALL = PlannerCall()
 
 
@@ -191,8 +193,7 @@ class Snapshot(ReduceHeads):
         """What is not held of another operation, in words."""
         entry = entry_of(shape)
         if entry.key not in self._contents.data.get(OPERATIONS, {}):
-            anew = "take it anew, or ask its AITER itself: --aiter PATH@REVISION"
-            return f"the operation {shape.op} by {entry.name} (it was taken without; {anew})"
+            return f"the operation {shape.op} by {entry.name} ({NOT_TAKEN})"
         return self._entry(entry).outside(shape)
 
     def _entry(self, entry: Entry) -> RecordedEntry:

@@ -61,9 +61,9 @@ def test_kv_heads(run: Run, tree: str) -> None:
     ("op", "persistent"),
     [(str(rule.op), each.persistent) for rule in others() for each in rule.entries],
 )
-def test_whatever_runs_is_explained(run: Run, op: str, persistent: bool) -> None:
-    mode = "--persistent" if persistent else "--no-persistent"
-    words = ("--op", op, mode, "--arch", "gfx950", "--heads", "64")
+def test_whatever_runs_is_explained(run: Run, op: str, persistent: bool | None) -> None:
+    modes = {True: ["--persistent"], False: ["--no-persistent"], None: []}
+    words = ("--op", op, *modes[persistent], "--arch", "gfx950", "--heads", "64")
     for dtypes in ("fp8/fp8", "bf16/bf16"):
         done = run("explain", "--aiter", RELEASE, *words, "--dtype", dtypes)
         assert (done.code, done.err) == (0, ""), (op, dtypes)
@@ -109,7 +109,8 @@ def test_a_report_of_everything_has_a_line_for_each(run: Run, tree: str) -> None
         "prefill (mla_prefill_fwd) gfx950 bf16/bf16, gfx950 bf16/fp8: runs at 16; rejected at any "
         "other"
     ) in text
-    assert "sparse (mla_decode_fwd_ds32): absent" in text
+    absent = text[text.index("sparse (mla_decode_fwd_ds32), ") :].partition(": absent")[0]
+    assert absent.endswith("triton-sparse (unified_attention_sparse_mla)")
     found = json.loads(run("report", "--aiter", tree, *ONE, "--format", "json").out)
     row = next(each for each in found["operations"] if each["function"] == "mla_prefill_ps_fwd")
     assert (row["runs"], set(row["fails"])) == ([16], {"NO_REDUCER", "REJECTED"})
@@ -131,7 +132,7 @@ def test_a_report_of_one_operation(run: Run, tree: str) -> None:
         (("table", *ONE, "--op", "prefil"), "--op: unknown operation 'prefil'"),
         (("table", *PREFILL, "--heads", "6", "--kv-heads", "4"), "cannot share 4 KV heads"),
         (("table", *ONE, "--kv-heads", "1"), "a decode has one KV head"),
-        (("table", *ONE, "--op", "sparse", "--persistent", "0"), "sparse has no function without"),
+        (("table", *ONE, "--op", "triton", "--persistent", "0"), "has no use for --persistent"),
         (("resolve", *PREFILL, "--heads", "8", "--mode", "off"), "--mode goes with decode"),
         (("report", *PREFILL, "--format", "html"), "--format html goes with decode"),
     ],

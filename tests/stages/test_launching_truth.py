@@ -4,8 +4,8 @@
 were executed with stand-ins for torch and triton whose tensors have shapes and dtypes only:
 refused, launched which kernels, or launched one over a grid without a workgroup. The rows are a
 sample of 28,512 answers, drawn so that every kind is in it. Pairs of dtypes that AITER neither
-checks nor
-documents are left out, as are launches by a configuration that earlier calls have changed.
+checks nor documents are left out, as are launches by a configuration that earlier calls
+have changed.
 """
 
 from __future__ import annotations

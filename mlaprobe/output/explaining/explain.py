@@ -86,9 +86,15 @@ def _headline(decision: Decision, width: int) -> list[Line]:
             width,
             rest="  ",
         ),
-        *paragraph(commands.in_words(shape, defaults=True), width, first="  ", style="dim"),
+        *_words(shape, width),
         *_operation(shape, width),
     ]
+
+
+def _words(shape: DecodeShape, width: int) -> list[Line]:
+    """What else the question says."""
+    words = commands.in_words(shape, defaults=True)
+    return paragraph(words, width, first="  ", style="dim") if words else []
 
 
 def _operation(shape: DecodeShape, width: int) -> list[Line]:
