@@ -65,7 +65,8 @@ class OperationTaker:
     def _tables(self, point: EntryPoint, opened: tuple[str, ...]) -> dict[str, Table] | None:
         """The tables of an entry point; ``None`` where an answer depends on what is left open."""
         entry = point.entry
-        stages: tuple[str, ...] = (*entry.planned, StageName.DISPATCHER, StageName.HOST)
+        host = () if entry.launches else (StageName.HOST,)
+        stages: tuple[str, ...] = (*entry.planned, StageName.DISPATCHER, *host)
         axes: list[tuple[str, tuple[Any, ...]]]
         axes = [("arch", self._scope.archs), ("dtypes", self._scope.dtypes)]
         flags = (name for name in _FLAGS if entry.asks(name) and name not in opened)
@@ -101,7 +102,8 @@ class OperationTaker:
             found[name] = asker.fields(point.solve_plan(name, shape), shape)
         solved = point.solve_launch(shape)
         found[StageName.DISPATCHER] = asker.launched(solved, shape)
-        if solved.answer.outcome.entry is not None and not solved.answer.missing:
+        hosted = solved.answer.outcome.entry is not None and not point.launches
+        if hosted and not solved.answer.missing:
             called = point.solve_called(shape, solved.answer)
             found[StageName.HOST] = asker.fields(called, shape)
         return found
