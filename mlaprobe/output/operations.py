@@ -55,12 +55,12 @@ def overview_lines(found: Sequence[Overview | Missing], width: int) -> list[Line
     if not found:
         return []
     lines = [_EMPTY, line(Span("Other operations", "title"))]
-    for text in _overviews(found):
+    for text in overview_texts(found):
         lines += paragraph(text, width, first="  ")
     return lines
 
 
-def _overviews(found: Sequence[Overview | Missing]) -> Iterator[str]:
+def overview_texts(found: Sequence[Overview | Missing]) -> Iterator[str]:
     """The same as texts: settings alike are one, and entry points of which there is nothing to
     say for one reason."""
     texts: dict[tuple[str, str], list[str]] = {}
