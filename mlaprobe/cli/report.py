@@ -101,6 +101,10 @@ def _surveyed(given: dict[str, Any], aiter: str, *, quiet: bool) -> Survey:
             grid = replace(grid, heads=heads)
         progress.total = grid.size // len(grid.qlens)
         found = survey(answers, grid, others=others, step=progress.step)
+        if grid.op is not Operation.DECODE:
+            from mlaprobe.reports.operations import variables
+
+            found = replace(found, variables=variables(answers, found.decisions))
         if is_bare(given):
             from mlaprobe.reports.operations import overviews
 

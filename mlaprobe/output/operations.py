@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from mlaprobe.core.numbers import ranges
 from mlaprobe.core.shape import Verdict
 from mlaprobe.output import SCHEMA
+from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import Row, picked, to_json
 from mlaprobe.output.style import Line, Span, labelled, line, paragraph
-from mlaprobe.reports.operations import Missing, Overview
+from mlaprobe.reports.operations import Missing, Overview, Variable
 from mlaprobe.rulefiles.operations import Entry, OperationRule
 
 _EMPTY: Line = ()
@@ -91,6 +92,33 @@ def _summary(found: Overview) -> str:
         which = "any other" if last and found.runs else ranges(heads, ", ")
         parts.append(f"{_FAILS[verdict]} at {which}")
     return "; ".join(parts)
+
+
+def variable_lines(found: Sequence[Variable], width: int) -> list[Line]:
+    """The variables of an operation that change its answers, with an example of each."""
+    if not found:
+        return []
+    lines = [_EMPTY, line(Span("Variables that change answers", "title"))]
+    for each in found:
+        knob, shape = each.knob, each.shape
+        setting = f"{knob.name} unset" if knob.value is None else f"{knob.name}={knob.value}"
+        example = f"{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
+        text = f"{setting}: {example}: {each.verdict} -> {knob.decision.verdict}"
+        lines += paragraph(printable(text), width, first="  ")
+    return lines
+
+
+def variable_rows(found: Sequence[Variable]) -> list[Row]:
+    """The same for programs."""
+    return [
+        {
+            **picked(each.knob, ("name", "value")),
+            **picked(each.shape, ("arch", "q_dtype", "kv_dtype", "num_heads", "qlen")),
+            "verdict": each.verdict.value,
+            "changed": each.knob.decision.verdict.value,
+        }
+        for each in found
+    ]
 
 
 def overview_rows(found: Sequence[Overview | Missing]) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,3 +183,18 @@ def test_least_count_from_python(tree: str) -> None:
         mlaprobe.least_count(probe(tree), replace(shape, op=mlaprobe.Operation.DECODE), (1,))
     with pytest.raises(mlaprobe.UsageError, match="padding would give query heads"):
         mlaprobe.least_count(probe(tree), replace(shape, num_kv_heads=3), (1,))
+
+
+def test_variables_that_change_an_operation(run: Run) -> None:
+    """V4 with work metadata is opt-in (v0.1.20: NotImplementedError without)."""
+    words = ("--op", "v4", "--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "64")
+    repository = os.environ.get("MLAPROBE_AITER_GIT")
+    if repository is None:
+        pytest.skip("MLAPROBE_AITER_GIT names no git repository of AITER")
+    done = run("report", "--aiter", f"{repository}@v0.1.20.post1", *words, "--format", "json")
+    (found,) = json.loads(done.out)["variables"]
+    assert (found["name"], found["value"]) == ("AITER_ENABLE_EXPERIMENTAL", "1")
+    assert (found["num_heads"], found["verdict"]) == (64, "REJECTED")
+    assert found["changed"] != "REJECTED"
+    text = run("report", "--aiter", f"{repository}@v0.1.20.post1", *words)
+    assert "AITER_ENABLE_EXPERIMENTAL=1: gfx950 fp8/fp8, 64 heads, qlen 1: REJECTED ->" in text.out

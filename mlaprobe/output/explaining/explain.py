@@ -30,7 +30,8 @@ from mlaprobe.output.rows import plain
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import what_happens
 from mlaprobe.reports.emulated import emulations
-from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
+from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation
+from mlaprobe.reports.knobs import Knob
 from mlaprobe.rulefiles.operations import operations
 
 _EMPTY: Line = ()
