@@ -6,7 +6,7 @@ which kernel it launches. What the kernel's compiler takes is not evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,24 @@ def launched(outcomes: Sequence[Outcome]) -> tuple[Jitted, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def judged(session: SourceSession, stage: str, outcomes: tuple[Outcome, ...]) -> StageOutcome:
+Pick = Callable[[Trace, Outcome], tuple[ir.Span, ...]]
+
+
+def first_check(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """The first check that holds."""
+    checks = [n for n, v in trace.items if isinstance(n, ir.Check) and v is True]
+    return tuple(n.span for n in checks[:1])
+
+
+def check_and_launch(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """The first check that holds, and the first launch."""
+    calls = tuple(e.span for e in outcome.events if e.kind in (LAUNCH, EMPTY))
+    return (*first_check(trace, outcome), *calls[:1])
+
+
+def judged(
+    session: SourceSession, stage: str, outcomes: tuple[Outcome, ...], places: Pick = first_check
+) -> StageOutcome:
     """What the paths of such a function come to: ``accepted`` where every one that returns has
     launched a kernel, with what else has to hold as notes."""
     accepted = [o for o in outcomes if o.kind == "returned"]
@@ -92,7 +109,7 @@ def judged(session: SourceSession, stage: str, outcomes: tuple[Outcome, ...]) ->
                 stage=stage,
                 status=Status.ACCEPTED,
                 notes=notes,
-                evidence=Proof(stage, session.text, _passed),
+                evidence=Proof(stage, session.text, places),
             )
     if failed and len(failed) == len(outcomes):
         return _rejected(session, stage, failed[0])
@@ -124,7 +141,7 @@ def _nothing_run(session: SourceSession, stage: str, path: Outcome) -> StageOutc
         stage=stage,
         status=Status.NO_KERNEL,
         message=f"{', '.join(names)} is launched over no workgroup: nothing is computed",
-        evidence=Proof(stage, session.text, _passed),
+        evidence=Proof(stage, session.text, check_and_launch),
     )
 
 
@@ -146,10 +163,3 @@ def _gates(failed: list[Outcome]) -> tuple[Any, ...]:
         if not any(same(note, other) for other in notes):
             notes.append(note)
     return tuple(notes)
-
-
-def _passed(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
-    """The first check that holds, and the launches."""
-    checks = [n for n, v in trace.items if isinstance(n, ir.Check) and v is True]
-    calls = tuple(e.span for e in outcome.events if e.kind in (LAUNCH, EMPTY))
-    return (*(n.span for n in checks[:1]), *calls[:1])

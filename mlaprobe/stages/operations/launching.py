@@ -15,7 +15,7 @@ from mlaprobe.stages.dispatching.dispatched import Dispatched
 from mlaprobe.stages.environment.outside import assumptions
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.instantiate import Solved
-from mlaprobe.stages.kernellaunch import Launches, judged, launched
+from mlaprobe.stages.kernellaunch import Launches, check_and_launch, judged, launched
 from mlaprobe.stages.operations.functions import python_function
 from mlaprobe.stages.operations.question import arguments_of, family, inputs_of
 from mlaprobe.stages.operations.triton import Needed, written_in
@@ -53,7 +53,7 @@ class LaunchStage(PythonStage[DecodeShape, Dispatched]):
     def _read(
         self, dtype: str, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]
     ) -> Dispatched:
-        found = judged(self.session, self.name, outcomes)
+        found = judged(self.session, self.name, outcomes, check_and_launch)
         if found.status == Status.ACCEPTED and dtype not in (self.entry.dtypes or (dtype,)):
             found = undecided(self.name, self._unchecked(dtype))
         if found.status != Status.ACCEPTED:
