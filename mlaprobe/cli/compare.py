@@ -124,7 +124,7 @@ def _operation_grids(filtered: Grid, fixed: dict[str, Any]) -> tuple[Grid, ...]:
 
     modes = fixed.get("persistent", (True, False))
     entries = operations()[filtered.op].entries
-    modes = tuple(each.persistent for each in entries if each.persistent in modes)
+    modes = tuple(each.mode for each in entries if each.mode in modes)
     return tuple(replace(filtered, persistent=(mode,)) for mode in modes)
 
 

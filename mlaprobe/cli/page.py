@@ -19,6 +19,7 @@ from mlaprobe.findings.rules import finding_rules
 from mlaprobe.opening.shortcut import KnownSource
 from mlaprobe.output.html import Page, html_report
 from mlaprobe.reports.deployments import Assessment, assess
+from mlaprobe.reports.operations import overviews
 from mlaprobe.reports.survey import head_counts, survey
 from mlaprobe.rulefiles.models import deployments, models
 
@@ -37,14 +38,19 @@ def write_page(
         SourceError: a source cannot be read.
         UsageError: the file cannot be written.
     """
+    from mlaprobe.cli.report import is_bare
+
     answers = common.reading(aiter, quiet=quiet, quick=True)
     named = given["against"]
     other = None if named is None else common.reading(named, quiet=quiet, quick=True)
     grid = _grid(given, answers)
     common.warn_unnamed([answers], grid.archs, quiet=quiet)
     with Progress("shapes asked", quiet=quiet) as progress:
+        asked = survey(answers, grid, step=progress.step)
+        if is_bare(given):
+            asked = replace(asked, operations=overviews(answers, grid.archs, grid.dtypes))
         page = Page(
-            survey=survey(answers, grid, step=progress.step),
+            survey=asked,
             spec=aiter,
             banner=banner,
             assessments=_assessments(answers, grid, progress.step),

@@ -101,7 +101,11 @@ def _surveyed(given: dict[str, Any], aiter: str, *, quiet: bool) -> Survey:
             grid = replace(grid, heads=heads)
         progress.total = grid.size // len(grid.qlens)
         found = survey(answers, grid, others=others, step=progress.step)
-        if _is_bare(given):
+        if grid.op is not Operation.DECODE:
+            from mlaprobe.reports.operations import variables
+
+            found = replace(found, variables=variables(answers, found.decisions))
+        if is_bare(given):
             from mlaprobe.reports.operations import overviews
 
             found = replace(found, operations=overviews(answers, grid.archs, grid.dtypes))
@@ -114,7 +118,7 @@ _OF_DECODE = (
 )
 
 
-def _is_bare(given: dict[str, Any]) -> bool:
+def is_bare(given: dict[str, Any]) -> bool:
     """Whether a report is about everything, or all of an arch and of dtypes."""
     return not any(given[name] for name in _OF_DECODE)
 

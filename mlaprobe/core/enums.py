@@ -55,7 +55,14 @@ class Operation(TextEnum):
     DECODE = "decode"
     PREFILL = "prefill"
     SPARSE = "sparse"
+    SPARSE_PREFILL = "sparse-prefill"
     V4 = "v4"
+    GLUON = "gluon"
+    TRITON = "triton"
+    TRITON_PREFILL = "triton-prefill"
+    TRITON_SPLIT = "triton-split"
+    TRITON_ROPE = "triton-rope"
+    TRITON_SPARSE = "triton-sparse"
 
 
 class StageName(TextEnum):

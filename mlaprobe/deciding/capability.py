@@ -27,6 +27,7 @@ from mlaprobe.core.shape import (
 from mlaprobe.deciding import known
 from mlaprobe.deciding.compose import absent
 from mlaprobe.deciding.needs import Asking
+from mlaprobe.deciding.operation_chain import by_route
 from mlaprobe.deciding.operations import EntryPoint, decode_plan
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import MlaprobeError, SourceError, UsageError
@@ -212,7 +213,7 @@ class Capability(ReduceHeads):
     def _decided(self, shape: DecodeShape) -> Decision:
         """A new answer. One that cost a fault of mlaprobe's own is not kept."""
         try:
-            found = self._with_reports(self.judge(shape))
+            found = by_route(self.decide, shape) or self._with_reports(self.judge(shape))
         except MlaprobeError:
             raise
         except Exception as error:
@@ -262,15 +263,16 @@ class Capability(ReduceHeads):
             UsageError: the operation has no argument for something that the shape says.
         """
         if shape.op is not Operation.DECODE:
-            return self.entry_point(entry_of(shape)).judge(shape)
+            found = by_route(self.judge, shape)
+            return found or self.entry_point(entry_of(shape)).judge(shape)
         return judge(self, shape)
 
     def entry_point(self, entry: Entry) -> EntryPoint:
         """An entry point of an operation besides decode."""
         with self.session.exclusive:
-            found = self._entries.get(entry.name)
+            found = self._entries.get(entry.key)
             if found is None:
-                found = self._entries[entry.name] = EntryPoint(self.session, entry, self)
+                found = self._entries[entry.key] = EntryPoint(self.session, entry, self)
             return found
 
     @property

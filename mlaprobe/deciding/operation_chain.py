@@ -4,7 +4,8 @@ the entry point, and what it calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from mlaprobe.core.launch import Launch
@@ -12,13 +13,16 @@ from mlaprobe.core.shape import (
     Decision,
     DecodeShape,
     Failure,
+    Operation,
     StageName,
     StageOutcome,
     Status,
     Verdict,
+    altered,
 )
 from mlaprobe.deciding.compose import absent, compose
 from mlaprobe.deciding.pipeline import table_outcome
+from mlaprobe.rulefiles.operations import entry_of
 
 L = TypeVar("L", bound=Launch)
 
@@ -29,6 +33,10 @@ class OperationLinks(Protocol[L]):
     @property
     def has_tables(self) -> bool:
         """Whether the source has a kernel table."""
+
+    @property
+    def launches(self) -> bool:
+        """Whether the entry point launches kernels of its own: it calls no host then."""
 
     def plans(self, shape: DecodeShape) -> Iterator[tuple[str, StageOutcome]]:
         """The stages before the entry point."""
@@ -57,12 +65,24 @@ def judge_operation(links: OperationLinks[L], shape: DecodeShape) -> Decision:
     )
 
 
+def by_route(ask: Callable[[DecodeShape], Decision], shape: DecodeShape) -> Decision | None:
+    """The decision on an operation that is a route of a decode; ``None`` where it is none.
+
+    Raises:
+        UsageError: the operation has no argument for something that the shape says.
+    """
+    route = None if shape.op is Operation.DECODE else entry_of(shape).route
+    if route is None:
+        return None
+    return altered(ask(replace(shape, op=Operation.DECODE, route=route)), shape=shape)
+
+
 def _downstream(
     links: OperationLinks[L], shape: DecodeShape, launch: L
 ) -> Iterator[tuple[str, StageOutcome]]:
     """Host, kernel table and reducer, where the entry point calls them."""
     entry = launch.outcome.entry
-    if entry is None:
+    if entry is None or links.launches:
         return
     if not launch.missing:
         host = links.called(shape, launch)

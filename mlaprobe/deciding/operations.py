@@ -24,6 +24,7 @@ from mlaprobe.stages.dispatching.dispatched import Dispatched
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.operations.functions import EntryStage, PlannerStage, SizingStage
+from mlaprobe.stages.operations.launching import LaunchStage
 from mlaprobe.stages.planner import Planner
 from mlaprobe.stages.sizing import Sizing
 
@@ -58,7 +59,9 @@ class EntryPoint:
         self._session = session
         self._beyond = beyond
         self._missing: dict[str, str] = {}
-        self.dispatcher = self._opened(StageName.DISPATCHER, partial(EntryStage, session, entry))
+        kind: Callable[..., LaunchStage | EntryStage]
+        kind = LaunchStage if entry.launches else EntryStage
+        self.dispatcher = self._opened(StageName.DISPATCHER, partial(kind, session, entry))
         self.planned = dict(self._planned())
         """The stages before it, ``None`` for one that the source lacks."""
 
@@ -96,6 +99,11 @@ class EntryPoint:
     def has_tables(self) -> bool:
         """Whether the source has a kernel table."""
         return self._beyond.has_tables
+
+    @property
+    def launches(self) -> bool:
+        """Whether the entry point launches kernels of its own."""
+        return self.entry.launches
 
     def plans(self, shape: DecodeShape) -> Iterator[tuple[str, StageOutcome]]:
         """The stages before the entry point."""

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from mlaprobe.core.numbers import ranges
 from mlaprobe.core.shape import Verdict
 from mlaprobe.output import SCHEMA
+from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import Row, picked, to_json
 from mlaprobe.output.style import Line, Span, labelled, line, paragraph
-from mlaprobe.reports.operations import Missing, Overview
+from mlaprobe.reports.operations import Missing, Overview, Variable
 from mlaprobe.rulefiles.operations import Entry, OperationRule
 
 _EMPTY: Line = ()
@@ -29,8 +30,8 @@ def operations_lines(found: Sequence[OperationRule], *, width: int) -> list[Line
 
 
 def _entry(entry: Entry, width: int) -> list[Line]:
-    mode = "--persistent" if entry.persistent else "--no-persistent"
-    lines = [line("  ", Span(entry.name, "title"), f" ({mode})")]
+    modes = {None: "", True: " (--persistent)", False: " (--no-persistent)"}
+    lines = [line("  ", Span(entry.name, "title"), modes[entry.persistent])]
     lines += paragraph(entry.about, width, first="    ")
     lines += paragraph(f"question: {', '.join(entry.axes)}", width, first="    ", style="dim")
     for stage, text in entry.stages.items():
@@ -55,18 +56,20 @@ def overview_lines(found: Sequence[Overview | Missing], width: int) -> list[Line
     if not found:
         return []
     lines = [_EMPTY, line(Span("Other operations", "title"))]
-    for text in _overviews(found):
+    for text in overview_texts(found):
         lines += paragraph(text, width, first="  ")
     return lines
 
 
-def _overviews(found: Sequence[Overview | Missing]) -> Iterator[str]:
-    """The same as texts: settings alike are one."""
+def overview_texts(found: Sequence[Overview | Missing]) -> Iterator[str]:
+    """The same as texts: settings alike are one, and entry points of which there is nothing to
+    say for one reason."""
     texts: dict[tuple[str, str], list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for each in found:
         name = f"{each.entry.op} ({each.entry.name})"
         if isinstance(each, Missing):
-            texts.setdefault((name, each.why), [])
+            missing.setdefault(each.why, []).append(name)
         elif each.runs or any(verdict is Verdict.UNKNOWN for verdict, _ in each.fails):
             setting = f"{each.setting.arch} {each.setting.dtype}"
             texts.setdefault((name, _summary(each)), []).append(setting)
@@ -75,9 +78,11 @@ def _overviews(found: Sequence[Overview | Missing]) -> Iterator[str]:
     running = {name for name, text in texts if text}
     for (name, text), settings in texts.items():
         if text:
-            yield " ".join((name, ", ".join(settings))).strip() + f": {text}"
+            yield f"{name} {', '.join(settings)}: {text}"
         elif name not in running:
             yield f"{name}: nothing runs on {', '.join(dict.fromkeys(settings))}"
+    for why, names in missing.items():
+        yield f"{', '.join(names)}: {why}"
 
 
 def _summary(found: Overview) -> str:
@@ -87,6 +92,33 @@ def _summary(found: Overview) -> str:
         which = "any other" if last and found.runs else ranges(heads, ", ")
         parts.append(f"{_FAILS[verdict]} at {which}")
     return "; ".join(parts)
+
+
+def variable_lines(found: Sequence[Variable], width: int) -> list[Line]:
+    """The variables of an operation that change its answers, with an example of each."""
+    if not found:
+        return []
+    lines = [_EMPTY, line(Span("Variables that change answers", "title"))]
+    for each in found:
+        knob, shape = each.knob, each.shape
+        setting = f"{knob.name} unset" if knob.value is None else f"{knob.name}={knob.value}"
+        example = f"{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
+        text = f"{setting}: {example}: {each.verdict} -> {knob.decision.verdict}"
+        lines += paragraph(printable(text), width, first="  ")
+    return lines
+
+
+def variable_rows(found: Sequence[Variable]) -> list[Row]:
+    """The same for programs."""
+    return [
+        {
+            **picked(each.knob, ("name", "value")),
+            **picked(each.shape, ("arch", "q_dtype", "kv_dtype", "num_heads", "qlen")),
+            "verdict": each.verdict.value,
+            "changed": each.knob.decision.verdict.value,
+        }
+        for each in found
+    ]
 
 
 def overview_rows(found: Sequence[Overview | Missing]) -> list[Row]:

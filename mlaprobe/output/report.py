@@ -18,6 +18,7 @@ from mlaprobe.output.escape import printable
 from mlaprobe.output.explaining.emulated import overview_lines
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
 from mlaprobe.output.operations import overview_lines as operations_in_short
+from mlaprobe.output.operations import variable_lines
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import notes, troubles
 from mlaprobe.reports.emulated import overview
@@ -73,6 +74,7 @@ def report(
     if survey.others in _OTHERS:
         lines += [_EMPTY, *paragraph(_OTHERS[survey.others], width, style="dim")]
     lines += operations_in_short(survey.operations, width)
+    lines += variable_lines(survey.variables, width)
     lines += _legend(drawn, width, short=short)
     lines += troubles(survey.troubles, width)
     lines += notes(survey.decisions, width)
@@ -112,7 +114,7 @@ def header(survey: Survey, width: int) -> list[Line]:
             lines += paragraph(absent, width, first="  absent  ")
     if survey.grid.op is not Operation.DECODE:
         for entry in operations()[survey.grid.op].entries:
-            if entry.persistent in survey.grid.persistent:
+            if entry.mode in survey.grid.persistent:
                 text = f"{survey.grid.op} by {entry.name}: {entry.about}"
                 lines += paragraph(text, width, first="  op      ")
     lines += paragraph(_asked(survey), width, first="  asked   ")

@@ -11,7 +11,7 @@ from mlaprobe.output import SCHEMA
 from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, cell
 from mlaprobe.output.escape import markdown, markdown_code
 from mlaprobe.output.explaining.emulated import overview_row
-from mlaprobe.output.operations import overview_rows
+from mlaprobe.output.operations import overview_rows, variable_rows
 from mlaprobe.output.report import block_title, native_summary, where_found
 from mlaprobe.output.rows import Row, decision_row, picked, plain
 from mlaprobe.output.tabular import table_text
@@ -49,6 +49,7 @@ def head_row(survey: Survey) -> Row:
         "other_heads": survey.others.value,
         "troubles": [trouble_row(trouble) for trouble in survey.troubles],
         **({"operations": overview_rows(survey.operations)} if survey.operations else {}),
+        **({"variables": variable_rows(survey.variables)} if survey.variables else {}),
         "emulated": overview_row(overview(survey.decisions)),
     }
 

@@ -19,25 +19,14 @@ from mlaprobe.core.shape import (
     Status,
     Verdict,
 )
+from mlaprobe.reports.knobs import Knob, knobs_of
 from mlaprobe.reports.nativeways import NativeWay, native_ways
 from mlaprobe.reports.survey import DECODE_HEAD_DIM, MOST_HEADS, TRIED_PAGE_SIZE
 from mlaprobe.rulefiles.operations import entry_of
-from mlaprobe.snapshot import OUTSIDE
 
 NEAREST = 3
-KNOB_VALUE = "1"
 MOST_QLEN = 8
 _NEVER = float("inf")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Knob:
-    """An environment variable, and the answer where it is set otherwise."""
-
-    name: str
-    value: str | None
-    """What it would be set to; ``None``: unset."""
-    decision: Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +94,7 @@ def explain(
     is called now and then."""
     decision = answers.decide(shape)
     step()
-    knobs, tried, unanswered = _knobs(answers, decision)
+    knobs, tried, unanswered = knobs_of(answers, decision)
     step()
     return Explanation(
         source=answers.source,
@@ -170,41 +159,6 @@ def _reducer_heads(answers: LiveAnswers, decision: Decision) -> tuple[int, ...] 
         for heads, head_dim, found in answers.reducer_rows(range(1, MOST_HEADS + 1))
         if head_dim == _head_dim(decision.shape) and found.status == Status.INSTANTIATED
     )
-
-
-def _answer(decision: Decision) -> tuple[object, ...]:
-    """What a caller would notice of a decision."""
-    return decision.verdict, decision.fold, decision.qlen_fold, decision.kernels
-
-
-def _knobs(
-    answers: LiveAnswers, decision: Decision
-) -> tuple[tuple[Knob, ...], tuple[str, ...], tuple[str, ...]]:
-    """Each knob set, or unset where it is set: a knob may bring others into play.
-
-    Returns:
-        The knobs that change the answer, all that were tried, and those without an answer.
-    """
-    shape = decision.shape
-    changed: list[Knob] = []
-    tried: list[str] = []
-    unanswered: list[str] = []
-    waiting = list(answers.knobs)
-    while waiting:
-        name = waiting.pop(0)
-        tried.append(name)
-        env = dict(shape.env)
-        value = None if name in env else KNOB_VALUE
-        env.pop(name, None)
-        if value is not None:
-            env[name] = value
-        other = answers.decide(replace(shape, env=tuple(sorted(env.items()))))
-        if other.stage == OUTSIDE:
-            unanswered.append(name)
-        elif _answer(other) != _answer(decision):
-            changed.append(Knob(name=name, value=value, decision=other))
-        waiting += [n for n in answers.knobs if n not in tried and n not in waiting]
-    return tuple(changed), tuple(tried), tuple(unanswered)
 
 
 def _cost(decision: Decision) -> float:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mlaprobe.core.grid import DtypePair
-from mlaprobe.core.protocols import Answers
+from mlaprobe.core.protocols import Answers, LiveAnswers
 from mlaprobe.core.shape import Decision, DecodeShape, Status, Verdict
+from mlaprobe.reports.knobs import Knob, knobs_of
 from mlaprobe.rulefiles.operations import Entry, others
-from mlaprobe.snapshot import OUTSIDE
+from mlaprobe.snapshot import NOT_TAKEN, OUTSIDE
 
 MOST_HEADS = 128
 
@@ -35,6 +36,33 @@ class Missing:
     why: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A variable of the environment that changes what becomes of a shape."""
+
+    knob: Knob
+    shape: DecodeShape
+    """An example."""
+    verdict: Verdict
+    """Without."""
+
+
+def variables(answers: LiveAnswers, decisions: Iterable[Decision]) -> tuple[Variable, ...]:
+    """The variables that change the answer for an example of each arch, pair of dtypes and mode:
+    of a head count that runs, where one does, else of the largest."""
+    examples: dict[tuple[str, str, bool], Decision] = {}
+    for each in decisions:
+        shape = each.shape
+        key = shape.arch, shape.dtype, shape.persistent
+        if key not in examples or not examples[key].verdict.runs:
+            examples[key] = each
+    return tuple(
+        Variable(knob=knob, shape=each.shape, verdict=each.verdict)
+        for each in examples.values()
+        for knob in knobs_of(answers, each)[0]
+    )
+
+
 def overviews(
     answers: Answers, archs: Sequence[str], dtypes: Sequence[DtypePair]
 ) -> tuple[Overview | Missing, ...]:
@@ -54,7 +82,7 @@ def _overviews(
                 kv_dtype=kv_dtype,
                 num_heads=1,
                 op=entry.op,
-                persistent=entry.persistent,
+                persistent=entry.mode,
             )
             why = _missing(answers.decide(setting))
             if why is not None:
@@ -66,7 +94,8 @@ def _overviews(
 def _missing(decision: Decision) -> str | None:
     """Why nothing can be said of an entry point, whatever the shape."""
     if decision.stage == OUTSIDE:
-        return decision.message or "not held"
+        message = decision.message or "not held"
+        return f"not in this snapshot: {NOT_TAKEN}" if NOT_TAKEN in message else message
     absent = [o for _, o in decision.stages if o.status == Status.ABSENT]
     return "absent" if len(decision.stages) == 1 and absent else None
 

@@ -24,7 +24,7 @@ from mlaprobe.core.shape import (
     Status,
     Verdict,
 )
-from mlaprobe.reports.operations import Missing, Overview
+from mlaprobe.reports.operations import Missing, Overview, Variable
 
 USUAL_HEADS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128)
 """The counts of models per rank, and of AITER's tiles and folds."""
@@ -131,6 +131,8 @@ class Survey:
     others: Others
     operations: tuple[Overview | Missing, ...] = ()
     """What there is to say of other operations, where a report is about decode."""
+    variables: tuple[Variable, ...] = ()
+    """What changes the answers, where a report is about another operation."""
 
     @property
     def troubles(self) -> tuple[Trouble, ...]:

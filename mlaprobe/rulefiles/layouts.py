@@ -19,6 +19,7 @@ SCHEMA = Record(
         "foreign": Record(required={"succeeding": _NAMES, "prefixes": _NAMES}),
         "arch_functions": _NAMES,
         "unknown_device_functions": _NAMES,
+        "loggers": _NAMES,
         "assumed_device_functions": MapOf(Anything()),
         "required_packages": _NAMES,
         "settings": Record(required={"bases": _NAMES, "booleans": MapOf(Anything())}),

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlaprobe.core.axes import AXES, cell_of
 from mlaprobe.core.caches import Cache, cached
-from mlaprobe.core.enums import Operation, StageName
+from mlaprobe.core.enums import Operation, Route, StageName
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles.loader import Place, load_rules
 from mlaprobe.rulefiles.schema import Checked, Flag, ListOf, MapOf, Record, Schema, Text, whole
 
-ALWAYS = ("arch", "dtype", "persistent", "op", "env")
+ALWAYS = ("arch", "dtype", "op", "env")
 """Axes that every operation has a question of."""
 _OWN = ("heads", "kv_heads", "qlen", "lse", "causal", "page_size", "batch")
+ONE_TOKEN = 1
+"""The query length where nobody names one."""
 NUMBERS = ("batch", "heads", "kv_heads", "qlen", "page_size", "tokens", "indptr", "some", "pages")
 FLAGS = ("causal", "lse")
+NOTHING = "none"
+"""The name of Python's ``None``."""
 
 
 def _is_expression(value: str, place: Place, where: str) -> None:
@@ -30,8 +34,8 @@ def _is_expression(value: str, place: Place, where: str) -> None:
         raise place.error(f"{where}: {value!r} is no expression") from None
     dims = node.slice if isinstance(node, ast.Subscript) else node
     for each in ast.walk(dims):
-        if isinstance(each, ast.Name) and each.id not in (*NUMBERS, *FLAGS):
-            names = ", ".join((*NUMBERS, *FLAGS))
+        if isinstance(each, ast.Name) and each.id not in (*NUMBERS, *FLAGS, NOTHING):
+            names = ", ".join((*NUMBERS, *FLAGS, NOTHING))
             raise place.error(f"{where}: unknown name {each.id!r}", f"one of {names}")
 
 
@@ -48,14 +52,20 @@ _AS_DECODE = Record(optional={"version": whole(0), "rope_dtype": Text()})
 _ENTRY = Record(
     required={
         **_NAMED,
-        "persistent": Flag(),
         "about": Text(),
         "axes": ListOf(Text(choices=_OWN), at_least=1, unique=True),
         "kv_heads": _VALUE,
         "stages": MapOf(Text(), Text(choices=tuple(map(str, StageName)))),
     },
     optional={
+        "persistent": Flag(),
+        "also": ListOf(Record(required=_NAMED), at_least=1),
+        "launches": Flag(),
+        "bundled": Flag(),
+        "dtypes": ListOf(Text(pattern="[a-z0-9]+/[a-z0-9]+", form="a dtype pair"), at_least=1),
+        "route": Text(choices=tuple(map(str, Route))),
         "arguments": _ARGUMENTS,
+        "arguments_on": MapOf(_ARGUMENTS),
         "head_dim": whole(1),
         "planned_as_decode": _AS_DECODE,
         "sizing": Record(required=_PYTHON),
@@ -75,12 +85,30 @@ SCHEMA = MapOf(_OPERATION, Text(choices=tuple(map(str, Operation))))
 class Function:
     """A function of AITER's, and what it is called with."""
 
-    place: tuple[str, str]
-    """File or module, and name."""
+    places: tuple[tuple[str, str], ...]
+    """File or module, and name; and where older or newer releases have it."""
     arguments: Mapping[str, str]
     """Expressions by the names of parameters; it may lack some of these."""
+    arguments_on: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Those that a caller passes otherwise on an arch, or for a dtype of the KV, by its name."""
     work: str | None = None
     """A function that it hands the batch to, whose loops are not followed."""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The first of its places."""
+        return self.places[0]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The names of its parameters, each of which means itself."""
+        names = (*self.arguments, *(n for on in self.arguments_on.values() for n in on))
+        return {name: name for name in names}
+
+    def passed(self, shape: DecodeShape) -> Mapping[str, str]:
+        """The arguments for a shape."""
+        on = (self.arguments_on.get(str(name), {}) for name in (shape.arch, shape.kv_dtype))
+        return {**self.arguments, **dict(item for each in on for item in each.items())}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -89,8 +117,9 @@ class Entry:
 
     op: Operation
     function: Function
-    persistent: bool
-    """Whether the caller passes work metadata."""
+    persistent: bool | None
+    """Whether the caller passes work metadata; ``None``: nobody does, and the operation has no
+    other function."""
     about: str
     axes: tuple[str, ...]
     """What its question consists of, besides arch, dtypes and environment."""
@@ -105,11 +134,30 @@ class Entry:
     version of MLA and the dtype of the rope part."""
     sizing: Function | None = None
     planner: Function | None = None
+    launches: bool = False
+    """Whether the function launches kernels of its own, which have no host and no table."""
+    bundled: bool = True
+    """Whether the bundled releases hold its answers."""
+    dtypes: tuple[str, ...] | None = None
+    """The pairs of dtypes that AITER documents or tests for a function that does not check them;
+    ``None``: it does."""
+    route: Route | None = None
+    """The route of a decode that it is, whose stage answers for it."""
 
     @property
     def name(self) -> str:
         """The function's name."""
         return self.function.place[1]
+
+    @property
+    def key(self) -> str:
+        """What tells it from the functions of other operations."""
+        return f"{self.op}/{self.name}" if self.launches else self.name
+
+    @property
+    def mode(self) -> bool:
+        """What its shapes say of work metadata."""
+        return self.persistent is not False
 
     @property
     def planned(self) -> tuple[StageName, ...]:
@@ -126,7 +174,8 @@ class Entry:
             UsageError: it does.
         """
         for axis, value in zip(AXES, cell_of(shape), strict=True):
-            if not self.asks(axis.name) and value != axis.usual:
+            usual = ONE_TOKEN if axis.name == "qlen" else axis.usual
+            if not self.asks(axis.name) and value != usual:
                 raise UsageError(
                     f"{self.op} by {self.name} has no use for {axis.option}",
                     hint=f"leave it out: the question consists of {', '.join(self.axes)}",
@@ -134,6 +183,8 @@ class Entry:
 
     def asks(self, axis: str) -> bool:
         """Whether an axis is part of its question."""
+        if axis == "persistent":
+            return self.persistent is not None
         return axis in ALWAYS or axis in self.axes
 
 
@@ -151,7 +202,7 @@ class OperationRule:
         Raises:
             UsageError: there is none.
         """
-        found = next((each for each in self.entries if each.persistent is persistent), None)
+        found = next((e for e in self.entries if e.persistent in (None, persistent)), None)
         if found is None:
             mode = "with work metadata" if persistent else "without work metadata"
             other = "--no-persistent" if persistent else "--persistent"
@@ -175,6 +226,13 @@ def operations() -> Mapping[Operation, OperationRule]:
 def others() -> tuple[OperationRule, ...]:
     """Every operation but decode."""
     return tuple(rule for op, rule in operations().items() if op is not Operation.DECODE)
+
+
+def recorded(*, bundled: bool) -> tuple[Entry, ...]:
+    """The functions whose answers a snapshot holds besides those of a decode; one that is
+    ``bundled`` holds fewer."""
+    entries = (entry for rule in others() for entry in rule.entries if entry.route is None)
+    return tuple(entry for entry in entries if entry.bundled or not bundled)
 
 
 def entry_of(shape: DecodeShape) -> Entry:
@@ -204,7 +262,7 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
     return Entry(
         op=op,
         function=_function(rule),
-        persistent=rule["persistent"],
+        persistent=rule.get("persistent"),
         about=rule["about"],
         axes=tuple(rule["axes"]),
         kv_heads=rule["kv_heads"],
@@ -213,13 +271,22 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
         planned_as_decode=rule.get("planned_as_decode"),
         sizing=_function(rule["sizing"]) if "sizing" in rule else None,
         planner=_function(rule["planner"]) if "planner" in rule else None,
+        launches=rule.get("launches", False),
+        bundled=rule.get("bundled", True),
+        dtypes=tuple(rule["dtypes"]) if "dtypes" in rule else None,
+        route=Route(rule["route"]) if "route" in rule else None,
     )
 
 
 def _function(rule: Mapping[str, Any]) -> Function:
-    place = rule.get("file") or rule["module"]
+    places = [(each.get("file") or each["module"], each["function"]) for each in _each(rule)]
     return Function(
-        place=(place, rule["function"]),
+        places=tuple(places),
         arguments=dict(rule.get("arguments", {})),
+        arguments_on=dict(rule.get("arguments_on", {})),
         work=rule.get("work"),
     )
+
+
+def _each(rule: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    return rule, *rule.get("also", ())

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlaprobe.snapshot.answers import OUTSIDE, Snapshot, SnapshotInfo
+from mlaprobe.snapshot.answers import NOT_TAKEN, OUTSIDE, Snapshot, SnapshotInfo
 from mlaprobe.snapshot.file import SCHEMA, SnapshotError, looks_like_one, read
 from mlaprobe.snapshot.stages import Outside
 
 __all__ = [
+    "NOT_TAKEN",
     "OUTSIDE",
     "SCHEMA",
     "Outside",

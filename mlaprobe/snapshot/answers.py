@@ -28,6 +28,7 @@ from mlaprobe.core.shape import (
     Verdict,
 )
 from mlaprobe.deciding import known
+from mlaprobe.deciding.operation_chain import by_route
 from mlaprobe.deciding.pipeline import judge
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles import errata
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 OUTSIDE = "snapshot"
 """The ``stage`` of a decision about a shape that the snapshot does not hold."""
+NOT_TAKEN = "it was taken without; ask the AITER itself, --aiter PATH@REVISION, or take it anew"
+"""Why an operation is not held."""
 _NO_CALL = PlannerCall()
 
 
@@ -156,7 +159,7 @@ class Snapshot(ReduceHeads):
         """
         kept = self._decisions.get(shape)
         if kept is None:
-            kept = known.apply(
+            kept = by_route(self.decide, shape) or known.apply(
                 self.judge(shape), release=self._release, how=self._how, blob_of=self._blobs.get
             )
             self._decisions[shape] = kept
@@ -164,6 +167,9 @@ class Snapshot(ReduceHeads):
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""
+        routed = by_route(self.judge, shape)
+        if routed is not None:
+            return routed
         why = self.scope.outside(shape, self._knobs)
         if why is None and shape.op is not Operation.DECODE:
             why = self._operation_outside(shape)
@@ -186,14 +192,14 @@ class Snapshot(ReduceHeads):
     def _operation_outside(self, shape: DecodeShape) -> str | None:
         """What is not held of another operation, in words."""
         entry = entry_of(shape)
-        if entry.name not in self._contents.data.get(OPERATIONS, {}):
-            return f"the operation {shape.op} (it was taken without; take it anew)"
+        if entry.key not in self._contents.data.get(OPERATIONS, {}):
+            return f"the operation {shape.op} by {entry.name} ({NOT_TAKEN})"
         return self._entry(entry).outside(shape)
 
     def _entry(self, entry: Entry) -> RecordedEntry:
-        found = self._entries.get(entry.name)
+        found = self._entries.get(entry.key)
         if found is None:
-            found = self._entries[entry.name] = RecordedEntry(self._contents, self._stages, entry)
+            found = self._entries[entry.key] = RecordedEntry(self._contents, self._stages, entry)
         return found
 
     def records_needs(self, shape: DecodeShape) -> bool:

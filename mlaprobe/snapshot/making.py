@@ -12,6 +12,7 @@ from mlaprobe.core.numbers import ranges
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
+from mlaprobe.rulefiles.operations import recorded
 from mlaprobe.snapshot.file import FORMAT, PHRASES, SCHEMA
 from mlaprobe.snapshot.needs import NEEDS
 from mlaprobe.snapshot.operations import OPERATIONS
@@ -46,7 +47,8 @@ def make(
     scope = scope or Scope(archs=capability.archs)
     taker = Taker(capability, scope, step)
     tables, heads = _taken(taker)
-    held, others = OperationTaker(taker.asker, scope, step).taken()
+    entries = recorded(bundled=releases is not None)
+    held, others = OperationTaker(taker.asker, scope, step).taken(entries)
     head_dims = [dim for (dim,) in tables["reducer"].settings()]
     tables.update(others)
     for table in tables.values():

@@ -34,7 +34,7 @@ OPEN = ("qlen", "page_size", "lse")
 
 def table_name(entry: Entry, stage: str) -> str:
     """The name of a table."""
-    return f"{entry.name}/{stage}"
+    return f"{entry.key}/{stage}"
 
 
 class RecordedEntry:
@@ -44,11 +44,14 @@ class RecordedEntry:
         self._entry = entry
         self._contents = contents
         self._stages = stages
-        self._held: dict[str, Any] = contents.data[OPERATIONS][entry.name]
+        self._held: dict[str, Any] = contents.data[OPERATIONS][entry.key]
         self.has_tables = stages.has_tables
         """Whether the source has a kernel table."""
+        self.launches = entry.launches
+        """Whether the entry point launches kernels of its own."""
         self._any = frozenset(self._held.get("any", ()))
-        columns = 1 if "qlen" in self._any else len(contents.scope.qlens)
+        self._one_column = "qlen" in self._any or not entry.asks("qlen")
+        columns = 1 if self._one_column else len(contents.scope.qlens)
         self._tables = {
             stage: StageTable(contents, table_name(entry, name), stage, columns)
             for name, stage in self._held.get("tables", {}).items()
@@ -62,7 +65,7 @@ class RecordedEntry:
             return f"{shape.num_kv_heads} KV heads (it holds the usual ones)"
         if not self._tables:
             return None
-        if "qlen" not in self._any and shape.qlen not in scope.qlen_at:
+        if not self._one_column and shape.qlen not in scope.qlen_at:
             return f"qlen {shape.qlen}"
         held = "page_size" in self._any or shape.page_size in scope.page_sizes
         return None if held else f"page size {shape.page_size}"
@@ -96,7 +99,7 @@ class RecordedEntry:
         return self._stages.reducer(launch.reduced_heads(shape), launch.partial_dim)
 
     def _record(self, table: StageTable, shape: DecodeShape) -> Record:
-        at = 0 if "qlen" in self._any else self._contents.scope.qlen_at[shape.qlen]
+        at = 0 if self._one_column else self._contents.scope.qlen_at[shape.qlen]
         words = words_of(StageName.DISPATCHER, shape)
         record = table.record(words, shape.num_heads, at, None)
         assert record is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -11,7 +11,7 @@ from mlaprobe.core.enums import StageName
 from mlaprobe.core.shape import DecodeShape, Status, left_open
 from mlaprobe.deciding.operations import EntryPoint
 from mlaprobe.evaluator.values import Unknown
-from mlaprobe.rulefiles.operations import Entry, others
+from mlaprobe.rulefiles.operations import ONE_TOKEN, Entry
 from mlaprobe.snapshot.asking import Asker, values_of
 from mlaprobe.snapshot.operations import OPEN, table_name
 from mlaprobe.snapshot.phrases import Fields
@@ -33,20 +33,20 @@ class OperationTaker:
         self._scope = scope
         self._step = step
 
-    def taken(self) -> tuple[dict[str, Any], dict[str, Table]]:
-        """What is held of each entry point, and the tables by name."""
+    def taken(self, entries: Iterable[Entry]) -> tuple[dict[str, Any], dict[str, Table]]:
+        """What is held of some entry points, and the tables by name."""
         held: dict[str, Any] = {}
         tables: dict[str, Table] = {}
-        for entry in (each for rule in others() for each in rule.entries):
+        for entry in entries:
             point = self._asker.capability.entry_point(entry)
             if point.dispatcher is None:
                 first = next(self._shapes(entry, {}))
-                held[entry.name] = {"absent": point.launch(first).outcome.message}
+                held[entry.key] = {"absent": point.launch(first).outcome.message}
                 continue
             opened, found = self._most_open(point)
-            held[entry.name] = {"any": list(opened)}
+            held[entry.key] = {"any": list(opened)}
             names = {stage: table_name(entry, stage) for stage in found}
-            held[entry.name]["tables"] = {str(stage): str(stage) for stage in found}
+            held[entry.key]["tables"] = {str(stage): str(stage) for stage in found}
             tables.update({names[stage]: table for stage, table in found.items()})
         return held, tables
 
@@ -65,7 +65,8 @@ class OperationTaker:
     def _tables(self, point: EntryPoint, opened: tuple[str, ...]) -> dict[str, Table] | None:
         """The tables of an entry point; ``None`` where an answer depends on what is left open."""
         entry = point.entry
-        stages: tuple[str, ...] = (*entry.planned, StageName.DISPATCHER, StageName.HOST)
+        host = () if entry.launches else (StageName.HOST,)
+        stages: tuple[str, ...] = (*entry.planned, StageName.DISPATCHER, *host)
         axes: list[tuple[str, tuple[Any, ...]]]
         axes = [("arch", self._scope.archs), ("dtypes", self._scope.dtypes)]
         flags = (name for name in _FLAGS if entry.asks(name) and name not in opened)
@@ -101,7 +102,8 @@ class OperationTaker:
             found[name] = asker.fields(point.solve_plan(name, shape), shape)
         solved = point.solve_launch(shape)
         found[StageName.DISPATCHER] = asker.launched(solved, shape)
-        if solved.answer.outcome.entry is not None and not solved.answer.missing:
+        hosted = solved.answer.outcome.entry is not None and not point.launches
+        if hosted and not solved.answer.missing:
             called = point.solve_called(shape, solved.answer)
             found[StageName.HOST] = asker.fields(called, shape)
         return found
@@ -114,7 +116,7 @@ class OperationTaker:
         flags = {name: known[name] for name in (*_FLAGS, "page_size") if name in known}
         left = {name: _OPEN[name] for name in opened}
         for heads in self._scope.heads:
-            for qlen in (1,) if "qlen" in opened else self._scope.qlens:
+            for qlen in self._qlens(entry, opened):
                 shape = DecodeShape(
                     arch=known.get("arch", "gfx0"),
                     q_dtype=q_dtype,
@@ -122,10 +124,15 @@ class OperationTaker:
                     num_heads=heads,
                     qlen=qlen,
                     op=entry.op,
-                    persistent=entry.persistent,
+                    persistent=entry.mode,
                     **flags,
                 )
                 yield left_open(shape, **left) if left else shape
+
+    def _qlens(self, entry: Entry, opened: tuple[str, ...]) -> tuple[int, ...]:
+        """The query lengths of a plane, one where they are left open or the question has none."""
+        one = "qlen" in opened or not entry.asks("qlen")
+        return (ONE_TOKEN,) if one else self._scope.qlens
 
     @staticmethod
     def _values(

@@ -79,9 +79,11 @@ class PythonFunction:
         *,
         places: tuple[tuple[str, str], ...] | None = None,
         roles: Mapping[str, str] | None = None,
+        exported: bool = True,
     ) -> None:
         """Raises ``Absent`` where no file of this stage is in the source. ``places`` and what
-        parameters mean are by default the stage's in ``layouts.yaml``."""
+        parameters mean are by default the stage's in ``layouts.yaml``. ``exported``: whether what
+        the package exports by the name is the same function."""
         places = places or session.names.places(stage)
         self.session = session
         self.stage = stage
@@ -105,7 +107,7 @@ class PythonFunction:
                 return
             if self.function is not None:
                 return
-        if self._found_by_package():
+        if exported and self._found_by_package(places):
             return
         if not self.file:
             dotted = places[0][0]
@@ -128,9 +130,9 @@ class PythonFunction:
             value = value.function
         return value.function if isinstance(value, Closure) else None
 
-    def _found_by_package(self) -> bool:
-        """Whether the package exports the function of one of the stage's places by its name."""
-        for _, name in self.session.names.places(self.stage):
+    def _found_by_package(self, places: tuple[tuple[str, str], ...]) -> bool:
+        """Whether the package exports the function of one of the places by its name."""
+        for _, name in places:
             for module in filter(None, map(self.session.python.module, self.session.python.roots)):
                 found = self._bound(module, name) if module.index.binds(name) else None
                 if found is not None:

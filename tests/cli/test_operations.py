@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,9 +62,9 @@ def test_kv_heads(run: Run, tree: str) -> None:
     ("op", "persistent"),
     [(str(rule.op), each.persistent) for rule in others() for each in rule.entries],
 )
-def test_whatever_runs_is_explained(run: Run, op: str, persistent: bool) -> None:
-    mode = "--persistent" if persistent else "--no-persistent"
-    words = ("--op", op, mode, "--arch", "gfx950", "--heads", "64")
+def test_whatever_runs_is_explained(run: Run, op: str, persistent: bool | None) -> None:
+    modes = {True: ["--persistent"], False: ["--no-persistent"], None: []}
+    words = ("--op", op, *modes[persistent], "--arch", "gfx950", "--heads", "64")
     for dtypes in ("fp8/fp8", "bf16/bf16"):
         done = run("explain", "--aiter", RELEASE, *words, "--dtype", dtypes)
         assert (done.code, done.err) == (0, ""), (op, dtypes)
@@ -109,7 +110,8 @@ def test_a_report_of_everything_has_a_line_for_each(run: Run, tree: str) -> None
         "prefill (mla_prefill_fwd) gfx950 bf16/bf16, gfx950 bf16/fp8: runs at 16; rejected at any "
         "other"
     ) in text
-    assert "sparse (mla_decode_fwd_ds32): absent" in text
+    absent = text[text.index("sparse (mla_decode_fwd_ds32), ") :].partition(": absent")[0]
+    assert absent.endswith("triton-sparse (unified_attention_sparse_mla)")
     found = json.loads(run("report", "--aiter", tree, *ONE, "--format", "json").out)
     row = next(each for each in found["operations"] if each["function"] == "mla_prefill_ps_fwd")
     assert (row["runs"], set(row["fails"])) == ([16], {"NO_REDUCER", "REJECTED"})
@@ -131,7 +133,7 @@ def test_a_report_of_one_operation(run: Run, tree: str) -> None:
         (("table", *ONE, "--op", "prefil"), "--op: unknown operation 'prefil'"),
         (("table", *PREFILL, "--heads", "6", "--kv-heads", "4"), "cannot share 4 KV heads"),
         (("table", *ONE, "--kv-heads", "1"), "a decode has one KV head"),
-        (("table", *ONE, "--op", "sparse", "--persistent", "0"), "sparse has no function without"),
+        (("table", *ONE, "--op", "triton", "--persistent", "0"), "has no use for --persistent"),
         (("resolve", *PREFILL, "--heads", "8", "--mode", "off"), "--mode goes with decode"),
         (("report", *PREFILL, "--format", "html"), "--format html goes with decode"),
     ],
@@ -181,3 +183,18 @@ def test_least_count_from_python(tree: str) -> None:
         mlaprobe.least_count(probe(tree), replace(shape, op=mlaprobe.Operation.DECODE), (1,))
     with pytest.raises(mlaprobe.UsageError, match="padding would give query heads"):
         mlaprobe.least_count(probe(tree), replace(shape, num_kv_heads=3), (1,))
+
+
+def test_variables_that_change_an_operation(run: Run) -> None:
+    """V4 with work metadata is opt-in (v0.1.20: NotImplementedError without)."""
+    words = ("--op", "v4", "--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "64")
+    repository = os.environ.get("MLAPROBE_AITER_GIT")
+    if repository is None:
+        pytest.skip("MLAPROBE_AITER_GIT names no git repository of AITER")
+    done = run("report", "--aiter", f"{repository}@v0.1.20.post1", *words, "--format", "json")
+    (found,) = json.loads(done.out)["variables"]
+    assert (found["name"], found["value"]) == ("AITER_ENABLE_EXPERIMENTAL", "1")
+    assert (found["num_heads"], found["verdict"]) == (64, "REJECTED")
+    assert found["changed"] != "REJECTED"
+    text = run("report", "--aiter", f"{repository}@v0.1.20.post1", *words)
+    assert "AITER_ENABLE_EXPERIMENTAL=1: gfx950 fp8/fp8, 64 heads, qlen 1: REJECTED ->" in text.out

@@ -15,12 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Dtype, Operation, Verdict
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html import Page, html_report, script_json
 from mlaprobe.output.html.answers import Shared, base36, runs
 from mlaprobe.output.html.page import page_data
+from mlaprobe.reports.operations import Missing, Overview
 from mlaprobe.reports.survey import survey
+from mlaprobe.rulefiles.operations import operations
 from tests.output import pages
 from tests.output.fake import Fake
 
@@ -230,3 +232,16 @@ def test_one_arch_without_switches() -> None:
     assert data["options"] == "--lse --no-persistent --page-size 64"
     assert data["spec"] == ""
     assert (data["findings"], data["changes"], data["deployments"]["places"]) == (None, None, [])
+
+
+def test_other_operations_are_listed() -> None:
+    entry = operations()[Operation.TRITON].entries[0]
+    found = Overview(entry=entry, setting=pages.SHAPE, runs=(1, 2, 16), fails=())
+    missing = Missing(entry=entry, why=pages.HOSTILE)
+    asked = replace(survey(Fake(), pages.grid()), operations=(found, missing))
+    data = page_data(Page(survey=asked, spec="installed"))
+    first, second = data["operations"]
+    assert first == "triton (mla_decode_fwd) gfx950 fp8/fp8: runs at 1-2, 16"
+    assert second.startswith("triton (mla_decode_fwd): ")
+    assert "\x1b" not in second
+    assert page_data(Page(survey=survey(Fake(), pages.grid()), spec="x"))["operations"] == []

@@ -254,6 +254,21 @@ CASES: list[tuple[str, str | None, Decision, bool]] = [
     ("aiter-3013", "v0.1.13", decision(f"gfx950 {F8}", 16, 2), True),
     ("aiter-3013", "v0.1.20.post1", decision(f"gfx950 {F8}", 16, 2), True),
     ("aiter-3013", "v0.1.13", decision(f"gfx950 {F8}", 16, 4), False),
+    ("aiter-3606", "v0.1.20.post1", decision(f"gfx950 {F8}", 16, op="prefill"), True),
+    ("aiter-3606", "v0.1.10.post1", decision(f"gfx950 {F8}", 128, 512, op="prefill"), True),
+    ("aiter-3606", "v0.1.20", decision(f"gfx950 {B16}", 16, op="prefill", **PLAIN), False),
+    ("aiter-3606", "v0.1.20", decision(f"gfx950 {F8}", 16), False),
+    *(
+        (
+            "triton-sparse-heads",
+            release,
+            decision(f"gfx950 {B16}", n, op="triton-sparse"),
+            n % 16 != 0,
+        )
+        for release in ("v0.1.6.post2", "v0.1.29", None)
+        for n in (16, 17, 24, 31, 32, 96, 100, 128, 250, 256)
+    ),
+    ("triton-sparse-heads", "v0.1.20", decision(f"gfx950 {B16}", 24, op="triton"), False),
     ("aiter-4076", "v0.1.16.post2", decision(f"gfx950 {F8}", 16), True),
     ("aiter-4076", "v0.1.17", decision(f"gfx950 {F8}", 16), False),
     ("vllm-55590", "v0.1.19.post2", decision(f"gfx950 {F8}", 16, 2, causal=False), True),

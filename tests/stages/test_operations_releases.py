@@ -96,7 +96,7 @@ def test_a_release_without_a_planned_prefill(aiter_git: Path) -> None:
 def test_head_dims_are_those_of_the_partial_results(aiter_git: Path, release: str) -> None:
     capability = _opened(f"{aiter_git}@{release}")
     for entry in operations()[Operation.PREFILL].entries:
-        shape = _shape("gfx950", "fp8", 16, persistent=entry.persistent, causal=True)
+        shape = _shape("gfx950", "fp8", 16, persistent=entry.mode, causal=True)
         assert capability.entry_point(entry).launch(shape).partial_dim == entry.head_dim
 
 

@@ -24,7 +24,7 @@ from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.comparing import condition
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
 from mlaprobe.evaluator.values.membership import contains, membership
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
@@ -84,6 +84,8 @@ def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
                     continue
                 value = part.evaluate(e)
             known = value if value is True or value is False else truth(value)
+            if not coerce and isinstance(value, Model):
+                value.ask_truth(e[RUN], node.parts[at].span)
             if isinstance(known, Unknown) and special(value, "__bool__", "__len__"):
                 known = e[RUN].holds(value)
             if known is stop:

@@ -16,7 +16,7 @@ from mlaprobe.evaluator.objects.mappings import as_set, put_entry
 from mlaprobe.evaluator.objects.mappings import joined as joined_dicts
 from mlaprobe.evaluator.stl.making import Maker
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined, plain
-from mlaprobe.evaluator.values import SomeText, Unknown, Value, rest_of
+from mlaprobe.evaluator.values import PathText, SomeText, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.arithmetic import LONGEST
 from mlaprobe.evaluator.values.kinds import Braced, EnumMember, EnumType, Model
 from mlaprobe.evaluator.values.truth import truth
@@ -317,6 +317,8 @@ def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
         shown = joined([text_of(v, label) for v, label in zip(values, labels, strict=True)])
         if isinstance(shown, str) and len(shown) > LONGEST:
             raise Unsupported("a text too long to follow", span)
+        if values and isinstance(values[0], PathText) and all(type(v) is str for v in values[1:]):
+            return values[0].followed_by("".join(values[1:]))
         for value, label in zip(values, labels, strict=True):
             if isinstance(value, Unknown):
                 return SomeText(shown, value.derive("text", *values))

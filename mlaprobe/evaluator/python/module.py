@@ -14,19 +14,20 @@ from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.index import FUNCTIONS, Index, SyntaxProblem, flat
 from mlaprobe.evaluator.python.place import Place
+from mlaprobe.evaluator.python.reading.keeping import first_call
 from mlaprobe.evaluator.python.resolve import Resolver
 from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.translate import translate_class, translate_expr, translate_function
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
-from mlaprobe.evaluator.values import Unknown, Value
+from mlaprobe.evaluator.values import PathText, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Closure
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.project import PyProject
 
-_MODULE_NAMES = ("__file__", "__path__", "__spec__", "__loader__", "__doc__", "__package__")
+_MODULE_NAMES = ("__path__", "__spec__", "__loader__", "__doc__", "__package__")
 
 
 class PyModule(Module):
@@ -88,6 +89,8 @@ class PyModule(Module):
     def _special(self, run: Run, name: str, span: Span) -> Value:
         if name == "__name__":
             return self.dotted
+        if name == "__file__":
+            return PathText(self.path, span)
         if name in _MODULE_NAMES:
             return Unknown(f"{name} of a module is not known", span, key=(name, self.dotted))
         if name != "__getattr__" and self.cached(run, "__getattr__") is not MISSING:
@@ -227,7 +230,8 @@ class PyModule(Module):
         """The function of a statement; always the same object."""
         found = self._functions.get(id(node))
         if found is None:
-            found = self._functions[id(node)] = translate_function(node, self.place)
+            plain = first_call(node) if isinstance(node, ast.FunctionDef) else node
+            found = self._functions[id(node)] = translate_function(plain, self.place)
         return found
 
     def class_value(self, run: Run, node: ast.ClassDef, position: int) -> Value:

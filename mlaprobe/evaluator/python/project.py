@@ -19,6 +19,8 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.imports import missing_import, needed_by
 from mlaprobe.evaluator.python.module import PyModule
+from mlaprobe.evaluator.python.reading.files import FILES, opening
+from mlaprobe.evaluator.python.reading.keeping import KEEPING
 from mlaprobe.evaluator.python.settle import MISSING
 from mlaprobe.evaluator.python.stdlib import STANDARD, find_spec
 from mlaprobe.evaluator.python.values import (
@@ -62,7 +64,8 @@ class PyProject:
     ) -> None:
         self.read = read
         spec = find_spec(lambda dotted: self.locate(dotted, None))
-        standard = {**STANDARD, "importlib.util.find_spec": spec}
+        standard = {**STANDARD, **FILES, **KEEPING, "importlib.util.find_spec": spec}
+        standard["builtins.open"] = opening(read, tuple(roots))
         self.externals: Mapping[str, Value] = {**standard, **externals}
         self.installed = frozenset(externals_installed)
         self.overrides: Mapping[str, Value] = overrides or {}

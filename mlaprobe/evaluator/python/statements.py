@@ -18,6 +18,7 @@ from mlaprobe.evaluator.python.place import (
     type_names,
     written_names,
 )
+from mlaprobe.evaluator.python.reading.files import ENTERED
 from mlaprobe.evaluator.values import Value
 from mlaprobe.evaluator.walk import walk
 
@@ -174,20 +175,28 @@ class Statements(Patterns, Expressions):
         before: list[ir.Node] = []
         suppressed: list[str] = []
         for item in node.items:
-            call, span = item.context_expr, self.span(item.context_expr)
+            call = item.context_expr
             if isinstance(call, ast.Call) and dotted_name(call.func) in _SUPPRESS:
                 suppressed += type_names(call.args)
                 continue
-            before.append(ir.ExprStmt(span, self.expr(call)))
-            if item.optional_vars is not None:
-                value = ir.Opaque(span, "what a context manager gives is not followed")
-                before.append(ir.Assign(span, (self.expr(item.optional_vars),), value))
+            before += self._entered(call, item.optional_vars)
         body = self.body(node.body)
         if suppressed:
             handler = (tuple(suppressed), None, ())
             body = (ir.Try(self.span(node), (*before, *body), (handler,)),)
             before = []
         return ir.Block(self.span(node), (*before, *body))
+
+    def _entered(self, call: ast.expr, target: ast.expr | None) -> list[ir.Node]:
+        """A context manager, and what it gives: that of an open file is the file."""
+        span, value = self.span(call), self.expr(call)
+        if target is None:
+            return [ir.ExprStmt(span, value)]
+        if isinstance(call, ast.Call) and dotted_name(call.func) == "open":
+            given = ir.Call(span, ir.Name(span, ENTERED), (value,))
+            return [ir.Assign(span, (self.expr(target),), given)]
+        unclear = ir.Opaque(span, "what a context manager gives is not followed")
+        return [ir.ExprStmt(span, value), ir.Assign(span, (self.expr(target),), unclear)]
 
     # --- definitions ---
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
@@ -123,6 +123,8 @@ class EntryPoint(Model):
     """The decorators' dotted names, imports resolved."""
     gives: bool = False
     """Whether it is annotated to return something."""
+    grid: Value = None
+    """What it was subscripted with before the call, as the kernels of Triton are."""
 
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if run.on_entry is not None:
@@ -133,4 +135,4 @@ class EntryPoint(Model):
         return _unfollowed(run, why, self.name, args, kwargs, span)
 
     def index(self, key: Value, span: Span) -> Value:
-        return self
+        return replace(self, grid=key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlaprobe.evaluator.values.unknown import UNINITIALISED as UNINITIALISED
+from mlaprobe.evaluator.values.unknown import PathText as PathText
 from mlaprobe.evaluator.values.unknown import Rest as Rest
 from mlaprobe.evaluator.values.unknown import SomeText as SomeText
 from mlaprobe.evaluator.values.unknown import Something as Something

@@ -243,6 +243,13 @@ class Model:
     def lose(self, reason: str, span: Span) -> None:
         """Someone may have changed it."""
 
+    def ask_truth(self, run: Run, span: Span) -> None:
+        """Python asks whether it is true.
+
+        Raises:
+            Failed: asking is an error.
+        """
+
     def put(self, name: str, value: Value, span: Span) -> None:
         """An attribute is assigned.
 

@@ -126,6 +126,21 @@ class SomeText(Something):
         self.shown = shown
 
 
+class PathText(SomeText):
+    """A path in the source; as a text it is not known."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str, span: Span) -> None:
+        why = Unknown(f"where {path} lies is not known", span, key=("path", path), foreign=True)
+        super().__init__(path, why)
+        self.path = path
+
+    def followed_by(self, text: str) -> PathText:
+        """The path with a text behind it."""
+        return PathText(self.path + text, self.span)
+
+
 class Rest(Unknown):
     """Stands first in a list or a dict, or in a set, for elements that are not known: none, one or
     many."""

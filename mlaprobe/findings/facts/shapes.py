@@ -18,7 +18,7 @@ from mlaprobe.core.shape import DecodeShape, StageName, Status
 from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.facts.chain import chain_of, may_take, omitting_matters
 from mlaprobe.findings.facts.decisions import decision_fact
-from mlaprobe.reports.explanation import KNOB_VALUE
+from mlaprobe.reports.knobs import KNOB_VALUE
 from mlaprobe.reports.survey import TRIED_PAGE_SIZE
 
 _TRIED_HEADS = (16, 128, 64, 32, 8)

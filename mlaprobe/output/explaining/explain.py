@@ -30,7 +30,8 @@ from mlaprobe.output.rows import plain
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import what_happens
 from mlaprobe.reports.emulated import emulations
-from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation, Knob
+from mlaprobe.reports.explanation import Alternative, Excerpt, Explanation
+from mlaprobe.reports.knobs import Knob
 from mlaprobe.rulefiles.operations import operations
 
 _EMPTY: Line = ()
@@ -86,9 +87,15 @@ def _headline(decision: Decision, width: int) -> list[Line]:
             width,
             rest="  ",
         ),
-        *paragraph(commands.in_words(shape, defaults=True), width, first="  ", style="dim"),
+        *_words(shape, width),
         *_operation(shape, width),
     ]
+
+
+def _words(shape: DecodeShape, width: int) -> list[Line]:
+    """What else the question says."""
+    words = commands.in_words(shape, defaults=True)
+    return paragraph(words, width, first="  ", style="dim") if words else []
 
 
 def _operation(shape: DecodeShape, width: int) -> list[Line]:

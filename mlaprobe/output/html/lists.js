@@ -29,6 +29,7 @@ function sections() {
   const found = [["map", "What happens"]];
   if (DATA.changes) found.push(["changes", `Changes (${DATA.changes.found.length})`]);
   if (DATA.deployments.places.length) found.push(["deployments", "Deployments"]);
+  if (DATA.operations.length) found.push(["operations", "Other operations"]);
   if (DATA.findings) found.push(["findings", `Findings (${DATA.findings.found.length})`]);
   return found;
 }
@@ -164,6 +165,12 @@ function results(id, title, found) {
   );
 }
 
+function operationSection() {
+  if (!DATA.operations.length) return "";
+  const lines = DATA.operations.map((each) => el("li", {}, each));
+  return el("section", { id: "operations" }, el("h2", {}, "Other operations"), el("ul", {}, lines));
+}
+
 // --- the page ------------------------------------------------------------------------------------
 
 document.body.append(
@@ -175,6 +182,7 @@ document.body.append(
     mapSection(),
     results("changes", "Changes", DATA.changes),
     deploymentSection(),
+    operationSection(),
     results("findings", "Findings", DATA.findings),
   ),
   panel.make(),

@@ -15,6 +15,7 @@ from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html.answers import NONE, Shared, fixed_words, map_data
 from mlaprobe.output.models_text import gain, target, words
+from mlaprobe.output.operations import overview_texts
 from mlaprobe.output.report import where_found
 from mlaprobe.output.results.text import summary
 from mlaprobe.reports.deployments import Assessment
@@ -54,6 +55,7 @@ def page_data(page: Page) -> dict[str, Any]:
         "options": options,
         "map": map_data(page.survey, shared, page.before),
         "deployments": _deployments(page.assessments, shared),
+        "operations": list(map(printable, overview_texts(page.survey.operations))),
         "findings": None if page.findings is None else _results(page.findings, shared, page),
         "changes": None if page.changes is None else _results(page.changes, shared, page),
     }

@@ -32,6 +32,7 @@ from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.sources import Source
 from mlaprobe.sources.reads import Listing
 from mlaprobe.stages.environment.bindings import Bindings, enum_ids
+from mlaprobe.stages.environment.libraries import Library
 from mlaprobe.stages.environment.outside import cpp_externals, device_functions, foreign
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.settings import settings_externals
@@ -187,6 +188,7 @@ class SourceSession:
         externals.update({n: t for n, t in named_dtypes().items() if n.startswith("torch.")})
         externals.update(settings_externals(self.names.data["settings"]))
         overrides = self.device_functions()
+        overrides.update({dotted: Library(dotted) for dotted in self.names.data["loggers"]})
         for dotted, rule in self.names.data["bindings"]["enums"].items():
             overrides[dotted] = Later(partial(enum_ids, self, rule))
         return PyProject(

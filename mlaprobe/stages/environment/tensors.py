@@ -12,6 +12,7 @@ from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
@@ -147,6 +148,12 @@ class Tensor(Model):
 
     def equals(self, other: Any) -> bool | None:
         return False if other is None else (True if other is self else None)
+
+    def ask_truth(self, run: Run, span: Span) -> None:
+        """One of several elements has no truth."""
+        if run.holds(binary(">", self.numel(span), 1, span)):
+            text = "Boolean value of Tensor with more than one value is ambiguous"
+            raise Failed("exception", "RuntimeError", text, span)
 
     def derived(
         self,

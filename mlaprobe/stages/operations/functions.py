@@ -34,14 +34,14 @@ from mlaprobe.stages.sizing import accepted, passed
 
 
 class EntryStage(PythonStage[DecodeShape, Dispatched]):
-    """The entry point of an operation."""
+    """The entry point of an operation, which calls a compiled function."""
 
     name = StageName.DISPATCHER
 
     def __init__(self, session: SourceSession, entry: Entry) -> None:
         """Raises ``Absent`` where the source has none."""
         self.entry = entry
-        super().__init__(session, _python(session, self.name, entry.function))
+        super().__init__(session, python_function(session, self.name, entry.function))
 
     def _of(self, outcome: StageOutcome) -> Dispatched:
         return Dispatched(outcome=outcome)
@@ -68,7 +68,7 @@ class SizingStage(OutcomeStage[DecodeShape], PythonStage[DecodeShape, StageOutco
     def __init__(self, session: SourceSession, entry: Entry, function: Function) -> None:
         """Raises ``Absent`` where the source has none."""
         self.entry, self.called = entry, function
-        super().__init__(session, _python(session, self.name, function))
+        super().__init__(session, python_function(session, self.name, function))
 
     def _values(self, question: DecodeShape, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         return arguments_of(question, self.entry, self.called, inputs)
@@ -87,11 +87,11 @@ class PlannerStage(CppStage[DecodeShape]):
     def __init__(self, session: SourceSession, entry: Entry, function: Function) -> None:
         """Raises ``Absent`` where the source has none."""
         self.entry, self.called = entry, function
-        super().__init__(session, (function.place,))
+        super().__init__(session, function.places)
 
     def _evaluated(self, question: DecodeShape) -> Solved[StageOutcome]:
         key, inputs = family(question, self.entry, self.name), inputs_of(question, self.entry)
-        roles = {name: name for name in self.called.arguments}
+        roles = self.called.roles
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             values = arguments_of(question, self.entry, self.called, symbols)
@@ -146,6 +146,10 @@ class PlannerStage(CppStage[DecodeShape]):
         return next(refusals(self._work, self._foreign), None)
 
 
-def _python(session: SourceSession, stage: str, function: Function) -> PythonFunction:
-    roles = {name: name for name in function.arguments}
-    return PythonFunction(session, stage, places=(function.place,), roles=roles)
+def python_function(
+    session: SourceSession, stage: str, function: Function, *, exported: bool = True
+) -> PythonFunction:
+    """A function that an operation calls; see ``PythonFunction``."""
+    return PythonFunction(
+        session, stage, places=function.places, roles=function.roles, exported=exported
+    )

@@ -11,11 +11,12 @@ from mlaprobe.core.shape import DecodeShape
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.rulefiles.operations import FLAGS, Entry, Function, parsed
+from mlaprobe.rulefiles.operations import FLAGS, NOTHING, ONE_TOKEN, Entry, Function, parsed
 from mlaprobe.stages.batches import batch_of, plus_one
 from mlaprobe.stages.dispatching.dispatched import REQUESTS
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 
+_USUAL = {"qlen": ONE_TOKEN, "page_size": 1}
 _FIELDS = {"heads": "num_heads", "kv_heads": "num_kv_heads", "qlen": "qlen"}
 _OPERATORS: Mapping[type, str] = {
     ast.Add: "+",
@@ -40,7 +41,7 @@ def _given(shape: DecodeShape, entry: Entry) -> dict[str, Any]:
 def family(shape: DecodeShape, entry: Entry, stage: str) -> Hashable:
     """What questions of a stage that can share a run have in common."""
     names = tuple(inputs_of(shape, entry))
-    return (shape.op, entry.name, stage, shape.q_dtype, shape.kv_dtype, shape.batch, names)
+    return (entry.key, stage, shape.q_dtype, shape.kv_dtype, shape.batch, names)
 
 
 def arguments_of(
@@ -49,7 +50,8 @@ def arguments_of(
     """The arguments of a function by the names of its parameters. ``inputs`` are numbers and
     flags, or symbols for them."""
     values = _Values(shape, entry, inputs)
-    return {name: values.of(name, _tree(text)) for name, text in function.arguments.items()}
+    passed = function.passed(shape)
+    return {name: values.of(name, _tree(text)) for name, text in passed.items()}
 
 
 @cached(Cache.NAMES, 256)
@@ -66,7 +68,13 @@ class _Values:
         batch = batch_of(shape.batch)
         flags = {name: getattr(shape, name) for name in FLAGS}
         given = _given(shape, entry)
-        self._names: dict[str, Any] = {"page_size": 1, **flags, **given, **inputs}
+        self._names: dict[str, Any] = {
+            "qlen": ONE_TOKEN,
+            "page_size": 1,
+            **flags,
+            **given,
+            **inputs,
+        }
         self._names["batch"] = batch
         self._names["indptr"] = plus_one(batch)
         requests = shape.batch or REQUESTS
@@ -91,6 +99,8 @@ class _Values:
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
+            if node.id == NOTHING:
+                return None
             if node.id == "pages":
                 return Unknown("the number of pages", key=("pages",), free="data")
             if node.id == "some":

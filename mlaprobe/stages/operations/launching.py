@@ -1,0 +1,80 @@
+"""Entry points that launch kernels of their own: what they refuse, and which kernel they launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status, altered
+from mlaprobe.evaluator.engine.runs import Outcome
+from mlaprobe.evaluator.symbolic.symbols import joined
+from mlaprobe.rulefiles.operations import Entry
+from mlaprobe.stages.base import undecided
+from mlaprobe.stages.dispatching.dispatched import Dispatched
+from mlaprobe.stages.environment.outside import assumptions
+from mlaprobe.stages.environment.session import SourceSession
+from mlaprobe.stages.instantiate import Solved
+from mlaprobe.stages.kernellaunch import Launches, check_and_launch, judged, launched
+from mlaprobe.stages.operations.functions import python_function
+from mlaprobe.stages.operations.question import arguments_of, family, inputs_of
+from mlaprobe.stages.operations.triton import Needed, written_in
+from mlaprobe.stages.pyfunction import PythonStage, Start
+
+
+class LaunchStage(PythonStage[DecodeShape, Dispatched]):
+    """The entry point of an operation that launches its kernels itself."""
+
+    name = StageName.DISPATCHER
+
+    def __init__(self, session: SourceSession, entry: Entry) -> None:
+        """Raises ``Absent`` where the source has none."""
+        self.entry = entry
+        function = python_function(session, self.name, entry.function, exported=False)
+        super().__init__(session, function)
+        self._needed = Needed(session, function.file)
+
+    def _of(self, outcome: StageOutcome) -> Dispatched:
+        return Dispatched(outcome=outcome)
+
+    def _values(self, question: DecodeShape, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        return arguments_of(question, self.entry, self.entry.function, inputs)
+
+    def _evaluated(self, question: DecodeShape, start: Start) -> Solved[Dispatched]:
+        return self.session.solve(
+            family(question, self.entry, self.name),
+            inputs_of(question, self.entry),
+            start,
+            (question.arch, question.env),
+            partial(self._read, question.dtype),
+            on_entry=Launches(self.session).called,
+        )
+
+    def _read(
+        self, dtype: str, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]
+    ) -> Dispatched:
+        found = judged(self.session, self.name, outcomes, check_and_launch)
+        if found.status == Status.ACCEPTED and dtype not in (self.entry.dtypes or (dtype,)):
+            found = undecided(self.name, self._unchecked(dtype))
+        if found.status != Status.ACCEPTED:
+            return Dispatched(outcome=found)
+        kernels = launched(outcomes)
+        names = ", ".join(dict.fromkeys(kernel.name for kernel in kernels))
+        notes = [
+            *found.notes,
+            *assumptions(outcomes[0]),
+            joined(["launches ", names, "; what the compiler takes of it was not evaluated"]),
+            *self._needed.notes(kernels),
+        ]
+        outcome = altered(
+            found,
+            status=Status.NATIVE,
+            final_heads=inputs["heads"],
+            entry=written_in(kernels),
+            notes=tuple(notes),
+        )
+        return Dispatched(outcome=outcome, entry=names)
+
+    def _unchecked(self, dtype: str) -> str:
+        known = ", ".join(self.entry.dtypes or ())
+        return f"{self.entry.name} does not check {dtype}; AITER documents and tests {known}"
