@@ -12,7 +12,7 @@ from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.symbolic.symbols import joined, same
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown
 from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
-from mlaprobe.stages.batches import batch_condition, batch_of
+from mlaprobe.stages.batches import apart, batch_condition, batch_of
 from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Solved
@@ -76,7 +76,10 @@ class Gluon(OutcomeStage[DecodeShape], PythonStage[DecodeShape, StageOutcome]):
         certain = all(_settled(o) for o in outcomes)
         if accepted and certain and all(o.kind != "unknown" for o in outcomes):
             notes = _gates(failed)
-            if not failed or notes:
+            apart_from_all = any(
+                all(apart(a.decisions, f.decisions, _GATES) for f in failed) for a in accepted
+            )
+            if not failed or (notes and apart_from_all):
                 return StageOutcome(
                     stage=STAGE,
                     status=Status.ACCEPTED,

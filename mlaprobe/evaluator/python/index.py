@@ -349,6 +349,11 @@ class Index:
                 result.update({a.asname or a.name: f"{module}.{a.name}" for a in node.names})
         return result
 
+    @cached_property
+    def imported_functions(self) -> frozenset[str]:
+        """The last parts of imported names, as they are called where they come from."""
+        return frozenset(target.rpartition(".")[2] for target in self.aliases.values())
+
     def canonical(self, node: ast.expr) -> str:
         """The dotted name of an expression with its import resolved; ``?`` where it has none."""
         name = dotted_name(node)

@@ -128,7 +128,9 @@ class PyModule(Module):
             return Unknown(f"{name} is rebound by a function", self.place.span(problem.body[0]))
         value = Resolver(self, run, name, limit).resolve()
         if isinstance(value, (Closure, EntryPoint)):
-            return self.project.overrides.get(name, value)
+            # one that is imported, too, and is defined anew is made of that
+            anew = name in self.index.imported_functions
+            return value if anew else self.project.overrides.get(name, value)
         if isinstance(value, (list, dict, set)):
             changing = self.index.changed_by_functions.get(name)
             if changing is not None:

@@ -269,6 +269,14 @@ class Model:
         """The value of an attribute, for a model that needs the run to find it."""
         return self.get(name, span)
 
+    def truth(self) -> Unknown:
+        """Whether it counts as true, where that is not always so.
+
+        Raises:
+            Failed: asking for it may fail.
+        """
+        return Unknown(f"the truth of {self!r} is not known", key=("truth", self.identity))
+
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """The result of calling the thing itself."""
         return Unknown("call is not modelled", span)

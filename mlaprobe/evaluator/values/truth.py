@@ -20,7 +20,11 @@ from mlaprobe.evaluator.values.kinds import (
 
 
 def truth(value: Value) -> Value:
-    """``True``, ``False`` or an :class:`Unknown`."""
+    """``True``, ``False`` or an :class:`Unknown`.
+
+    Raises:
+        Failed: asking for it fails, or may fail.
+    """
     if value is True or value is False:
         return value
     kind = type(value)
@@ -50,7 +54,7 @@ def truth(value: Value) -> Value:
     if isinstance(value, View):
         return truth(value.mapping)
     if isinstance(value, Model) and not value.always_true:
-        return Unknown(f"the truth of {value!r} is not known", key=("truth", value.identity))
+        return value.truth()
     if isinstance(value, (Model, Record, Closure, Builtin, EnumType)):
         return True
     return Unknown(f"truth of a {kind.__name__} is not known")

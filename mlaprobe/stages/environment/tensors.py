@@ -12,6 +12,7 @@ from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
@@ -147,6 +148,13 @@ class Tensor(Model):
 
     def equals(self, other: Any) -> bool | None:
         return False if other is None else (True if other is self else None)
+
+    def truth(self) -> Unknown:
+        """That of its one element; of more there is none."""
+        if all(type(size) is int and size == 1 for size in self.shape):
+            return super().truth()
+        reason = f"the truth of {self.name}, a tensor that may have several elements"
+        raise Failed("unknown", "unknown", reason, self.span)
 
     def derived(
         self,

@@ -4,6 +4,7 @@ A module has a function ``native(heads, qlen)``. What it returns is what Python 
 """
 
 from tests.generated.rewrites.acting import ACTING
+from tests.generated.rewrites.calling import CALLING
 from tests.generated.rewrites.classes import CLASSES
 from tests.generated.rewrites.corners import CORNERS
 from tests.generated.rewrites.enums import ENUMS
@@ -17,7 +18,7 @@ from tests.generated.rewrites.records import RECORDS
 from tests.generated.rewrites.shared import SHARED
 from tests.generated.rewrites.tables import TABLES
 
-REWRITES = {**CLASSES, **ENUMS, **FUNCTIONS, **PATTERNS, **RECORDS, **TABLES}
+REWRITES = {**CALLING, **CLASSES, **ENUMS, **FUNCTIONS, **PATTERNS, **RECORDS, **TABLES}
 
 CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED}
 """Modules of which not all is followed."""
