@@ -227,6 +227,8 @@ class Model:
     """Whether a call of it may write the variables that are its arguments."""
     always_true = True
     """Whether it counts as true."""
+    by_element = False
+    """Whether two of a kind are compared element by element."""
     one_of_a_kind = False
     """Whether equal ones are one and the same."""
     changes = False

@@ -4,6 +4,7 @@ A module has a function ``native(heads, qlen)``. What it returns is what Python 
 """
 
 from tests.generated.rewrites.acting import ACTING
+from tests.generated.rewrites.blocks import BLOCKS, WRITTEN
 from tests.generated.rewrites.calling import CALLING
 from tests.generated.rewrites.classes import CLASSES
 from tests.generated.rewrites.corners import CORNERS
@@ -18,9 +19,9 @@ from tests.generated.rewrites.records import RECORDS
 from tests.generated.rewrites.shared import SHARED
 from tests.generated.rewrites.tables import TABLES
 
-REWRITES = {**CALLING, **CLASSES, **ENUMS, **FUNCTIONS, **PATTERNS, **RECORDS, **TABLES}
+REWRITES = {**BLOCKS, **CALLING, **CLASSES, **ENUMS, **FUNCTIONS, **PATTERNS, **RECORDS, **TABLES}
 
 CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED}
 """Modules of which not all is followed."""
 
-__all__ = ["CASES", "LASTING", "REWRITES"]
+__all__ = ["CASES", "LASTING", "REWRITES", "WRITTEN"]
