@@ -27,7 +27,8 @@ FEW = "heads in (16, 32)"
 FOLLOWED = {
     "a block that uses what it binds": (
         "try:\n    _T = (16,)\n    from math import prod as _p\n"
-        "except ImportError:\n    _p = None\nelse:\n    _T += (_p((2, 16)), 64)\nfinally:\n    _T = _T[:2]\n",
+        "except ImportError:\n    _p = None\nelse:\n    _T += (_p((2, 16)), 64)\n"
+        "finally:\n    _T = _T[:2]\n",
         "heads in _T",
         FEW,
     ),

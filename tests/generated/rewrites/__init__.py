@@ -18,8 +18,19 @@ from tests.generated.rewrites.patterns import PATTERNS
 from tests.generated.rewrites.records import RECORDS
 from tests.generated.rewrites.shared import SHARED
 from tests.generated.rewrites.tables import TABLES
+from tests.generated.rewrites.texts import TEXTS
 
-REWRITES = {**BLOCKS, **CALLING, **CLASSES, **ENUMS, **FUNCTIONS, **PATTERNS, **RECORDS, **TABLES}
+REWRITES = {
+    **BLOCKS,
+    **CALLING,
+    **CLASSES,
+    **ENUMS,
+    **FUNCTIONS,
+    **PATTERNS,
+    **RECORDS,
+    **TABLES,
+    **TEXTS,
+}
 
 CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED}
 """Modules of which not all is followed."""
