@@ -272,11 +272,7 @@ class Model:
         return self.get(name, span)
 
     def truth(self) -> Unknown:
-        """Whether it counts as true, where that is not always so.
-
-        Raises:
-            Failed: asking for it may fail.
-        """
+        """Whether it counts as true, where that is not always so."""
         return Unknown(f"the truth of {self!r} is not known", key=("truth", self.identity))
 
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:

@@ -20,11 +20,7 @@ from mlaprobe.evaluator.values.kinds import (
 
 
 def truth(value: Value) -> Value:
-    """``True``, ``False`` or an :class:`Unknown`.
-
-    Raises:
-        Failed: asking for it fails, or may fail.
-    """
+    """``True``, ``False`` or an :class:`Unknown`."""
     if value is True or value is False:
         return value
     kind = type(value)

@@ -15,7 +15,7 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Unsure, Value
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.rulefiles.layouts import layouts
@@ -155,7 +155,7 @@ class Tensor(Model):
         if all(type(size) is int and size == 1 for size in self.shape):
             return super().truth()
         reason = f"the truth of {self.name}, a tensor that may have several elements"
-        raise Failed("unknown", "unknown", reason, self.span)
+        return Unsure(reason, self.span, key=("truth", self.identity))
 
     def derived(
         self,
