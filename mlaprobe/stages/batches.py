@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mlaprobe.evaluator.symbolic.symbols import same
@@ -18,7 +18,26 @@ def batch_of(batch: int | None) -> int | Unknown:
     return Requests() if batch is None else batch
 
 
-def batch_condition(decisions: Iterable[tuple[Unknown, int]]) -> str:
+Decisions = Sequence[tuple[Unknown, int]]
+"""Unknown values that a path went by, and the side that it took of each."""
+
+
+def apart(one: Decisions, other: Decisions, sizes: Sequence[str] = ("batch",)) -> bool:
+    """Whether a gate on a size that the question leaves open tells two paths from each other: each
+    is for sizes that the other is not for. Up to where they part, paths meet the same unknowns."""
+    pairs = zip(one, other, strict=False)
+    parting = next((gate for (gate, side), (_, chosen) in pairs if side != chosen), None)
+    taken = {(key, not holds) for key, holds in _gates(one, sizes)}
+    at_gate = parting is not None and parting.free in sizes
+    return at_gate or not taken.isdisjoint(_gates(other, sizes))
+
+
+def _gates(decisions: Decisions, sizes: Sequence[str]) -> Iterator[tuple[Any, bool]]:
+    found = ((u, choice == 0) for u, choice in decisions if u.free in sizes)
+    return (_positive(u.key, holds) for u, holds in found)
+
+
+def batch_condition(decisions: Decisions) -> str:
     """The batch sizes of a path, by its decisions, as people write it."""
     parts = [_sizes(gate, choice == 0) for gate, choice in decisions if gate.free == "batch"]
     if not parts or "" in parts:
@@ -28,9 +47,7 @@ def batch_condition(decisions: Iterable[tuple[Unknown, int]]) -> str:
 
 def _sizes(gate: Unknown, holds: bool) -> str:
     """The batch sizes for which a gate is what it is; nothing where it is no plain comparison."""
-    key = gate.key
-    while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
-        key, holds = key[1], not holds
+    key, holds = _positive(gate.key, holds)
     if not isinstance(key, tuple) or len(key) != 3 or key[0] != "<":
         return ""
     _, low, high = key
@@ -39,6 +56,13 @@ def _sizes(gate: Unknown, holds: bool) -> str:
     if high == BATCH and _is_number(low):
         return f"from batch {low[1] + 1} on" if holds else f"below batch {low[1] + 1}"
     return ""
+
+
+def _positive(key: Any, holds: bool) -> tuple[Any, bool]:
+    """A question by its key without the negations around it, and whether that holds."""
+    while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
+        key, holds = key[1], not holds
+    return key, holds
 
 
 def _is_number(key: Any) -> bool:

@@ -17,7 +17,7 @@ from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.symbolic.symbols import joined, same
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown
 from mlaprobe.stages.base import how_failed, undecided, unknown
-from mlaprobe.stages.batches import Requests, batch_condition
+from mlaprobe.stages.batches import Requests, apart, batch_condition
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole
@@ -104,7 +104,7 @@ def judged(
         if any(_runs_nothing(path) or not launched([path]) for path in accepted):
             return undecided(stage, "it may return without a kernel that runs")
         notes = _gates(failed)
-        if not failed or notes:
+        if not failed or (notes and _told_apart(accepted, failed)):
             return StageOutcome(
                 stage=stage,
                 status=Status.ACCEPTED,
@@ -148,6 +148,13 @@ def _nothing_run(session: SourceSession, stage: str, path: Outcome) -> StageOutc
 def _settled(outcome: Outcome) -> bool:
     """Whether only inputs that the question leaves open were guessed at."""
     return all(u.free is not None for u, _ in outcome.decisions)
+
+
+def _told_apart(accepted: list[Outcome], failed: list[Outcome]) -> bool:
+    """Whether for some sizes that the question leaves open a path is taken that does not fail."""
+    return any(
+        all(apart(path.decisions, other.decisions, _GATES) for other in failed) for path in accepted
+    )
 
 
 def _gates(failed: list[Outcome]) -> tuple[Any, ...]:

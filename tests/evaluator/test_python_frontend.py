@@ -235,7 +235,7 @@ def test_generators_and_coroutines_are_not_run() -> None:
 def test_parameters_keep_their_kinds_and_defaults() -> None:
     f = function('def f(a, /, b=1, *c, d, e=2, **g):\n    """Text."""\n    return a')
     assert [(p.name, p.kind, show(p.default)) for p in f.params] == [
-        ("a", "normal", "None"),
+        ("a", "placed", "None"),
         ("b", "normal", "1"),
         ("c", "*", "None"),
         ("d", "keyword", "None"),

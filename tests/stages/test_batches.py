@@ -82,6 +82,33 @@ def test_a_gate_is_applied_where_the_batch_is_given(tmp_path: Path) -> None:
     assert outcome.evidence[0].file == today.GLUON
 
 
+BESIDE = '"fp8" in str(torch.finfo(q.dtype))'
+"""Something that is not followed."""
+
+
+@pytest.mark.parametrize("clause", [f"{BESIDE} and nhead == 16", f"nhead == 16 and {BESIDE}"])
+def test_what_is_not_known_beside_a_gate_is_no_note(tmp_path: Path, clause: str) -> None:
+    """Below the gate it is open whether 16 heads are refused: no batch certainly runs."""
+    every = "q.dtype == dtypes.bf16 and kv_buffer.dtype == dtypes.bf16)"
+    edits = ("        nhead == 16\n", f"        ({clause})\n"), (every, "nhead == 64)")
+    found = opened(tmp_path, changed(today.tree(), today.DISPATCHER, *edits))
+    assert found.ask("dispatcher", shape("gfx950", BF16, 16)).status == "unknown"
+    assert found.ask("dispatcher", shape("gfx950", BF16, 64)).status == "native"
+
+
+def test_what_a_device_decides_beside_a_gate_is_no_note(tmp_path: Path) -> None:
+    """Each batch size fails on some device."""
+    checks = (
+        "\n    if get_cu_num() > 8:\n        assert q_nope.shape[0] < 32, 'many'"
+        "\n    else:\n        assert not q_nope.shape[0] < 32, 'few'"
+    )
+    imports = "chip_info import get_gfx"
+    edits = (NEEDS, NEEDS + checks), (imports, "chip_info import get_cu_num, get_gfx")
+    found = opened(tmp_path, changed(today.tree(), today.GLUON, *edits))
+    outcome = found.ask("gluon", shape("gfx950", BF16, 16, route=Route.GLUON))
+    assert outcome.status == "unknown"
+
+
 def test_a_batch_that_nothing_decided_on() -> None:
     assert batch_condition([]) == "for some batch sizes"
     other = Unknown("metadata", key=("<", ("batch",), ("int", 4)), free="data")

@@ -78,7 +78,6 @@ def test_a_tensor_is_what_it_is_in_torch(code: str) -> None:
         "t.permute(0, 1)",
         "t.permute(0, 1, 2).stride(0)",
         "t.view(torch.uint8, torch.uint8)",
-        "t.view(-1, 5).shape[0]",
         "t.repeat_interleave(t, dim=0)",
         "t.repeat_interleave(2, dim=0, output_size=5)",
         "t[0, 0, 0]",
@@ -92,6 +91,24 @@ def test_a_tensor_is_what_it_is_in_torch(code: str) -> None:
 )
 def test_what_a_tensor_does_not_tell(code: str) -> None:
     assert isinstance(evaluated(code, Tensor("t", SHAPE, DtypeToken("bf16"))), Unknown)
+
+
+@pytest.mark.parametrize(
+    "code", ["t.view(-1, 5)", "t.reshape(5, -1)", "t.view(3, 3)", "t.unflatten(1, (4, -1))"]
+)
+def test_shapes_that_do_not_fit_fail(code: str) -> None:
+    """PyTorch's documentation, "Tensor.view": the number of elements has to be the same."""
+    session = SourceSession(f"import torch\ndef f(t): return {code}\n", externals=EXTERNALS)
+    (outcome,) = session.paths("f", Tensor("t", SHAPE, DtypeToken("bf16")))
+    assert outcome.failure is not None
+    assert outcome.failure.how == "RuntimeError"
+
+
+def test_unflatten_is_what_flatten_undoes() -> None:
+    t = Tensor("t", SHAPE, DtypeToken("bf16"))
+    first = SHAPE[1]
+    assert evaluated("t.unflatten(1, (-1, 2)).shape", t) == (*SHAPE[:1], first // 2, 2, *SHAPE[2:])
+    assert evaluated("t.unflatten(1, (-1, 2)).flatten(1, 2).shape", t) == SHAPE
 
 
 def test_all_tensors_of_a_question_are_on_one_device() -> None:

@@ -124,6 +124,33 @@ def test_a_parameter_that_no_release_has(tmp_path: Path, whole: Capability, defa
         assert "q_layout" in str(found.message)
 
 
+def test_a_function_of_the_device_that_is_defined_anew(tmp_path: Path, whole: Capability) -> None:
+    """A module that imports one and defines another of that name asks its own."""
+    own = "\n\n_asked = get_gfx\n\n\ndef get_gfx():\n    found = _asked()\n    return ARCH\n"
+    line = "from aiter.jit.utils.chip_info import get_cu_num, get_gfx\n"
+    for arch, other in (
+        ("found", "gfx950"),
+        ("'gfx942' if found == 'gfx950' else found", "gfx942"),
+    ):
+        text = TEXT.replace(line, line + own.replace("ARCH", arch))
+        capability = opened(tmp_path / other, _tree(text))
+        for heads in (8, 16, 32, 64):
+            for dtypes in (BF16, FP8):
+                found = capability.ask("dispatcher", shape("gfx950", dtypes, heads))
+                wanted = whole.ask("dispatcher", shape(other, dtypes, heads))
+                assert (found.status, found.fold) == (wanted.status, wanted.fold)
+
+
+@pytest.mark.parametrize("tensor", ["kv_indptr", "q", "work_indptr"])
+def test_the_truth_of_a_tensor_of_several_elements_fails(tmp_path: Path, tensor: str) -> None:
+    used = f"    if {tensor}:\n        total_s = total_s + 0\n"
+    place = "    ori_total_s, ori_nhead = total_s, nhead\n"
+    assert place in TEXT
+    capability = opened(tmp_path, _tree(TEXT.replace(place, place + used)))
+    found = capability.ask("dispatcher", shape("gfx950", FP8, 16))
+    assert (found.status, "the truth of" in str(found.message)) == (Status.UNKNOWN, True)
+
+
 def test_a_planner_that_is_moved_and_renamed(tmp_path: Path, whole: Capability) -> None:
     """It is found through what gives it to Python."""
     binding = TREE[today.BINDING]

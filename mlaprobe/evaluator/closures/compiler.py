@@ -183,7 +183,7 @@ class Compiler:
         known = closure.defaults or {}
         calls.bind(code.params, closure.function, frame, args, kwargs, span, known)
         if run.depth == 0:
-            run.frame = frame
+            run.frame, run.python = frame, closure.function.lang == "py"
         run.depth += 1
         try:
             signal = code.body(frame)

@@ -39,12 +39,12 @@ def bind(
             position = count
         elif param.kind == "**":
             frame[slot], left = left, {}
-        elif param.kind == "normal" and position < count:
-            if param.name in left:
+        elif param.kind in ("normal", "placed") and position < count:
+            if param.kind == "normal" and param.name in left:
                 raise _type_error(f"{function.name}() got {param.name} twice", span)
             frame[slot] = _receive(args[position], param, span)
             position += 1
-        elif param.name in left:
+        elif param.kind != "placed" and param.name in left:
             frame[slot] = _receive(left.pop(param.name), param, span)
         elif default is not None:
             value = known[param.name] if param.name in known else default(frame)

@@ -11,7 +11,7 @@ from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.objects.objects import called, special
-from mlaprobe.evaluator.values import Args, Unknown, Value
+from mlaprobe.evaluator.values import Args, Unknown, Unsure, Value
 from mlaprobe.evaluator.values.kept import Copies
 from mlaprobe.evaluator.values.truth import truth
 
@@ -88,6 +88,8 @@ class Run:
     """Names of modules that are being looked up, and how often each was wanted meanwhile."""
     taken: list[tuple[int, int, Unknown]] = field(default_factory=list)
     """(choice, of how many, why) in order."""
+    python: bool = False
+    """Whether the outermost call is of Python code."""
     effects: int = 0
     """Counts what the path did to the outside world, and its choices."""
     asked: int = 0
@@ -126,9 +128,15 @@ class Run:
         return choice
 
     def decide(self, value: Unknown) -> bool:
-        """A side of a branch on an unknown; the same unknown always goes the same way."""
+        """A side of a branch on an unknown; the same unknown always goes the same way.
+
+        Raises:
+            Failed: Python may refuse to tell.
+        """
         if value.free == PROBE:
             return False
+        if isinstance(value, Unsure) and self.python:
+            raise Failed("unknown", "unknown", value.reason, value.span)
         self.asked += 1
         key, flip = value.key, False
         while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":

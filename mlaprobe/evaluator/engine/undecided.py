@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Restart
-from mlaprobe.evaluator.values import Unknown, Value
+from mlaprobe.evaluator.values import Unknown, Unsure, Value
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.walk import walk
 
@@ -42,10 +42,13 @@ def undecided(
     """The value where ``first``, the operand before ``at``, is not known.
 
     Raises:
+        Failed: Python may refuse to tell whether an operand is true.
         Restart: an operand that was evaluated ahead turned out to act; it is known from now on.
     """
     stop, run = node.op == "or", e[RUN]
     unknowns = [first]
+    if isinstance(first, Unsure) and run.python:
+        run.decide(first)
     for position in range(at, len(parts)):
         if node.parts[position] in machine.acting:
             if any(run.decide(u) is stop for u in unknowns):
@@ -54,6 +57,8 @@ def undecided(
         before = run.effects - len(run.taken)
         try:
             later = truth(parts[position](e))
+            if isinstance(later, Unsure) and run.python:
+                run.decide(later)
         except Failed:
             if any(run.decide(u) is stop for u in unknowns):
                 return stop

@@ -28,7 +28,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Param(Node):
-    """``kind`` is ``normal``, ``keyword`` (keyword-only), ``*`` or ``**``."""
+    """``kind`` is ``normal``, ``placed`` (positional-only), ``keyword`` (keyword-only), ``*`` or
+    ``**``."""
 
     name: str
     default: Node | None = None

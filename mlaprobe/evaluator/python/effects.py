@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
-from mlaprobe.evaluator.python.index import names_of
+from mlaprobe.evaluator.python.names.touched import names_of
 from mlaprobe.evaluator.python.settle import MISSING, settle
 from mlaprobe.evaluator.python.translate import translate_statement
 from mlaprobe.evaluator.python.values import MissingName

@@ -242,7 +242,8 @@ class Expressions:
         """The parameters of a function, in order."""
         plain = [*args.posonlyargs, *args.args]
         defaults = [None] * (len(plain) - len(args.defaults)) + [*args.defaults]
-        params = [self._param(a, d, "normal") for a, d in zip(plain, defaults, strict=True)]
+        kinds = ["placed"] * len(args.posonlyargs) + ["normal"] * len(args.args)
+        params = [*map(self._param, plain, defaults, kinds)]
         if args.vararg:
             params.append(self._param(args.vararg, None, "*"))
         pairs = zip(args.kwonlyargs, args.kw_defaults, strict=True)

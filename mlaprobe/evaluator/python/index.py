@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 import sys
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.python.aliases import aliased, binding
-from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, root_name
+from mlaprobe.evaluator.python.names.aliases import aliased, binding
+from mlaprobe.evaluator.python.names.attributes import (
+    MUTATORS,
+    changed_attributes,
+    written_attributes,
+)
+from mlaprobe.evaluator.python.names.touched import BLOCKS, FUNCTIONS, Names, flat, names_of
+from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, is_globals
 
 _STAR = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*", re.MULTILINE)
 _IMPORT = re.compile(
@@ -21,10 +25,6 @@ _IMPORT = re.compile(
     r"|import[ \t]+(?P<plain>[\w. ,\t]+))",
     re.MULTILINE,
 )
-_MUTATORS = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove"}
-_MUTATORS |= {"reverse", "setdefault", "sort", "update"}
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,126 +48,6 @@ def parse(text: str, file: str) -> ast.Module | SyntaxProblem:
         return SyntaxProblem(f"syntax error for Python {version}: {error.msg}", span)
     except (ValueError, MemoryError) as error:  # the latter for what is nested too deeply
         return SyntaxProblem(f"cannot be parsed: {error}", Span(file, 1, 1, 1, 2))
-
-
-def block_parts(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The statement lists of an ``if``, ``try``, ``with`` or loop."""
-    for name in ("body", "orelse", "finalbody"):
-        part = getattr(node, name, None)
-        if isinstance(part, list) and part:
-            yield part
-    if isinstance(node, ast.Try):
-        for handler in node.handlers:
-            yield handler.body
-
-
-def flat(body: list[ast.stmt], blocks: tuple[type[ast.stmt], ...] = BLOCKS) -> Iterator[ast.stmt]:
-    """Statements in order, with those inside these kinds of blocks for the blocks."""
-    todo = body[::-1]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, blocks):
-            todo += reversed([stmt for part in block_parts(node) for stmt in part])
-        else:
-            yield node
-
-
-@dataclass(slots=True)
-class Names:
-    """What a top-level statement does to the names of its module."""
-
-    bound: set[str] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
-    """Names whose value is changed in place, or of which an attribute is set."""
-    called: set[str] = field(default_factory=set)
-    """Names of which a method is called for its own sake: an object may be changed."""
-    anonymous: bool = False
-    """The result of a call is changed in place."""
-    stars: bool = False
-    dynamic: bool = False
-    """It writes to ``globals()``, or runs text."""
-
-    def touches(self, name: str) -> bool:
-        """Whether the statement may affect the value of ``name``."""
-        named = name in self.bound or name in self.changed or name in self.called
-        return self.stars or self.dynamic or named
-
-
-def names_of(node: ast.stmt, *, given: bool = True) -> Names:
-    """What a statement, with the blocks inside it, does to the names of its module. ``given``:
-    what it gives to functions may be changed by them."""
-    names = Names()
-    todo: list[ast.AST] = [node]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.bound.add(item.name)
-            continue
-        if isinstance(item, ast.Lambda):
-            continue
-        if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
-            root = root_name(item.value.func)
-            names.called.update(
-                {root} if isinstance(item.value.func, ast.Attribute) and root else ()
-            )
-        if isinstance(item, ast.AugAssign):
-            root = root_name(item.target)
-            names.changed.update({root} if root else ())
-        if isinstance(item, (ast.Name, ast.Attribute, ast.Subscript)):
-            _stored(item, names)
-        elif isinstance(item, ast.ImportFrom):
-            _imported(item, names)
-        elif isinstance(item, ast.Import):
-            names.bound.update(a.asname or a.name.split(".")[0] for a in item.names)
-        elif isinstance(item, ast.ExceptHandler) and item.name:
-            names.bound.add(item.name)
-        elif isinstance(item, ast.Call):
-            _called(item, names, given)
-        if not isinstance(item, SCOPES):
-            todo.extend(ast.iter_child_nodes(item))
-    return names
-
-
-def _stored(node: ast.Name | ast.Attribute | ast.Subscript, names: Names) -> None:
-    if isinstance(node.ctx, ast.Load):
-        return
-    if isinstance(node, ast.Name):
-        names.bound.add(node.id)
-    elif any(is_globals(part) for part in ast.walk(node)):
-        names.dynamic = True
-    else:
-        root = root_name(node)
-        if root:
-            names.changed.add(root)
-
-
-def _imported(node: ast.ImportFrom, names: Names) -> None:
-    for alias in node.names:
-        if alias.name == "*":
-            names.stars = True
-        else:
-            names.bound.add(alias.asname or alias.name)
-
-
-def _called(node: ast.Call, names: Names, given: bool) -> None:
-    func = node.func
-    if isinstance(func, ast.Name) and func.id in ("exec", "eval"):
-        names.dynamic = True
-    elif isinstance(func, ast.Name) and func.id == "setattr" and node.args:
-        root = root_name(node.args[0])
-        if root:
-            names.changed.add(root)
-        names.dynamic |= not root
-    elif isinstance(func, ast.Attribute) and func.attr in _MUTATORS:
-        names.dynamic |= is_globals(func.value)
-        root = root_name(func.value)
-        if root:
-            names.changed.add(root)
-        names.anonymous |= isinstance(func.value, ast.Call) and not is_globals(func.value)
-    if given and isinstance(func, ast.Name) and not hasattr(builtins, func.id):
-        # a function of the module's may change what it is given
-        passed = (*node.args, *(k.value for k in node.keywords))
-        names.changed.update(n for n in map(root_name, passed) if n)
 
 
 def _others(targets: list[ast.expr], name: str) -> set[str]:
@@ -195,16 +75,6 @@ def _changed_outside(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[st
     return (names.changed | also) - own
 
 
-def is_globals(node: ast.AST) -> bool:
-    """Whether an expression is the dictionary of the module's names."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("globals", "vars", "locals")
-        and not node.args
-    )
-
-
 class Index:
     """The top-level statements of a module and the names they touch."""
 
@@ -225,7 +95,43 @@ class Index:
     @cached_property
     def names(self) -> list[Names]:
         """What each top-level statement touches."""
-        return [names_of(node) for node in self.body]
+        return [self.names_of(node) for node in self.body]
+
+    def names_of(self, node: ast.stmt) -> Names:
+        """What a statement touches, by other names of the module itself, too."""
+        names = names_of(node)
+        names.dynamic |= not self.own_names.isdisjoint(names.changed)
+        return names
+
+    @cached_property
+    def own_names(self) -> frozenset[str]:
+        """Variables that are the module itself, or the dictionary of its names."""
+        if not re.search(r"\b(?:globals|vars|modules|import_module)\b", self.text):
+            return frozenset()
+        nodes = (n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, ast.Assign))
+        given = [n.targets for n in nodes if is_globals(n.value)]
+        return frozenset(t.id for targets in given for t in targets if isinstance(t, ast.Name))
+
+    @cached_property
+    def texts_in_functions(self) -> list[ast.stmt]:
+        """Functions that write names of the module by their text."""
+        if not self.own_names and "globals()" not in self.text and "sys.modules" not in self.text:
+            return []
+        functions = [n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, FUNCTIONS)]
+        return [n for n in functions if any(self._by_text(part) for part in ast.walk(n))]
+
+    def _by_text(self, node: ast.AST) -> bool:
+        """Whether code writes a name of the module by its text."""
+        target: ast.AST | None = None
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+            target = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            target = node.func.value if node.func.attr in MUTATORS else None
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("setattr", "exec"):
+            last = isinstance(node.func, ast.Name) and node.func.id == "exec"
+            target = node.args[-1 if last else 0] if node.args else None
+        own = isinstance(target, ast.Name) and target.id in self.own_names
+        return target is not None and (own or is_globals(target))
 
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
@@ -313,6 +219,14 @@ class Index:
         return {name: function for function in functions for name in _changed_outside(function)}
 
     @cached_property
+    def attributes_of_classes(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Attributes that functions assign of what may be a class, and those whose values they
+        change in place."""
+        functions = [n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, FUNCTIONS)]
+        written = written_attributes(functions, of_self="(type)" in self.text)
+        return frozenset(written), frozenset(changed_attributes(functions))
+
+    @cached_property
     def star_imports(self) -> tuple[str, ...]:
         """The modules of ``from module import *``, anywhere in the text."""
         found = _STAR.findall(self.text)
@@ -348,6 +262,11 @@ class Index:
                 module = self.place.absolute(node.module, node.level)
                 result.update({a.asname or a.name: f"{module}.{a.name}" for a in node.names})
         return result
+
+    @cached_property
+    def imported_functions(self) -> frozenset[str]:
+        """The last parts of imported names, as they are called where they come from."""
+        return frozenset(target.rpartition(".")[2] for target in self.aliases.values())
 
     def canonical(self, node: ast.expr) -> str:
         """The dotted name of an expression with its import resolved; ``?`` where it has none."""

@@ -263,6 +263,7 @@ _FUNCTIONS: dict[str, Call] = {
     "itertools.zip_longest": _over(itertools.zip_longest),
     "itertools.combinations": _some(itertools.combinations),
     "itertools.permutations": _some(itertools.permutations),
+    "itertools.pairwise": _some(itertools.pairwise),
     "itertools.islice": _some(itertools.islice),
     "itertools.takewhile": _while(itertools.takewhile),
     "itertools.dropwhile": _while(itertools.dropwhile),

@@ -12,10 +12,14 @@ from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.python.index import FUNCTIONS, Index, SyntaxProblem, flat
+from mlaprobe.evaluator.objects.classes import PyClass
+from mlaprobe.evaluator.objects.members import Property
+from mlaprobe.evaluator.python.index import Index, SyntaxProblem
+from mlaprobe.evaluator.python.names.touched import FUNCTIONS, flat
+from mlaprobe.evaluator.python.names.writes import key_matches, written_keys
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.reading.keeping import first_call
-from mlaprobe.evaluator.python.resolve import Resolver
+from mlaprobe.evaluator.python.resolve import CHANGING, Resolver
 from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
@@ -127,11 +131,20 @@ class PyModule(Module):
         problem = self.index.tree
         if isinstance(problem, SyntaxProblem):
             return Unknown(f"{self.path} has a {problem.message}", problem.span)
-        if limit is None and name in self.index.global_names:
+        if name in self.index.global_names:
             return Unknown(f"{name} is rebound by a function", self.place.span(problem.body[0]))
+        patched = self.project.patched(self.dotted, name) if limit is None else None
+        if patched is not None:
+            return patched
+        for node in self.index.texts_in_functions if limit is None else ():
+            keys = written_keys(node)
+            if keys is None or any(key_matches(key, name) for key in keys):
+                return Unknown(f"{name} may be set by name here", self.place.span(node))
         value = Resolver(self, run, name, limit).resolve()
         if isinstance(value, (Closure, EntryPoint)):
-            return self.project.overrides.get(name, value)
+            # one that is imported, too, and is defined anew is made of that
+            anew = name in self.index.imported_functions
+            return value if anew else self.project.overrides.get(name, value)
         if isinstance(value, (list, dict, set)):
             changing = self.index.changed_by_functions.get(name)
             if changing is not None:
@@ -240,7 +253,20 @@ class PyModule(Module):
         if found is None:
             found = self._classes[id(node)] = translate_class(node, self.place)
         limit = (self.dotted, position)
-        return settle(run, lambda child: child.machine.evaluate(child, found, self), limit).value
+        made = settle(run, lambda child: child.machine.evaluate(child, found, self), limit).value
+        if isinstance(made, PyClass):
+            self._unsettle(made)
+        return made
+
+    def _unsettle(self, made: PyClass) -> None:
+        """What functions make of attributes of classes is not known: which of them have run."""
+        written, changed = self.index.attributes_of_classes
+        for name, value in made.attributes.items():
+            if isinstance(value, Property):
+                continue  # what is assigned to it of an object goes through it
+            if name in written or (name in changed and isinstance(value, CHANGING)):
+                reason = f"{name} of class {made.name} is changed by a function"
+                made.attributes[name] = Unknown(reason, self.place.span(self.index.body[0]))
 
     def import_name(
         self, run: Run, module: str, name: str | None, span: Span, *, strict: bool = True

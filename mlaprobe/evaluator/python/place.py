@@ -90,6 +90,22 @@ def dotted_name(node: ast.AST) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
+def is_globals(node: ast.AST) -> bool:
+    """Whether an expression is a module, or the dictionary of its names, got at run time."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__dict__" and is_globals(node.value)
+    if isinstance(node, ast.Subscript):
+        return (dotted_name(node.value) or "").split(".")[-2:] == ["sys", "modules"]
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Name) and node.func.id == "vars" and len(node.args) == 1:
+        return is_globals(node.args[0])
+    name = (dotted_name(node.func) or "").rpartition(".")[2]
+    if name == "import_module":
+        return bool(node.args) and isinstance(node.args[0], ast.Name)
+    return name in ("globals", "vars", "locals") and not node.args
+
+
 def written_names(*roots: ast.AST) -> tuple[str, ...]:
     """The variables that a tree may write, or whose value it may change, sorted."""
     names: set[str | None] = set()

@@ -19,6 +19,7 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.imports import missing_import, needed_by
 from mlaprobe.evaluator.python.module import PyModule
+from mlaprobe.evaluator.python.names.patches import ANY, patches_of
 from mlaprobe.evaluator.python.reading.files import FILES, opening
 from mlaprobe.evaluator.python.reading.keeping import KEEPING
 from mlaprobe.evaluator.python.settle import MISSING
@@ -84,6 +85,11 @@ class PyProject:
     def needed(self) -> frozenset[str]:
         """The packages outside the source that the root packages cannot do without."""
         return needed_by(self, self.roots)
+
+    @cached_property
+    def patches(self) -> dict[tuple[str, str], Span]:
+        """Where a module of the source sets a name of another: by the module and the name."""
+        return patches_of(self)
 
     # --- finding modules ---
 
@@ -229,6 +235,13 @@ class PyProject:
         if isinstance(found, Model) and dotted not in self.externals:
             return found.get_in(run, name, span)
         return self.external(dotted, span)
+
+    def patched(self, module: str, name: str) -> Unknown | None:
+        """Why a name of a module may be another than its own text makes it."""
+        span = self.patches.get((module, name)) or self.patches.get((module, ANY))
+        if span is None:
+            return None
+        return Unknown(f"{name} of {module} is set by another module", span)
 
     # --- helpers for stages ---
 

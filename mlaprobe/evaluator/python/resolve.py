@@ -18,11 +18,9 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.python.effects import executed
-from mlaprobe.evaluator.python.index import BLOCKS, names_of
-from mlaprobe.evaluator.python.place import type_names
-from mlaprobe.evaluator.python.settle import MISSING, Settled, combine
-from mlaprobe.evaluator.python.values import CircularName, EntryPoint, ExternalModule, ModuleRef
-from mlaprobe.evaluator.python.writes import (
+from mlaprobe.evaluator.python.names.blocks import defines, rereads
+from mlaprobe.evaluator.python.names.touched import BLOCKS
+from mlaprobe.evaluator.python.names.writes import (
     header_names,
     key_matches,
     pick,
@@ -30,6 +28,9 @@ from mlaprobe.evaluator.python.writes import (
     target_path,
     written_keys,
 )
+from mlaprobe.evaluator.python.place import type_names
+from mlaprobe.evaluator.python.settle import MISSING, Settled, combine
+from mlaprobe.evaluator.python.values import CircularName, EntryPoint, ExternalModule, ModuleRef
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, LooseSet
 from mlaprobe.evaluator.values.truth import truth
@@ -42,7 +43,7 @@ Rest = Callable[[], Value]
 SKIP: Value = object()
 MOST_STATEMENTS = 40
 """How many statements may change a value one after the other."""
-_CHANGING = (list, dict, set, Instance, LooseSet)
+CHANGING = (list, dict, set, Instance, LooseSet)
 """Values that are changed in place."""
 
 
@@ -76,7 +77,7 @@ class Resolver:
     def _block(self, nodes: Sequence[ast.stmt], rest: Rest, position: int) -> Value:
         """A list of statements, backwards."""
         for at in range(len(nodes) - 1, -1, -1):
-            if names_of(nodes[at]).touches(self.name):
+            if self.module.index.names_of(nodes[at]).touches(self.name):
                 before = partial(self._block, nodes[:at], rest, position)
                 value = self._statement(nodes[at], before, position)
                 if value is not SKIP:
@@ -94,7 +95,7 @@ class Resolver:
             return self._import(node)
         if isinstance(node, BLOCKS):
             return self._compound(node, rest, position)
-        names = names_of(node)
+        names = self.module.index.names_of(node)
         if names.dynamic and self._may_set(node):
             return Unknown(f"{name} may be set by name here", self.module.place.span(node))
         if name in names.bound:
@@ -108,8 +109,10 @@ class Resolver:
 
     def _may_set(self, node: ast.stmt) -> bool:
         """Whether a statement that writes names by their text may write this one."""
+        index = self.module.index
         keys = written_keys(node)
-        return keys is None or any(key_matches(key, self.name) for key in keys)
+        own = not index.own_names.isdisjoint(index.names_of(node).changed)
+        return own or keys is None or any(key_matches(key, self.name) for key in keys)
 
     # --- imports ---
 
@@ -145,6 +148,8 @@ class Resolver:
         if self.name in header_names(node):
             where = self.module.place.span(node)
             return Unknown(f"how {self.name} is bound is not followed", where)
+        if self.module.index.names_of(node).touches(self.name) and rereads(node):
+            return self._whole(node, rest, position)
         if isinstance(node, ast.If):
             return self._if(node, rest, position)
         if isinstance(node, ast.Try):
@@ -152,7 +157,7 @@ class Resolver:
         if isinstance(node, ast.With):
             return self._block(node.body, rest, position)
         span = self.module.place.span(node)
-        names = names_of(node)
+        names = self.module.index.names_of(node)
         if self.name in names.bound:
             return self._executed(node, rest(), position)
         if self.name in names.changed:
@@ -161,8 +166,15 @@ class Resolver:
             return Unknown(f"{self.name} may be set by name here", span)
         return rest()
 
+    def _whole(self, node: ast.stmt, rest: Rest, position: int) -> Value:
+        """A block whose statements use what others of it bind: it is run."""
+        if defines(node):
+            reason = f"{self.name} is bound in a block that uses what it binds"
+            return Unknown(reason, self.module.place.span(node))
+        return self._executed(node, rest(), position)
+
     def _if(self, node: ast.If, rest: Rest, position: int) -> Value:
-        if not names_of(node).touches(self.name):
+        if not self.module.index.names_of(node).touches(self.name):
             return rest()
         known = truth(self._evaluate(node.test, position).value)
         if isinstance(known, Unknown):
@@ -171,7 +183,7 @@ class Resolver:
         return self._block(node.body if known else node.orelse, rest, position)
 
     def _try(self, node: ast.Try, rest: Rest, position: int) -> Value:
-        if any(names_of(n).touches(self.name) for n in node.finalbody):
+        if any(self.module.index.names_of(n).touches(self.name) for n in node.finalbody):
             value = self._block(node.finalbody, lambda: MISSING, position)
             if value is not MISSING:
                 return value
@@ -270,7 +282,7 @@ class Resolver:
 
     def _alone(self, node: ast.stmt, value: Value, position: int) -> Value:
         """A value that is bound, where nothing changes it under another name later."""
-        if not isinstance(value, _CHANGING):
+        if not isinstance(value, CHANGING):
             return value
         other = self.module.index.changed_elsewhere(self.name, node, position)
         if other is None:
@@ -294,6 +306,6 @@ class Resolver:
             return value
         if value is MISSING or isinstance(value, (int, float, str, tuple, type(None))):
             return value
-        if isinstance(value, _CHANGING):
+        if isinstance(value, CHANGING):
             return self._executed(node, value, position)
         return Unknown(f"{self.name} is changed in place", self.module.place.span(node))

@@ -9,8 +9,8 @@ from dataclasses import replace
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.expressions import BINARY_OPS, MAX_DEPTH, Expressions
 from mlaprobe.evaluator.python.generators import is_followed_generator
-from mlaprobe.evaluator.python.index import names_of
 from mlaprobe.evaluator.python.match import Patterns
+from mlaprobe.evaluator.python.names.touched import names_of
 from mlaprobe.evaluator.python.place import (
     called_name,
     dotted_name,

@@ -84,6 +84,12 @@ def _partial(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return Partial(args[0], args[1:], kwargs)
 
 
+def _cast(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """Its second argument, whatever the first is."""
+    known = len(args) == 2 and not kwargs
+    return args[1] if known else Unknown("what typing.cast is given", span)
+
+
 def _prod(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     values = elements(args[0], span, any_order=True) if len(args) == 1 else Unknown("prod", span)
     if isinstance(values, Unknown):
@@ -175,6 +181,7 @@ STANDARD: dict[str, Value] = {
     "os.getenv": Builtin("os.getenv", _getenv),
     "sys.platform": "linux",
     "typing.TYPE_CHECKING": False,
+    "typing.cast": Builtin("typing.cast", _cast, symbolic=True),
 }
 """Names outside the source, by their dotted names; a project's own come before these."""
 

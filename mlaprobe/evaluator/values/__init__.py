@@ -8,6 +8,7 @@ from mlaprobe.evaluator.values.unknown import Rest as Rest
 from mlaprobe.evaluator.values.unknown import SomeText as SomeText
 from mlaprobe.evaluator.values.unknown import Something as Something
 from mlaprobe.evaluator.values.unknown import Unknown as Unknown
+from mlaprobe.evaluator.values.unknown import Unsure as Unsure
 from mlaprobe.evaluator.values.unknown import rest_of as rest_of
 from mlaprobe.evaluator.values.unknown import unknown_in as unknown_in
 from mlaprobe.evaluator.values.value import Args as Args

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cmp_to_key
 
+from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.objects import (
     Instance,
@@ -166,10 +167,8 @@ def equals(left: Value, right: Value, span: Span) -> Value:
         return _from_model(left.same(right), span)
     if any(_no_value(side) for side in (left, right)):
         return False
-    if isinstance(left, Model):
-        return _from_model(left.equals(right), span)
-    if isinstance(right, Model):
-        return _from_model(right.equals(left), span)
+    if isinstance(left, Model) or isinstance(right, Model):
+        return _equal_models(left, right, span)
     left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
         return left == right
@@ -241,6 +240,13 @@ def _equal_members(left: EnumMember, right: EnumMember, span: Span) -> Value:
     if left.enum == right.enum:
         return False
     return Unknown(f"{left!r} == {right!r}", span)
+
+
+def _equal_models(left: Value, right: Value, span: Span) -> Value:
+    model, other = (left, right) if isinstance(left, Model) else (right, left)
+    if isinstance(other, Model) and model.by_element and other.by_element:
+        raise Failed("unknown", "unknown", "these are compared element by element", span)
+    return _from_model(model.equals(other), span)
 
 
 def _from_model(answer: bool | None, span: Span) -> Value:

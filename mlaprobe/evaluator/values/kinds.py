@@ -227,6 +227,8 @@ class Model:
     """Whether a call of it may write the variables that are its arguments."""
     always_true = True
     """Whether it counts as true."""
+    by_element = False
+    """Whether two of a kind are compared element by element."""
     one_of_a_kind = False
     """Whether equal ones are one and the same."""
     changes = False
@@ -275,6 +277,10 @@ class Model:
     def get_in(self, run: Run, name: str, span: Span) -> Value:
         """The value of an attribute, for a model that needs the run to find it."""
         return self.get(name, span)
+
+    def truth(self) -> Unknown:
+        """Whether it counts as true, where that is not always so."""
+        return Unknown(f"the truth of {self!r} is not known", key=("truth", self.identity))
 
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """The result of calling the thing itself."""

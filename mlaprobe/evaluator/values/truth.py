@@ -50,7 +50,7 @@ def truth(value: Value) -> Value:
     if isinstance(value, View):
         return truth(value.mapping)
     if isinstance(value, Model) and not value.always_true:
-        return Unknown(f"the truth of {value!r} is not known", key=("truth", value.identity))
+        return value.truth()
     if isinstance(value, (Model, Record, Closure, Builtin, EnumType)):
         return True
     return Unknown(f"truth of a {kind.__name__} is not known")

@@ -101,6 +101,18 @@ def _key_of(value: Value) -> Hashable:
     return (type(value).__name__, value)
 
 
+class Unsure(Unknown):
+    """A truth value that Python may refuse to tell."""
+
+    __slots__ = ()
+
+    def derive(self, op: str, *operands: Value) -> Unknown:
+        found = super().derive(op, *operands)
+        return Unsure(
+            found.reason, found.span, key=found.key, depth=found.depth, foreign=found.foreign
+        )
+
+
 class Something(Unknown):
     """An unknown value that is not ``None``."""
 

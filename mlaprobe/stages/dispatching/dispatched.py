@@ -18,7 +18,7 @@ from mlaprobe.evaluator.symbolic.symbols import joined, same
 from mlaprobe.evaluator.values import Args, Unknown
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.base import how_failed, place_evidence, undecided, why_unknown
-from mlaprobe.stages.batches import batch_condition
+from mlaprobe.stages.batches import apart, batch_condition
 from mlaprobe.stages.dispatching.calls import Calls, path_call
 from mlaprobe.stages.dispatching.fitting import Fit, Passed, fit_of
 from mlaprobe.stages.dispatching.handling import handled, unhandled
@@ -120,11 +120,11 @@ class Reader:
         if not kept or not all(same(answers[n], answers[kept[0]]) for n in kept):
             return None, ()
         notes: list[str] = []
-        for outcome, answer in zip(outcomes, answers, strict=True):
-            if same(answer, answers[kept[0]]):
-                continue
-            if all(u.free != "batch" for u, _ in outcome.decisions):
-                return None, ()
+        pairs = zip(outcomes, answers, strict=True)
+        others = [(o, a) for o, a in pairs if not same(a, answers[kept[0]])]
+        if not any(all(apart(outcomes[n].decisions, o.decisions) for o, _ in others) for n in kept):
+            return None, ()
+        for outcome, answer in others:
             path = "another" if answer.outcome.persistent is wanted else "non-persistent"
             notes.append(f"{batch_condition(outcome.decisions)}: {path} path")
         return kept[0], tuple(dict.fromkeys(notes))

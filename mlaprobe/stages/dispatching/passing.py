@@ -94,11 +94,12 @@ class Passing:
                 name=p.name,
                 role=self._roles.get(p.name),
                 keyword=p.kind == "keyword",
+                placed=p.kind == "placed",
                 default=p.default,
                 module=value.module,
             )
             for p in function.params
-            if p.kind in ("normal", "keyword")
+            if p.kind in ("normal", "placed", "keyword")
         ]
         if not stars:
             return tuple(own)

@@ -48,14 +48,14 @@ def bound(
     params = [p for p in function.params if p.kind not in _STARS]
     values: list[Any] = []
     for at, param in enumerate(params):
-        if at < len(args) and param.kind == "normal":
+        if at < len(args) and param.kind != "keyword":
             values.append(args[at])
-        elif param.name in kwargs:
+        elif param.kind != "placed" and param.name in kwargs:
             values.append(kwargs[param.name])
         else:
             values.append(default_of(param, foreign=False))
     names = [p.name for p in params]
-    further = args[sum(p.kind == "normal" for p in params) :]
+    further = args[sum(p.kind != "keyword" for p in params) :]
     return (*values, *further), {**kwargs, **dict(zip(names, values, strict=True))}
 
 

@@ -146,6 +146,17 @@ def _flatten(tensor: Tensor, given: Given, span: Span) -> Any:
     return tensor.derived("reshape", shape, tensor.dtype, shape)
 
 
+def _unflatten(tensor: Tensor, given: Given, span: Span) -> Any:
+    at, sizes = _at(tensor, given), given["sizes"]
+    if at is None or not isinstance(sizes, (tuple, list)):
+        return None
+    one = Tensor(tensor.name, (tensor.shape[at],), tensor.dtype)
+    parts = METHODS["view"](one, tuple(sizes), {}, span)  # the sizes have to fit
+    if not isinstance(parts, Tensor) or not all(map(is_size, parts.shape)):
+        return None
+    return _reshaped(tensor, (*tensor.shape[:at], *parts.shape, *tensor.shape[at + 1 :]))
+
+
 def _reshaped(tensor: Tensor, shape: tuple[Any, ...]) -> Tensor:
     return tensor.derived("reshape", shape, tensor.dtype, shape, contiguous=tensor.contiguous)
 
@@ -272,6 +283,7 @@ _OPERATIONS: dict[str, tuple[tuple[str, ...], Operation]] = {
     "unsqueeze": (("dim",), _unsqueeze),
     "squeeze": (("dim",), _squeeze),
     "flatten": (("start_dim", "end_dim"), _flatten),
+    "unflatten": (("dim", "sizes"), _unflatten),
     "transpose": (("dim0", "dim1"), _transpose),
     "clone": ((), _clone),
     "add": (("other", "alpha"), _arithmetic("+")),

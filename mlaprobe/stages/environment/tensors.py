@@ -15,7 +15,7 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
-from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Unsure, Value
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.rulefiles.layouts import layouts
@@ -126,6 +126,7 @@ class Tensor(Model):
     """A tensor of known rank; a dimension may be unknown."""
 
     always_true = False
+    by_element = True
     __slots__ = ("contiguous", "dtype", "name", "shape", "sliced", "span")
 
     def __init__(
@@ -148,6 +149,13 @@ class Tensor(Model):
 
     def equals(self, other: Any) -> bool | None:
         return False if other is None else (True if other is self else None)
+
+    def truth(self) -> Unknown:
+        """That of its one element; of more there is none."""
+        if all(type(size) is int and size == 1 for size in self.shape):
+            return super().truth()
+        reason = f"the truth of {self.name}, a tensor that may have several elements"
+        return Unsure(reason, self.span, key=("truth", self.identity))
 
     def ask_truth(self, run: Run, span: Span) -> None:
         """One of several elements has no truth."""
@@ -287,6 +295,8 @@ def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
         at = next(i for i, d in enumerate(known) if type(d) is int and d == -1)
         rest = _product((*known[:at], *known[at + 1 :]), span)
         known[at] = _divide(tensor.numel(span), rest, tensor, span)
+    elif _differ(tensor.numel(span), _product(known, span), span):
+        raise _no_view(tensor, span)
     if tensor.sliced:
         return _regrouped(tensor, tuple(known), span)
     return tensor.derived("reshape", tuple(known), tensor.dtype, tuple(known))
@@ -305,7 +315,20 @@ def _divide(total: Any, rest: Any, tensor: Tensor, span: Span) -> Any:
         whole = binary(">", rest, 0, span) is True
         if whole and binary("==", binary("%", total, rest, span), 0, span) is True:
             return binary("//", total, rest, span)
+        if whole:
+            raise _no_view(tensor, span)
     return Unknown(f"a dimension of a view of {tensor.name}", span, free="data", foreign=True)
+
+
+def _differ(one: Any, other: Any, span: Span) -> bool:
+    """Whether two known numbers are not the same."""
+    known = all(type(n) in (int, Sym) for n in (one, other))
+    return known and binary("!=", one, other, span) is True
+
+
+def _no_view(tensor: Tensor, span: Span) -> Failed:
+    message = f"the shape is invalid for a view of {tensor.name}"
+    return Failed("exception", "RuntimeError", message, span)
 
 
 def _permuted(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:

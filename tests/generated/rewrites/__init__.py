@@ -4,6 +4,8 @@ A module has a function ``native(heads, qlen)``. What it returns is what Python 
 """
 
 from tests.generated.rewrites.acting import ACTING
+from tests.generated.rewrites.blocks import BLOCKS, WRITTEN
+from tests.generated.rewrites.calling import CALLING
 from tests.generated.rewrites.classes import CLASSES
 from tests.generated.rewrites.corners import CORNERS
 from tests.generated.rewrites.enums import ENUMS
@@ -16,10 +18,21 @@ from tests.generated.rewrites.patterns import PATTERNS
 from tests.generated.rewrites.records import RECORDS
 from tests.generated.rewrites.shared import SHARED
 from tests.generated.rewrites.tables import TABLES
+from tests.generated.rewrites.texts import TEXTS
 
-REWRITES = {**CLASSES, **ENUMS, **FUNCTIONS, **PATTERNS, **RECORDS, **TABLES}
+REWRITES = {
+    **BLOCKS,
+    **CALLING,
+    **CLASSES,
+    **ENUMS,
+    **FUNCTIONS,
+    **PATTERNS,
+    **RECORDS,
+    **TABLES,
+    **TEXTS,
+}
 
 CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED}
 """Modules of which not all is followed."""
 
-__all__ = ["CASES", "LASTING", "REWRITES"]
+__all__ = ["CASES", "LASTING", "REWRITES", "WRITTEN"]

@@ -118,6 +118,18 @@ _TEXT: dict[str, Callable[..., Value]] = {
     "removeprefix": str.removeprefix,
     "removesuffix": str.removesuffix,
     "count": str.count,
+    "zfill": str.zfill,
+    "partition": str.partition,
+    "rpartition": str.rpartition,
+    "rsplit": str.rsplit,
+    "isalpha": str.isalpha,
+    "isdecimal": str.isdecimal,
+    "isnumeric": str.isnumeric,
+    "islower": str.islower,
+    "isupper": str.isupper,
+    "casefold": str.casefold,
+    "title": str.title,
+    "capitalize": str.capitalize,
 }
 
 

@@ -6,7 +6,7 @@ import ast
 from typing import TypeGuard
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.python.index import is_globals
+from mlaprobe.evaluator.python.place import is_globals
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Record
 
@@ -60,7 +60,9 @@ def written_keys(node: ast.stmt) -> list[Key] | None:
     keys: list[Key | None] = []
     for item in ast.walk(node):
         if isinstance(item, ast.Call) and isinstance(item.func, ast.Name):
-            if item.func.id in ("exec", "eval", "setattr"):
+            if item.func.id == "setattr" and len(item.args) > 1 and is_globals(item.args[0]):
+                keys.append(_key(item.args[1]))
+            elif item.func.id in ("exec", "eval", "setattr"):
                 return None
         elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
             if is_globals(item.func.value) and item.func.attr != "get":
