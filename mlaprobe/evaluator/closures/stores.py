@@ -32,6 +32,7 @@ from mlaprobe.evaluator.values import Unknown, Value, unknown_in
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import (
     Braced,
+    InValue,
     LooseSet,
     Model,
     Pointer,
@@ -132,14 +133,27 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
     if ctype is not None and ctype.kind == "auto":
 
         def store_inferred(e: Frame, v: Value) -> None:
-            e[slot] = _of_kind(e.get(slot), adapt(e, v))
+            e[slot] = replaced(e.get(slot), _of_kind(e.get(slot), adapt(e, v)))
 
         return store_inferred
 
     def store_typed(e: Frame, v: Value) -> None:
-        e[slot] = adapt(e, v)
+        e[slot] = replaced(e.get(slot), adapt(e, v))
 
     return store_typed
+
+
+def replaced(before: Value, value: Value) -> Value:
+    """What a variable holds when it is assigned: of an object, the same one with other members, as
+    whatever points to it goes on pointing to it."""
+    if type(before) is not Record or value is before:
+        return value
+    if isinstance(value, Record) and value.type == before.type:
+        before.fields.update(value.copy().fields)
+        return before
+    why = value if isinstance(value, Unknown) else Unknown("an object is assigned something else")
+    before.fields.update({name: why.another() for name in before.fields})
+    return value
 
 
 def _store_global(unit: Unit, target: ir.Name) -> Store:
@@ -160,7 +174,7 @@ def _store_around(depth: int, slot: str, adapt: Adapter | None, span: ir.Span) -
         if frame[RUN] is not e[RUN]:
             raise Unsupported("a variable is written that keeps its value between calls", span)
         e[RUN].effects += 1
-        frame[slot] = v if adapt is None else adapt(e, v)
+        frame[slot] = v if adapt is None else replaced(frame.get(slot), adapt(e, v))
 
     return store
 
@@ -179,7 +193,8 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
         bound = frame.get(slot)
         if type(bound) is Ref:
             _unless_kept(bound.load(), span)
-            bound.store(_of_kind(bound.load(), v) if inferred else v)
+            v = _of_kind(bound.load(), v) if inferred else v
+            bound.store(v if isinstance(bound.frame, InValue) else replaced(bound.load(), v))
         elif isinstance(bound, Record) and isinstance(v, Record):
             bound.fields.update(v.copy().fields)
         else:

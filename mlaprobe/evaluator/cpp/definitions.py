@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
 from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser
-from mlaprobe.evaluator.cpp.forms.classes import Methods
+from mlaprobe.evaluator.cpp.forms.classes import ClassBody
 from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
 from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
@@ -60,6 +60,10 @@ class DefinitionReader:
             handler = _READERS.get(child.type)
             if handler is not None:
                 handler(self, child)
+
+    def read_type(self, node: Syntax) -> None:
+        """The definition of a struct or an enum."""
+        self._enum(node) if node.type == "enum_specifier" else self._struct(node)
 
     def _add(self, kind: str, name: str, value: Syntax) -> None:
         self.found.append(Definition(kind, name, value, self.namespace, self.file))
@@ -118,9 +122,9 @@ class DefinitionReader:
             if function is not None:
                 self._specialise(inner, function)
             return
-        if inner.type not in ("identifier", "qualified_identifier"):
+        if inner.type not in ("identifier", "qualified_identifier", "operator_name"):
             return
-        name = self.tr.source(inner).replace(" ", "").rpartition("::")[2]
+        name = "".join(self.tr.source(inner).split()).rpartition("::")[2]
         function = self.tr.function(node, name, self.template)
         if function is None:
             return
@@ -198,7 +202,8 @@ class DefinitionReader:
                 statics.extend(self._statics(member))
             elif member.type == "enum_specifier":
                 self._enum(member)
-        methods = Methods(self.tr, body)
+            elif member.type == "friend_declaration":
+                self.read(member)
         inner = field(name, "name") if name.type == "template_type" else name
         label, head = self.tr.source(inner), self.tr.tree.head(node, body)
         struct = StructType(
@@ -208,7 +213,7 @@ class DefinitionReader:
             self.template,
             plain,
             packed="packed" in head,
-            methods=methods.of,
+            body=ClassBody(self.tr, body, label, tuple(members)),
             converts=_CONVERTS.search(self.tr.source(body)) is not None,
             bases=bases,
             odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
@@ -232,6 +237,9 @@ class DefinitionReader:
         if "static" not in head.split():
             return []
         ctype = self.tr.type_of(head)
+        if not ctype.const:
+            why = "a static member keeps its value between calls"
+            return [(name_of(declarator, self.tr.tree)[0], ir.Opaque(self.tr.span(value), why))]
         array = array_initialiser(self.tr, declarator, head, value)
         node = self._initial(value, ctype) if array is None else array
         if node is None:
