@@ -58,6 +58,8 @@ def compile_address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
         target = lvalue(e) if _is_value(current) or lvalue_inside else None
         inside = target is not None and isinstance(target.frame, InValue)
         if isinstance(current, _OBJECTS) and not is_pointer and not (inside or _is_value(current)):
+            if type(current) is Record:
+                current.pointed = True
             return current
         target = lvalue(e) if target is None else target
         if target is not None and isinstance(target.frame, Elements):

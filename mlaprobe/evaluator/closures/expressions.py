@@ -21,7 +21,8 @@ from mlaprobe.evaluator.closures.places.lvalues import compile_place
 from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
-from mlaprobe.evaluator.ir import Node, Span
+from mlaprobe.evaluator.engine.signals import Unsupported
+from mlaprobe.evaluator.ir import CType, Node, Span
 from mlaprobe.evaluator.stl.containers import Container, copied
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.conversions import convert
@@ -36,6 +37,10 @@ from mlaprobe.evaluator.values.kinds import (
 
 if TYPE_CHECKING:
     pass
+
+
+_SMALL = 128
+"""What any integer type holds."""
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -134,12 +139,19 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
             kind = module.lookup(e[RUN], ctype.name, span)
             if isinstance(kind, EnumType):
                 found = kind.of_value(v)
-                return found if found is not None else Unknown(f"{v} in {ctype.name}", span)
+                return _without_name(kind, v, span) if found is None else found
         if ctype.kind in ("int", "unsigned") and isinstance(v, EnumMember) and v.scoped:
             v = v.value if v.value is not None else Unknown(f"value of {v!r}", span)
         return convert(v, ctype, span)
 
     return run
+
+
+def _without_name(kind: EnumType, value: int, span: Span) -> Value:
+    """A value of an enum for which it has no name; one that every underlying type holds."""
+    if not 0 <= value < _SMALL or not kind.members or kind.members[0].kind is not None:
+        return Unknown(f"{value} in {kind.name}", span)
+    return EnumMember(kind.name, f"({value})", value, kind.members[0].scoped)
 
 
 def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
@@ -179,15 +191,39 @@ def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
 def _capturing(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
     """A lambda with variables of its own."""
     inner = Scope(FunctionScope(scope))
-    values = tuple(unit.compile(value, scope) for _, value, _ in node.captures)
-    slots = tuple(inner.declare(name) for name, _, _ in node.captures)
+    kind = CType("auto", ref=True)
+    values = tuple(
+        _bound(unit, value, scope) if refers else _own_copy(unit, value, scope)
+        for _, value, refers in node.captures
+    )
+    slots = tuple(
+        inner.declare(name, kind if refers else None) for name, _, refers in node.captures
+    )
     module = unit.module
 
     def run(e: Frame) -> Value:
         frame: Frame = {OUTER: e, RUN: e[RUN]}
         for slot, value in zip(slots, values, strict=True):
-            frame[slot] = _copy(value(e))
+            frame[slot] = value(e)
         return Closure(node, module, frame, inner)
+
+    return run
+
+
+def _own_copy(unit: Unit, node: Node, scope: Scope) -> Eval:
+    value = unit.compile(node, scope)
+    return lambda e: _copy(value(e))
+
+
+def _bound(unit: Unit, node: Node, scope: Scope) -> Eval:
+    """What a capture by reference is bound to."""
+    place, span = compile_place(unit, node, scope), node.span
+
+    def run(e: Frame) -> Value:
+        found = None if place is None else place(e)
+        if found is None:
+            raise Unsupported("what a lambda captures is not followed", span)
+        return found
 
     return run
 

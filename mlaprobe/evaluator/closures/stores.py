@@ -78,7 +78,9 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
         e[RUN].effects += 1
         if isinstance(pointer, Pointer):
             _unless_kept(pointer.load(), span)
-            pointer.store(copied(v))
+            v = copied(v)
+            inside_value = isinstance(pointer.frame, InValue)
+            pointer.store(v if inside_value else assigned(pointer.load(), v))
         elif isinstance(pointer, Record) and isinstance(v, Record):
             pointer.fields.update(v.copy().fields)
         elif isinstance(pointer, list) and pointer:
@@ -123,13 +125,14 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
         return _store_referred(unit, found, target.span)
     adapt = adapter(unit, ctype, target.span)
     if depth > 0:
-        return _store_around(depth, slot, adapt, target.span)
+        return _store_around(found, adapt, target.span)
     if adapt is None:
 
         def store_plain(e: Frame, v: Value) -> None:
             e[slot] = v
 
         return store_plain
+    replaced = _replacing(ctype, target.span)
     if ctype is not None and ctype.kind == "auto":
 
         def store_inferred(e: Frame, v: Value) -> None:
@@ -143,9 +146,27 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
     return store_typed
 
 
-def replaced(before: Value, value: Value) -> Value:
-    """What a variable holds when it is assigned: of an object, the same one with other members, as
-    whatever points to it goes on pointing to it."""
+def _replacing(ctype: CType | None, span: ir.Span) -> Callable[[Value, Value], Value]:
+    """What a variable of a type holds when it is assigned."""
+    if ctype is not None and ctype.pointer:
+        return lambda before, value: value
+
+    def replaced(before: Value, value: Value) -> Value:
+        if ctype is not None and ctype.kind == "other":
+            pointed = type(before) is Record and before.pointed
+            return assigned(before, value) if pointed else value
+        if type(before) is not Record or type(value) is not Record:
+            return value
+        if before.pointed or value.pointed:
+            raise Unsupported("whether an object or a pointer is assigned is not followed", span)
+        return value.copy()
+
+    return replaced
+
+
+def assigned(before: Value, value: Value) -> Value:
+    """What an object is when it is assigned: the same one with other members, as whatever points
+    to it goes on pointing to it."""
     if type(before) is not Record or value is before:
         return value
     if isinstance(value, Record) and value.type == before.type:
@@ -166,8 +187,12 @@ def _store_global(unit: Unit, target: ir.Name) -> Store:
     return store
 
 
-def _store_around(depth: int, slot: str, adapt: Adapter | None, span: ir.Span) -> Store:
+def _store_around(
+    found: tuple[int, str, CType | None], adapt: Adapter | None, span: ir.Span
+) -> Store:
     """An assignment to a variable of a function further out."""
+    depth, slot, ctype = found
+    replaced = _replacing(ctype, span)
 
     def store(e: Frame, v: Value) -> None:
         frame = around(e, depth)
@@ -185,6 +210,7 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
     assert ctype is not None
     inferred = ctype.kind == "auto" and unit.lang == "cpp"
     adapt = adapter(unit, replace(ctype, ref=False, const=False), span)
+    replaced = _replacing(ctype, span)
 
     def store(e: Frame, v: Value) -> None:
         frame = around(e, depth)

@@ -14,7 +14,7 @@ from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser
 from mlaprobe.evaluator.cpp.forms.classes import ClassBody
 from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
-from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
+from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of, named
 from mlaprobe.evaluator.cpp.types import parse_type
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
@@ -165,7 +165,9 @@ class DefinitionReader:
     def _declared(self, node: Syntax) -> Iterator[tuple[Syntax, str, str, CType]]:
         """The variables of a declaration: declarator, the text before it, name and type."""
         for child in node.children_by_field_name("declarator"):
-            if child.type != "function_declarator":
+            inner = field(child, "declarator")
+            called = inner is not None and inner.type == "parenthesized_declarator"
+            if child.type != "function_declarator" or called:
                 name, ref, pointer = name_of(child, self.tr.tree)
                 head = self.tr.tree.head(node, child)
                 if name:
@@ -293,6 +295,13 @@ class DefinitionReader:
             text = parse_type(self.tr.source(kind)).name
             self._add("alias", self.tr.source(name), text)
 
+    def _renamed(self, node: Syntax) -> None:
+        """``namespace name = other;``."""
+        parts = named(node)
+        if len(parts) == 2:
+            other = "".join(self.tr.source(parts[1]).split())
+            self._add("alias", self.tr.source(parts[0]), other)
+
     def _typedef(self, node: Syntax) -> None:
         kind, declarator = field(node, "type"), field(node, "declarator")
         if kind is None or declarator is None:
@@ -318,6 +327,7 @@ _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {
     "enum_specifier": DefinitionReader._enum,
     "alias_declaration": DefinitionReader._alias,
     "type_definition": DefinitionReader._typedef,
+    "namespace_alias_definition": DefinitionReader._renamed,
     "namespace_definition": DefinitionReader._inside,
     "template_declaration": DefinitionReader._template,
     "linkage_specification": DefinitionReader.read,

@@ -89,6 +89,11 @@ class CppModule(Module):
             return self._value(run, definitions, span)
         if head:
             member = self._member(run, head, last, span)
+            if member is not None and not isinstance(member, Unknown):
+                return member
+            other = self._alias(head)
+            if other is not None and other != head:
+                return self.lookup(run, f"{other}::{last}", span)
             if member is not None:
                 return member
             if last in self._externals and head in ("std", "opus", "ck_tile"):

@@ -58,13 +58,15 @@ class EnumType:
 class Record:
     """A C++ aggregate or a Python object with plain attributes."""
 
-    __slots__ = ("derived", "fields", "type")
+    __slots__ = ("derived", "fields", "pointed", "type")
 
     def __init__(self, type_name: str, fields: dict[str, Value], *, derived: bool = False) -> None:
         self.type = type_name
         self.fields = fields
         self.derived = derived
         """Whether its class has bases, so that a variable of another type holds a part of it."""
+        self.pointed = False
+        """Whether something may point to it: a pointer to an object is the object."""
 
     def like(self, fields: dict[str, Value]) -> Record:
         """One of the same class with other members."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
 
 _ORDERED = ("<", "<=", ">", ">=")
+_TAKES_ANY = re.compile(r"\s*(?:const\s+)?[A-Z]\w*\s*(?:const\s*)?&{0,2}\s*\w*\s*(?:,|\Z)")
+"""Parameters of which the first has a type that may be a template's parameter."""
 _WRITTEN = {"c/": "/", "c%": "%", "not": "!"}
 """How the source writes an operator that has another name here."""
 
@@ -30,9 +32,24 @@ def functions(module: CppModule, op: str, names: frozenset[str]) -> list[Functio
     for file in module.unit.files:
         for match in pattern.finditer(file.code) if f"operator{op[0]}" in file.code else ():
             chunk = index_of(file.code).at(match.start())
-            if chunk is not None and not names.isdisjoint(_mentioned(module, match.group(1))):
+            if chunk is None:
+                continue
+            words = _mentioned(module, match.group(1))
+            head = re.match(r"\s*template\s*<([^{}()]*?)>", file.code[chunk.start : match.start()])
+            general = head is not None and _TAKES_ANY.match(match.group(1)) is not None
+            if general or not names.isdisjoint(words):
                 found += [f for f in module.operators_in(file, chunk, op) if f not in found]
+        for macro in module.unit.spellings("operator"):
+            for chunk in index_of(file.code).mentioning(macro):
+                made = module.operators_in(file, chunk, op)
+                found += [f for f in made if f not in found and not names.isdisjoint(_types(f))]
     return found
+
+
+def _types(function: Function) -> set[str]:
+    """The types of a function's parameters, by name."""
+    kinds = (p.type.name for p in function.params if p.type is not None)
+    return {template_of(kind)[0].rpartition("::")[2] for kind in kinds}
 
 
 def _mentioned(module: CppModule, params: str) -> set[str]:
@@ -99,7 +116,7 @@ def _fits(function: Function, args: tuple[Value, ...]) -> bool:
     if len(function.params) != len(args):
         return False
     return all(
-        param.type is None or _takes(param.type, arg)
+        param.type is None or param.type.name in function.template or _takes(param.type, arg)
         for param, arg in zip(function.params, args, strict=True)
     )
 
