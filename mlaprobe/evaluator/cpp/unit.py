@@ -66,6 +66,7 @@ class CppModule(Module):
         self._found: dict[str, list[Definition]] = {}
         self._finding: dict[str, list[Definition]] = {}
         """Definitions of the names that are being looked up, as far as that has come."""
+        self._spelled: dict[int, tuple[tuple[str, int, str], ...]] = {}
         self._operators: dict[tuple[str, frozenset[str]], list[ir.Function]] = {}
         self._lines: dict[str, list[int]] = {}
         self._outside = Outside(
@@ -172,6 +173,13 @@ class CppModule(Module):
         found = self._operators.get(key)
         if found is None:
             found = self._operators[key] = operators.functions(self, op, names)
+        return found
+
+    def spelled(self, file: Included) -> tuple[tuple[str, int, str], ...]:
+        """The operators that a file declares: the operator, where, and the parameters."""
+        found = self._spelled.get(id(file))
+        if found is None:
+            found = self._spelled[id(file)] = operators.spelled(file.code)
         return found
 
     def operators_in(self, file: Included, chunk: Chunk, op: str) -> list[ir.Function]:

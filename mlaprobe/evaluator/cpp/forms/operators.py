@@ -19,25 +19,29 @@ if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
 
 _ORDERED = ("<", "<=", ">", ">=")
+_DECLARED = re.compile(r"\boperator\s*(\(\)|\[\]|[^\w\s()\[\]]+)\s*\(([^()]*)\)")
 _TAKES_ANY = re.compile(r"\s*(?:const\s+)?[A-Z]\w*\s*(?:const\s*)?&{0,2}\s*\w*\s*(?:,|\Z)")
 """Parameters of which the first has a type that may be a template's parameter."""
 _WRITTEN = {"c/": "/", "c%": "%", "not": "!"}
 """How the source writes an operator that has another name here."""
 
 
+def spelled(code: str) -> tuple[tuple[str, int, str], ...]:
+    """The operators that a text declares: the operator, where, and the parameters."""
+    return tuple((m.group(1), m.start(), m.group(2)) for m in _DECLARED.finditer(code))
+
+
 def functions(module: CppModule, op: str, names: frozenset[str]) -> list[Function]:
     """The functions outside classes that define an operator, and mention one of some types."""
     found: list[Function] = []
-    pattern = re.compile(rf"\boperator\s*{re.escape(op)}\s*\(([^()]*)\)")
     for file in module.unit.files:
-        for match in pattern.finditer(file.code) if f"operator{op[0]}" in file.code else ():
-            chunk = index_of(file.code).at(match.start())
+        for declared, at, params in module.spelled(file):
+            chunk = index_of(file.code).at(at) if declared == op else None
             if chunk is None:
                 continue
-            words = _mentioned(module, match.group(1))
-            head = re.match(r"\s*template\s*<([^{}()]*?)>", file.code[chunk.start : match.start()])
-            general = head is not None and _TAKES_ANY.match(match.group(1)) is not None
-            if general or not names.isdisjoint(words):
+            head = re.match(r"\s*template\s*<([^{}()]*?)>", file.code[chunk.start : at])
+            general = head is not None and _TAKES_ANY.match(params) is not None
+            if general or not names.isdisjoint(_mentioned(module, params)):
                 found += [f for f in module.operators_in(file, chunk, op) if f not in found]
         for macro in module.unit.spellings("operator"):
             for chunk in index_of(file.code).mentioning(macro):
