@@ -210,7 +210,7 @@ class _Maker:
             made = {**fields, **{n: f(inputs) for n, f in changed.items()}}
             if isinstance(value, Instance):
                 return Instance(value.cls, made, value.lost)
-            return Record(value.type, made)
+            return value.like(made)
 
         return filled
 

@@ -23,7 +23,7 @@ def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
         return subscripts.compile_index(unit, node, scope)
     obj, span = unit.compile(node.obj, scope), node.span
     key = unit.compile(node.key, scope)
-    place = compile_place(unit, node.obj, scope)
+    place, module = compile_place(unit, node.obj, scope), unit.module
 
     def run(e: Frame) -> Value:
         owner, at = obj(e), key(e)
@@ -33,6 +33,10 @@ def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
         if isinstance(owner, Iterator):
             there = owner.moved(plain(at))
             return Unknown("an element of an array", span) if there is None else there.load()
+        if type(owner) is Record:
+            found = module.defined(e[RUN], "[]", (owner, at), span)
+            if found is not NotImplemented:
+                return found
         return subscript(owner, at, span, python=False)
 
     return run
@@ -54,6 +58,8 @@ def compile_address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
         target = lvalue(e) if _is_value(current) or lvalue_inside else None
         inside = target is not None and isinstance(target.frame, InValue)
         if isinstance(current, _OBJECTS) and not is_pointer and not (inside or _is_value(current)):
+            if type(current) is Record:
+                current.pointed = True
             return current
         target = lvalue(e) if target is None else target
         if target is not None and isinstance(target.frame, Elements):

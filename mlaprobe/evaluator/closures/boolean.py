@@ -24,7 +24,7 @@ from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.comparing import condition
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Record
 from mlaprobe.evaluator.values.membership import contains, membership
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
@@ -173,6 +173,7 @@ def _comparison(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
     if left is None or right is None:
         return None
     op, span, compare = node.op, node.span, COMPARE.get(node.op)
+    module = unit.module
 
     def ask(e: Frame) -> Value:
         try:
@@ -182,12 +183,20 @@ def _comparison(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:
                     return condition(op, a, b)
                 if type(a) is int and type(b) is int:
                     return compare(a, b)
+                if _is_own(a, b) and module.defines(op, (a, b)):
+                    return None
             value = binary(op, a, b, span)
         except (Failed, Unsupported):
             return None
         return value if value is True or value is False else None
 
     return ask
+
+
+def _is_own(left: Value, right: Value) -> bool:
+    """Whether the source may say what an operator does with these, in C++."""
+    own = (Record, EnumMember)
+    return type(left) in own or type(right) in own
 
 
 def _membership(unit: Unit, node: ir.Binary, scope: Scope) -> Term | None:

@@ -21,10 +21,20 @@ from mlaprobe.evaluator.stl.optionals import METHODS
 from mlaprobe.evaluator.stl.optionals import method as optional_method
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, InValue, Model, Pointer, Record, Ref
+from mlaprobe.evaluator.values.kinds import (
+    Builtin,
+    Closure,
+    InValue,
+    Model,
+    Pointer,
+    Record,
+    Ref,
+    StructType,
+)
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
+    from mlaprobe.evaluator.engine.modules import Module
 
 
 def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
@@ -43,6 +53,8 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         callee = unit.compile(func, scope)
     return _CallSite(
         compiler=unit.compiler,
+        module=unit.module,
+        cpp=cpp,
         node=node,
         callee=callee,
         args=args,
@@ -51,7 +63,10 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         lvalues=lvalues if any(at is not None for at in lvalues) else (),
         variables=variables,
         name=callee_name(func),
-        braced=any(isinstance(a, ir.Sequence) and a.kind == "braced" for a in node.args),
+        braced=any(
+            isinstance(a, ir.Members) or (isinstance(a, ir.Sequence) and a.kind == "braced")
+            for a in node.args
+        ),
     ).run
 
 
@@ -139,6 +154,9 @@ class _CallSite:
     """A compiled call."""
 
     compiler: Compiler
+    module: Module
+    cpp: bool
+    """Whether the code is C++."""
     node: ir.Call
     callee: Eval
     args: Callable[[Frame], list[Value] | Unknown]
@@ -168,8 +186,12 @@ class _CallSite:
             return result_of_unknown(run, values, self.name, (), {}, span)
         if isinstance(named, Unknown):
             return result_of_unknown(run, named, self.name, (), {}, span)
+        if isinstance(function, Record):
+            function = self._called_object(e, function)
         if isinstance(function, Closure):
             return self._closure(e, function, values, named)
+        if isinstance(function, StructType) and self.cpp:
+            return self._object(e, function, values)
         if isinstance(function, Builtin):
             return self._builtin(e, function, values, named)
         if isinstance(function, Unknown):
@@ -177,6 +199,22 @@ class _CallSite:
         if isinstance(function, Model) and function.by_reference and self.lvalues:
             values = [v if at is None else at(e) for at, v in self._paired(values)]
         return self.compiler.call(run, function, tuple(values), named, span)
+
+    def _called_object(self, e: Frame, function: Record) -> Value:
+        """What is called where an object is."""
+        found = self.module.method(e[RUN], function, "operator()")
+        return Unknown(f"call of a {function.type}", self.node.span) if found is None else found
+
+    def _object(self, e: Frame, struct: StructType, values: list[Value]) -> Value:
+        """``Type(arguments)``."""
+        return self.compiler.construct(
+            e[RUN],
+            struct,
+            tuple(values),
+            self.node.span,
+            self.module,
+            lambda: tuple(None if at is None else at(e) for at in self.lvalues),
+        )
 
     def _stored(self, values: list[Value]) -> Iterator[tuple[Lvalue | None, Value]]:
         return zip(self.lvalues, values, strict=False) if self.lvalues else iter(())

@@ -7,6 +7,7 @@ frame around it. Compiling happens once per function, running many times.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.caches import Cache
@@ -245,6 +246,7 @@ class Compiler:
         span: Span,
         *,
         braced: bool = True,
+        places: Callable[[], Args] = tuple,
     ) -> Value:
         """``Type{items}``, or ``Type(items)``."""
         if ctype.kind == "auto" and items:
@@ -260,7 +262,7 @@ class Compiler:
             return made
         kind = module.lookup(run, ctype.name.split("<", 1)[0], span)
         if isinstance(kind, StructType):
-            return self.construct(run, kind, items, span, module)
+            return self.construct(run, kind, items, span, module, places)
         if isinstance(kind, (Builtin, Model)):
             value = self.call(run, kind, items, {}, span)
             # an object is like no other: what happens to one does not happen to the others
@@ -270,12 +272,26 @@ class Compiler:
         return Unknown(f"type {ctype.name} is not known", span)
 
     def construct(
-        self, run: Run, struct: StructType, items: Args, span: Span, module: Module | None
+        self,
+        run: Run,
+        struct: StructType,
+        items: Args,
+        span: Span,
+        module: Module | None,
+        places: Callable[[], Args] = tuple,
     ) -> Value:
-        """An aggregate from its members in declaration order."""
+        """An object: an aggregate from its members in declaration order, another by what its
+        constructor does. ``places`` are those of the arguments."""
+        if len(items) == 1 and isinstance(items[0], Record) and items[0].type == struct.name:
+            return items[0].copy()
         if _may_convert(struct, module):
+            if module is not None and struct.body.destructor is not None:
+                module.made(run, struct, items, span, places)  # refuses one that does something
             return Unknown(f"what a {struct.name} converts to is not followed", span)
-        if len(items) > len(struct.members) or (items and not struct.plain):
+        body = struct.body
+        if module is not None and (not struct.plain or body.destructor is not None or body.acts):
+            return module.made(run, struct, items, span, places)
+        if len(items) > len(struct.members) or not struct.plain:
             return Unknown(f"how a {struct.name} is made is not followed", span)
         if any(ctype.ref for _, ctype, _ in struct.members):
             return Unknown(f"what a {struct.name} refers to is not followed", span)
@@ -284,10 +300,9 @@ class Compiler:
             if position < len(items):
                 fields[name] = self.typed(run, items[position], ctype, module, span)
             elif default is not None and module is not None:
-                value = self.machine.evaluate(run, default, module)
+                seen = tuple(fields)
+                value = self.expression_of(default, module, seen)({OUTER: None, RUN: run, **fields})
                 fields[name] = self.typed(run, value, ctype, module, span)
-            elif not struct.plain:
-                fields[name] = Unknown(f"what {struct.name} starts with is not followed", span)
             elif ctype.kind == "other" and module is not None:
                 fields[name] = self.construct_named(run, ctype, (), module, span)
             else:

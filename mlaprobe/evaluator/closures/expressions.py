@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import (
@@ -11,23 +12,19 @@ from mlaprobe.evaluator.closures import (
     callables,
     declarations,
     displays,
+    operations,
     subscripts,
     templates,
 )
 from mlaprobe.evaluator.closures.attributes import attribute
+from mlaprobe.evaluator.closures.places.lvalues import compile_place
 from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
-from mlaprobe.evaluator.ir import Node, Span
-from mlaprobe.evaluator.objects import objects
-from mlaprobe.evaluator.objects.iterables import Cursor
-from mlaprobe.evaluator.objects.objects import class_of
+from mlaprobe.evaluator.engine.signals import Unsupported
+from mlaprobe.evaluator.ir import CType, Node, Span
 from mlaprobe.evaluator.stl.containers import Container, copied
-from mlaprobe.evaluator.stl.places import Elements, Iterator
-from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
-from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.comparing import negate
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import (
     Braced,
@@ -37,7 +34,13 @@ from mlaprobe.evaluator.values.kinds import (
     Record,
     Ref,
 )
-from mlaprobe.evaluator.values.operators import binary, unary
+
+if TYPE_CHECKING:
+    pass
+
+
+_SMALL = 128
+"""What any integer type holds."""
 
 
 def compile_expression(unit: Unit, node: Node, scope: Scope) -> Eval:
@@ -106,85 +109,6 @@ def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
     return above
 
 
-def _unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
-    value, op, span = unit.compile(node.value, scope), node.op, node.span
-    if op == "not":
-
-        def invert(e: Frame) -> Value:
-            v = value(e)
-            if objects.special(v, "__bool__", "__len__"):
-                return not e[RUN].holds(v)
-            return (not v) if v is True or v is False else negate(v)
-
-        return invert
-    return lambda e: unary(op, value(e), span)
-
-
-def _binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
-    left = unit.compile(node.left, scope)
-    right = unit.compile(node.right, scope)
-    op, span, unsigned = node.op, node.span, node.unsigned
-    if op in COMPARE:
-        compare = COMPARE[op]
-        equality, python = op in ("==", "!="), unit.lang == "py"
-
-        def comparing(e: Frame) -> Value:
-            a, b = left(e), right(e)
-            kind = type(a)
-            if kind is type(b) and (kind is int or (equality and (kind is str or kind is bool))):
-                return compare(a, b)
-            if equality and python and (a is None or b is None) and _plain(a) and _plain(b):
-                return (a is b) is (op == "==")
-            return operated(e, op, a, b, span)
-
-        return comparing
-    if op in ("+", "-") and unit.lang == "cpp" and not unsigned:
-        return _moving(op, left, right, span)
-    if op in ("+", "-", "*") and not unsigned:
-        compute = ARITHMETIC[op]
-
-        def computing(e: Frame) -> Value:
-            a, b = left(e), right(e)
-            if type(a) is int and type(b) is int:
-                return compute(a, b)
-            return operated(e, op, a, b, span)
-
-        return computing
-    if unit.lang == "py":
-        return lambda e: operated(e, op, left(e), right(e), span)
-    return lambda e: binary(op, left(e), right(e), span, unsigned=unsigned)
-
-
-def _plain(value: Value) -> bool:
-    """Whether a value is one of Python's own, which compares itself."""
-    return value is None or isinstance(value, (int, float, str, tuple, list, dict, set, Sym))
-
-
-def operated(e: Frame, op: str, left: Value, right: Value, span: Span) -> Value:
-    """``left op right``, where that may mean a method of one of them."""
-    if type(right) is Cursor:
-        e[RUN].effects += 1  # elements are taken from it
-    ours = class_of(left) is not None or class_of(right) is not None
-    if ours and objects.acts(op, left, right):
-        return objects.applied(e[RUN], op, left, right, span)
-    return binary(op, left, right, span)
-
-
-def _moving(op: str, left: Eval, right: Eval, span: Span) -> Eval:
-    """A sum or difference in C++, where an array is a pointer to its first element."""
-    compute = ARITHMETIC[op]
-
-    def run(e: Frame) -> Value:
-        a, b = left(e), right(e)
-        if type(a) is int and type(b) is int:
-            return compute(a, b)
-        if type(a) in (list, tuple) and type(b) is int:
-            a = Iterator(Elements(None, a), 0)
-        return binary(op, a, b, span)
-
-    return run
-
-
 def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
     test = boolean.compile_test(unit, node.test, scope)
     then = unit.compile(node.then, scope)
@@ -215,12 +139,19 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
             kind = module.lookup(e[RUN], ctype.name, span)
             if isinstance(kind, EnumType):
                 found = kind.of_value(v)
-                return found if found is not None else Unknown(f"{v} in {ctype.name}", span)
+                return _without_name(kind, v, span) if found is None else found
         if ctype.kind in ("int", "unsigned") and isinstance(v, EnumMember) and v.scoped:
             v = v.value if v.value is not None else Unknown(f"value of {v!r}", span)
         return convert(v, ctype, span)
 
     return run
+
+
+def _without_name(kind: EnumType, value: int, span: Span) -> Value:
+    """A value of an enum for which it has no name; one that every underlying type holds."""
+    if not 0 <= value < _SMALL or not kind.members or kind.members[0].kind is not None:
+        return Unknown(f"{value} in {kind.name}", span)
+    return EnumMember(kind.name, f"({value})", value, kind.members[0].scoped)
 
 
 def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
@@ -229,33 +160,20 @@ def _construct(unit: Unit, node: ir.Construct, scope: Scope) -> Eval:
     braced = node.braced
     if ctype.kind == "auto" and len(args) == 1:
         return args[0]
-    return lambda e: compiler.construct_named(
-        e[RUN], ctype, tuple(a(e) for a in args), module, span, braced=braced
-    )
+    stored = tuple(compile_place(unit, a, scope) for a in node.args) if unit.lang == "cpp" else ()
 
+    def run(e: Frame) -> Value:
+        return compiler.construct_named(
+            e[RUN],
+            ctype,
+            tuple(a(e) for a in args),
+            module,
+            span,
+            braced=braced,
+            places=lambda: tuple(None if at is None else at(e) for at in stored),
+        )
 
-def _assign(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
-    store = compile_store(unit, node.target, scope)
-    value = unit.compile(node.value, scope)
-    if node.op is None:
-
-        def assign(e: Frame) -> Value:
-            v = value(e)
-            store(e, v)
-            return v
-
-        return assign
-    old = unit.compile(node.target, scope)
-    op, span, postfix = node.op, node.span, node.postfix
-
-    def update(e: Frame) -> Value:
-        operand = value(e)  # C++17 evaluates the right side first
-        before = old(e)
-        after = binary(op, before, operand, span)
-        store(e, after)
-        return before if postfix else after
-
-    return update
+    return run
 
 
 def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
@@ -273,15 +191,39 @@ def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
 def _capturing(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
     """A lambda with variables of its own."""
     inner = Scope(FunctionScope(scope))
-    values = tuple(unit.compile(value, scope) for _, value, _ in node.captures)
-    slots = tuple(inner.declare(name) for name, _, _ in node.captures)
+    kind = CType("auto", ref=True)
+    values = tuple(
+        _bound(unit, value, scope) if refers else _own_copy(unit, value, scope)
+        for _, value, refers in node.captures
+    )
+    slots = tuple(
+        inner.declare(name, kind if refers else None) for name, _, refers in node.captures
+    )
     module = unit.module
 
     def run(e: Frame) -> Value:
         frame: Frame = {OUTER: e, RUN: e[RUN]}
         for slot, value in zip(slots, values, strict=True):
-            frame[slot] = _copy(value(e))
+            frame[slot] = value(e)
         return Closure(node, module, frame, inner)
+
+    return run
+
+
+def _own_copy(unit: Unit, node: Node, scope: Scope) -> Eval:
+    value = unit.compile(node, scope)
+    return lambda e: _copy(value(e))
+
+
+def _bound(unit: Unit, node: Node, scope: Scope) -> Eval:
+    """What a capture by reference is bound to."""
+    place, span = compile_place(unit, node, scope), node.span
+
+    def run(e: Frame) -> Value:
+        found = None if place is None else place(e)
+        if found is None:
+            raise Unsupported("what a lambda captures is not followed", span)
+        return found
 
     return run
 
@@ -330,8 +272,8 @@ def _class(unit: Unit, node: ir.Class, scope: Scope) -> Eval:
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Const: _const,
     ir.Name: _name,
-    ir.Unary: _unary,
-    ir.Binary: _binary,
+    ir.Unary: operations.compile_unary,
+    ir.Binary: operations.compile_binary,
     ir.Bool: boolean.compile_bool,
     ir.Cond: _cond,
     ir.Attr: _attr,
@@ -341,7 +283,7 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Construct: _construct,
     ir.AddressOf: accesses.compile_address,
     ir.Deref: accesses.compile_deref,
-    ir.AssignExpr: _assign,
+    ir.AssignExpr: operations.compile_assignment,
     ir.Function: _lambda,
     ir.Opaque: _opaque,
     ir.Sequence: _sequence,

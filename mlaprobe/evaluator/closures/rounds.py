@@ -37,6 +37,8 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
         for name in bound_names(node.target):
             inner.declare(name, kind)
     store = compile_store(unit, node.target, inner)
+    if cpp:
+        store = _anew(store, [inner.names[name] for name in bound_names(node.target)])
     bind = _binding(node, inner) if cpp and node.ref else store
     body = unit.block(node.body, inner)
     orelse = unit.block(node.orelse, scope)
@@ -219,6 +221,17 @@ def _live(container: Value, e: Frame, span: ir.Span) -> Iterator[Value]:
 def _unspoilt(container: Value, span: ir.Span) -> None:
     if rest_of(container) is not None:
         raise Unsupported("what a loop goes through is changed in an unknown way", span)
+
+
+def _anew(store: Store, slots: list[str]) -> Store:
+    """The variables of a round, which are not those of the round before."""
+
+    def run(e: Frame, value: Value) -> None:
+        for slot in slots:
+            e.pop(slot, None)
+        store(e, value)
+
+    return run
 
 
 def _taking(

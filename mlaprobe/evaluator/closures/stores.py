@@ -32,6 +32,7 @@ from mlaprobe.evaluator.values import Unknown, Value, unknown_in
 from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import (
     Braced,
+    InValue,
     LooseSet,
     Model,
     Pointer,
@@ -77,7 +78,9 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
         e[RUN].effects += 1
         if isinstance(pointer, Pointer):
             _unless_kept(pointer.load(), span)
-            pointer.store(copied(v))
+            v = copied(v)
+            inside_value = isinstance(pointer.frame, InValue)
+            pointer.store(v if inside_value else assigned(pointer.load(), v))
         elif isinstance(pointer, Record) and isinstance(v, Record):
             pointer.fields.update(v.copy().fields)
         elif isinstance(pointer, list) and pointer:
@@ -122,24 +125,56 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
         return _store_referred(unit, found, target.span)
     adapt = adapter(unit, ctype, target.span)
     if depth > 0:
-        return _store_around(depth, slot, adapt, target.span)
+        return _store_around(found, adapt, target.span)
     if adapt is None:
 
         def store_plain(e: Frame, v: Value) -> None:
             e[slot] = v
 
         return store_plain
+    replaced = _replacing(ctype, target.span)
     if ctype is not None and ctype.kind == "auto":
 
         def store_inferred(e: Frame, v: Value) -> None:
-            e[slot] = _of_kind(e.get(slot), adapt(e, v))
+            e[slot] = replaced(e.get(slot), _of_kind(e.get(slot), adapt(e, v)))
 
         return store_inferred
 
     def store_typed(e: Frame, v: Value) -> None:
-        e[slot] = adapt(e, v)
+        e[slot] = replaced(e.get(slot), adapt(e, v))
 
     return store_typed
+
+
+def _replacing(ctype: CType | None, span: ir.Span) -> Callable[[Value, Value], Value]:
+    """What a variable of a type holds when it is assigned."""
+    if ctype is not None and ctype.pointer:
+        return lambda before, value: value
+
+    def replaced(before: Value, value: Value) -> Value:
+        if ctype is not None and ctype.kind == "other":
+            pointed = type(before) is Record and before.pointed
+            return assigned(before, value) if pointed else value
+        if type(before) is not Record or type(value) is not Record:
+            return value
+        if before.pointed or value.pointed:
+            raise Unsupported("whether an object or a pointer is assigned is not followed", span)
+        return value.copy()
+
+    return replaced
+
+
+def assigned(before: Value, value: Value) -> Value:
+    """What an object is when it is assigned: the same one with other members, as whatever points
+    to it goes on pointing to it."""
+    if type(before) is not Record or value is before:
+        return value
+    if isinstance(value, Record) and value.type == before.type:
+        before.fields.update(value.copy().fields)
+        return before
+    why = value if isinstance(value, Unknown) else Unknown("an object is assigned something else")
+    before.fields.update({name: why.another() for name in before.fields})
+    return value
 
 
 def _store_global(unit: Unit, target: ir.Name) -> Store:
@@ -152,15 +187,19 @@ def _store_global(unit: Unit, target: ir.Name) -> Store:
     return store
 
 
-def _store_around(depth: int, slot: str, adapt: Adapter | None, span: ir.Span) -> Store:
+def _store_around(
+    found: tuple[int, str, CType | None], adapt: Adapter | None, span: ir.Span
+) -> Store:
     """An assignment to a variable of a function further out."""
+    depth, slot, ctype = found
+    replaced = _replacing(ctype, span)
 
     def store(e: Frame, v: Value) -> None:
         frame = around(e, depth)
         if frame[RUN] is not e[RUN]:
             raise Unsupported("a variable is written that keeps its value between calls", span)
         e[RUN].effects += 1
-        frame[slot] = v if adapt is None else adapt(e, v)
+        frame[slot] = v if adapt is None else replaced(frame.get(slot), adapt(e, v))
 
     return store
 
@@ -171,6 +210,7 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
     assert ctype is not None
     inferred = ctype.kind == "auto" and unit.lang == "cpp"
     adapt = adapter(unit, replace(ctype, ref=False, const=False), span)
+    replaced = _replacing(ctype, span)
 
     def store(e: Frame, v: Value) -> None:
         frame = around(e, depth)
@@ -179,7 +219,8 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
         bound = frame.get(slot)
         if type(bound) is Ref:
             _unless_kept(bound.load(), span)
-            bound.store(_of_kind(bound.load(), v) if inferred else v)
+            v = _of_kind(bound.load(), v) if inferred else v
+            bound.store(v if isinstance(bound.frame, InValue) else replaced(bound.load(), v))
         elif isinstance(bound, Record) and isinstance(v, Record):
             bound.fields.update(v.copy().fields)
         else:

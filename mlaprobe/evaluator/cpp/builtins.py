@@ -13,6 +13,7 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.algorithms import algorithms, least
 from mlaprobe.evaluator.library.objects import library
+from mlaprobe.evaluator.library.transfers import transfers
 from mlaprobe.evaluator.stl.optionals import engaged
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
@@ -130,6 +131,13 @@ def _bits(value: int) -> int:
     return value & 0xFFFFFFFF
 
 
+def _natural(value: int) -> int:
+    """A number of an unsigned type, whatever that is."""
+    if value < 0:
+        raise ValueError("a negative number")
+    return value
+
+
 def _clz(value: int) -> int:
     return 32 - _set(value).bit_length()
 
@@ -159,6 +167,9 @@ _PLAIN: dict[str, Callable[..., Value]] = {
     "__builtin_ctz": _ctz,
     "__builtin_clz": _clz,
     "__builtin_popcount": lambda v: _bits(v).bit_count(),
+    "popcount": lambda v: _natural(v).bit_count(),
+    "has_single_bit": lambda v: _natural(v).bit_count() == 1,
+    "bit_width": lambda v: _natural(v).bit_length(),
 }
 _IN_BOTH: dict[str, Builtin] = {
     **{name: plain(name, function) for name, function in _PLAIN.items()},
@@ -190,6 +201,7 @@ def builtins() -> dict[str, Value]:
         },
         **algorithms(),
         **library(),
+        **transfers(),
         "sizeof": Builtin("sizeof", size_of_type, symbolic=True),
         "std::make_optional": Builtin("make_optional", _engaged, symbolic=True),
         "assert": check("assert", "abort"),

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
 from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser
-from mlaprobe.evaluator.cpp.forms.classes import Methods
+from mlaprobe.evaluator.cpp.forms.classes import ClassBody
 from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
-from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
+from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of, named
 from mlaprobe.evaluator.cpp.types import parse_type
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
@@ -60,6 +60,10 @@ class DefinitionReader:
             handler = _READERS.get(child.type)
             if handler is not None:
                 handler(self, child)
+
+    def read_type(self, node: Syntax) -> None:
+        """The definition of a struct or an enum."""
+        self._enum(node) if node.type == "enum_specifier" else self._struct(node)
 
     def _add(self, kind: str, name: str, value: Syntax) -> None:
         self.found.append(Definition(kind, name, value, self.namespace, self.file))
@@ -118,9 +122,9 @@ class DefinitionReader:
             if function is not None:
                 self._specialise(inner, function)
             return
-        if inner.type not in ("identifier", "qualified_identifier"):
+        if inner.type not in ("identifier", "qualified_identifier", "operator_name"):
             return
-        name = self.tr.source(inner).replace(" ", "").rpartition("::")[2]
+        name = "".join(self.tr.source(inner).split()).rpartition("::")[2]
         function = self.tr.function(node, name, self.template)
         if function is None:
             return
@@ -161,7 +165,9 @@ class DefinitionReader:
     def _declared(self, node: Syntax) -> Iterator[tuple[Syntax, str, str, CType]]:
         """The variables of a declaration: declarator, the text before it, name and type."""
         for child in node.children_by_field_name("declarator"):
-            if child.type != "function_declarator":
+            inner = field(child, "declarator")
+            called = inner is not None and inner.type == "parenthesized_declarator"
+            if child.type != "function_declarator" or called:
                 name, ref, pointer = name_of(child, self.tr.tree)
                 head = self.tr.tree.head(node, child)
                 if name:
@@ -198,7 +204,8 @@ class DefinitionReader:
                 statics.extend(self._statics(member))
             elif member.type == "enum_specifier":
                 self._enum(member)
-        methods = Methods(self.tr, body)
+            elif member.type == "friend_declaration":
+                self.read(member)
         inner = field(name, "name") if name.type == "template_type" else name
         label, head = self.tr.source(inner), self.tr.tree.head(node, body)
         struct = StructType(
@@ -208,7 +215,7 @@ class DefinitionReader:
             self.template,
             plain,
             packed="packed" in head,
-            methods=methods.of,
+            body=ClassBody(self.tr, body, label, tuple(members)),
             converts=_CONVERTS.search(self.tr.source(body)) is not None,
             bases=bases,
             odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
@@ -232,6 +239,9 @@ class DefinitionReader:
         if "static" not in head.split():
             return []
         ctype = self.tr.type_of(head)
+        if not ctype.const:
+            why = "a static member keeps its value between calls"
+            return [(name_of(declarator, self.tr.tree)[0], ir.Opaque(self.tr.span(value), why))]
         array = array_initialiser(self.tr, declarator, head, value)
         node = self._initial(value, ctype) if array is None else array
         if node is None:
@@ -285,6 +295,13 @@ class DefinitionReader:
             text = parse_type(self.tr.source(kind)).name
             self._add("alias", self.tr.source(name), text)
 
+    def _renamed(self, node: Syntax) -> None:
+        """``namespace name = other;``."""
+        parts = named(node)
+        if len(parts) == 2:
+            other = "".join(self.tr.source(parts[1]).split())
+            self._add("alias", self.tr.source(parts[0]), other)
+
     def _typedef(self, node: Syntax) -> None:
         kind, declarator = field(node, "type"), field(node, "declarator")
         if kind is None or declarator is None:
@@ -310,6 +327,7 @@ _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {
     "enum_specifier": DefinitionReader._enum,
     "alias_declaration": DefinitionReader._alias,
     "type_definition": DefinitionReader._typedef,
+    "namespace_alias_definition": DefinitionReader._renamed,
     "namespace_definition": DefinitionReader._inside,
     "template_declaration": DefinitionReader._template,
     "linkage_specification": DefinitionReader.read,

@@ -154,6 +154,9 @@ def _member(tr: Translator, node: Syntax) -> Node:
     if member.type in ("template_method", "dependent_name"):
         name = name.removeprefix("template ").split("<")[0].strip()
     obj = expression(tr, field(node, "argument"))
+    operator = field(node, "operator")
+    if operator is not None and tr.source(operator) not in (".", "->"):
+        return opaque(tr, node, "a member that a pointer names is not followed")
     return ir.Attr(tr.span(node), obj, name)
 
 

@@ -10,6 +10,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
 from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser, dimensions
 from mlaprobe.evaluator.cpp.forms.constructions import constructed
+from mlaprobe.evaluator.cpp.forms.localtypes import local_type
 from mlaprobe.evaluator.cpp.forms.templates import class_template
 from mlaprobe.evaluator.cpp.forms.typing import deduced, element_of
 from mlaprobe.evaluator.cpp.literals import Handler, names_in
@@ -333,7 +334,7 @@ STATEMENTS: dict[str, Handler] = {
     "attributed_statement": _attributed,
     "labeled_statement": _label,
     **dict.fromkeys(("alias_declaration", "type_definition"), _alias),
-    **dict.fromkeys(("struct_specifier", "class_specifier", "enum_specifier"), _nothing),
+    **dict.fromkeys(("struct_specifier", "class_specifier", "enum_specifier"), local_type),
     **dict.fromkeys(("using_declaration", "empty_declaration"), _nothing),
     "static_assert_declaration": _nothing,
 }

@@ -36,6 +36,8 @@ class Translator:
         self._variable = outside.variable
         self.span = tree.span
         self.source = tree.source
+        self.hoist = outside.hoist
+        """Gives the unit a type that a function defines, by a name of its own."""
         self.alias = outside.alias
         """What a type is another name for, outside functions."""
         self._types: list[dict[str, CType]] = [{}]

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.chunks import Chunk, index_of
 from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader, Specialisation
+from mlaprobe.evaluator.cpp.forms import operators
+from mlaprobe.evaluator.cpp.forms.constructing import Places, made
 from mlaprobe.evaluator.cpp.forms.instances import (
     instance,
-    method_of,
     specialised_function,
     static_of,
 )
+from mlaprobe.evaluator.cpp.forms.methods import above, method_of
 from mlaprobe.evaluator.cpp.forms.typing import Outside
 from mlaprobe.evaluator.cpp.macros import ExpansionError
 from mlaprobe.evaluator.cpp.preprocess import Included, TranslationUnit
@@ -64,8 +66,12 @@ class CppModule(Module):
         self._found: dict[str, list[Definition]] = {}
         self._finding: dict[str, list[Definition]] = {}
         """Definitions of the names that are being looked up, as far as that has come."""
+        self._spelled: dict[int, tuple[tuple[str, int, str], ...]] = {}
+        self._operators: dict[tuple[str, frozenset[str]], list[ir.Function]] = {}
         self._lines: dict[str, list[int]] = {}
-        self._outside = Outside(self._alias, self._member_type, self._result, self._variable)
+        self._outside = Outside(
+            self._alias, self._member_type, self._result, self._variable, self._hoist
+        )
 
     # --- looking up ------------------------------------------------------------------------------
 
@@ -84,6 +90,11 @@ class CppModule(Module):
             return self._value(run, definitions, span)
         if head:
             member = self._member(run, head, last, span)
+            if member is not None and not isinstance(member, Unknown):
+                return member
+            other = self._alias(head)
+            if other is not None and other != head:
+                return self.lookup(run, f"{other}::{last}", span)
             if member is not None:
                 return member
             if last in self._externals and head in ("std", "opus", "ck_tile"):
@@ -145,11 +156,48 @@ class CppModule(Module):
     def has_method(self, record: Record, name: str) -> bool:
         """Whether an object may have a method of that name."""
         struct = self.struct(record.type)
-        return struct is None or not struct.plain or struct.methods(name) is not None
+        classes = None if struct is None else above(self, struct)
+        return classes is None or any(c.body.declares(name) for c in classes)
 
     def method(self, run: Run, record: Record, name: str) -> Value:
         """A method of an object; ``None`` where the source has none that is followed."""
         return method_of(self, run, record, name)
+
+    def alias(self, name: str) -> str | None:
+        """The type that a name is an alias of."""
+        return self._alias(name)
+
+    def operators(self, op: str, names: frozenset[str]) -> list[ir.Function]:
+        """The functions that define an operator for some types."""
+        key = (op, names)
+        found = self._operators.get(key)
+        if found is None:
+            found = self._operators[key] = operators.functions(self, op, names)
+        return found
+
+    def spelled(self, file: Included) -> tuple[tuple[str, int, str], ...]:
+        """The operators that a file declares: the operator, where, and the parameters."""
+        found = self._spelled.get(id(file))
+        if found is None:
+            found = self._spelled[id(file)] = operators.spelled(file.code)
+        return found
+
+    def operators_in(self, file: Included, chunk: Chunk, op: str) -> list[ir.Function]:
+        """The functions of a piece that define an operator."""
+        found = self._chunk(file, chunk)
+        return [d.value for d in found if d.kind == "function" and d.name == "operator" + op]
+
+    def defined(self, run: Run, op: str, args: Args, span: Span) -> Value:
+        """What an operator of the source gives for objects and enumerators."""
+        return operators.applied(self, run, op, args, span)
+
+    def defines(self, op: str, args: Args) -> bool:
+        """Whether the source may define an operator for some of these."""
+        return operators.defines(self, op, args)
+
+    def made(self, run: Run, struct: StructType, items: Args, span: Span, places: Places) -> Value:
+        """A new object of a class that is no aggregate."""
+        return made(self, run, struct, items, span, places)
 
     def _value(self, run: Run, found: list[Definition], span: Span) -> Value:
         functions = [d for d in found if d.kind == "function"]
@@ -262,6 +310,10 @@ class CppModule(Module):
         found = [d for d in self.definitions(name.rpartition("::")[2]) if d.kind == "alias"]
         texts = {d.value for d in found}
         return texts.pop() if len(texts) == 1 else None
+
+    def _hoist(self, name: str, definition: Definition) -> None:
+        """A type that a function defines."""
+        self._found[name] = [definition]
 
     def _one(self, name: str, kind: str) -> Value:
         """What defines a name, where it is one thing of a kind."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
@@ -41,6 +42,26 @@ class Module(ABC):
     def has_method(self, record: Record, name: str) -> bool:
         """Whether an object may have a method of that name."""
         return True
+
+    def defined(self, run: Run, op: str, args: tuple[Value, ...], span: Span) -> Value:
+        """What an operator of the source gives for objects and enumerators; ``NotImplemented``
+        where it defines none for these."""
+        return NotImplemented
+
+    def defines(self, op: str, args: tuple[Value, ...]) -> bool:
+        """Whether the source may define an operator for some of these."""
+        return False
+
+    def made(
+        self,
+        run: Run,
+        struct: StructType,
+        items: tuple[Value, ...],
+        span: Span,
+        places: Callable[[], tuple[Value, ...]],
+    ) -> Value:
+        """A new object of a class that is no aggregate."""
+        return Unknown(f"how a {struct.name} is made is not followed", span)
 
     def import_name(self, run: Run, module: str, name: str | None, span: Span) -> Value:
         """The value that an import inside a function binds."""

@@ -13,7 +13,7 @@ from mlaprobe.evaluator.stl.making import container, inserted
 from mlaprobe.evaluator.stl.places import Iterator, range_of
 from mlaprobe.evaluator.stl.shapes import LONGEST, Sort
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Braced, Pointer, Ref
+from mlaprobe.evaluator.values.kinds import Braced, Pointer, Record, Ref
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -198,6 +198,8 @@ def swap(run: Run, one: Pointer | None, other: Pointer | None, span: Span) -> No
         if isinstance(value, Container) and value.kept:
             raise Unsupported("something is changed that keeps its value between calls", span)
     run.effects += 1
+    if any(isinstance(v, Record) and v.pointed for v in (mine, theirs)):
+        raise Unsupported("whether objects or pointers are swapped is not followed", span)
     one.store(_moved(theirs, span))
     other.store(_moved(mine, span))
 

@@ -243,7 +243,7 @@ def lasting(value: Value) -> Value:
         made.kept = value.items is not None
         return made
     if isinstance(value, Record):
-        return Record(value.type, {n: lasting(v) for n, v in value.fields.items()})
+        return value.like({n: lasting(v) for n, v in value.fields.items()})
     return value
 
 

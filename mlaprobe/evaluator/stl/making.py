@@ -13,7 +13,7 @@ from mlaprobe.evaluator.stl.places import Iterator, range_of
 from mlaprobe.evaluator.stl.shapes import LONGEST, Shape, Sort, shape_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Braced, Pointer, Record
+from mlaprobe.evaluator.values.kinds import Braced, EnumType, Pointer, Record
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -41,6 +41,14 @@ class Maker:
     def empty(self, kind: CType) -> Value:
         """What value-initialisation gives."""
         return zero_of(kind, self.span) if kind.kind in _FLAT else self.part(Braced(()), kind)
+
+    def compares(self, kind: CType) -> bool:
+        """Whether the source itself says how enumerators of a type compare."""
+        if kind.kind != "other" or kind.pointer or "<" in kind.name or self.module is None:
+            return False
+        found = self.module.lookup(self.run, kind.name, self.span)
+        first = found.members[:1] if isinstance(found, EnumType) else ()
+        return bool(first) and any(self.module.defines(op, first) for op in ("<", "=="))
 
     def constant(self, name: str) -> Value:
         """A constant of the module."""
@@ -84,7 +92,9 @@ def container(
     elements: Args | None = None
     if len(items) == 1 and isinstance(items[0], Container) and items[0].shape.name == shape.name:
         return _copy(ctype, shape, items[0], make)
-    if shape.sort is Sort.BITS:
+    if make.compares(shape.element):
+        elements = None
+    elif shape.sort is Sort.BITS:
         elements = _bits(shape, items)
     elif shape.sort is Sort.ARRAY:
         elements = _array(shape, items)

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlaprobe.evaluator.cpp.types import parse_type, template_of
 from mlaprobe.evaluator.ir import CType
+from mlaprobe.evaluator.values.kinds import EnumMember
 
 LONGEST = 4_096
 """The most elements of a container that is followed."""
@@ -99,4 +100,5 @@ def _length(types: tuple[str, ...], constant: Constant) -> int | None:
     found: Any = int(text) if text.isdigit() else None
     if found is None and text.replace("::", "").replace("_", "").isalnum():
         found = constant(text)
+        found = found.value if isinstance(found, EnumMember) and not found.scoped else found
     return found if type(found) is int and 0 <= found <= LONGEST else None

@@ -18,6 +18,10 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
     """A value stored in a C++ variable of a type."""
     if ctype.pointer or ctype.kind in ("auto", "string", "void"):
         return value
+    if isinstance(value, Record) and value.derived and not ctype.ref:
+        name = template_of(ctype.name)[0].rpartition("::")[2]
+        if name != value.type:
+            return Unknown(f"what of a {value.type} a {ctype.name} holds is not followed", span)
     if isinstance(value, (Record, Container)):
         return value if ctype.ref else copied(value)
     if isinstance(value, Unknown):

@@ -86,5 +86,5 @@ class Copies:
             made.fields.update((n, self.of(v)) for n, v in value.fields.items())
             return made
         if kind is Record:
-            return Record(value.type, {n: self.of(v) for n, v in value.fields.items()})
+            return value.like({n: self.of(v) for n, v in value.fields.items()})
         return value.fresh(self.of)

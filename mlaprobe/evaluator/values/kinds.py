@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Node, Span
 from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
+from mlaprobe.evaluator.values.bodies import Body
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -57,30 +58,29 @@ class EnumType:
 class Record:
     """A C++ aggregate or a Python object with plain attributes."""
 
-    __slots__ = ("fields", "type")
+    __slots__ = ("derived", "fields", "pointed", "type")
 
-    def __init__(self, type_name: str, fields: dict[str, Value]) -> None:
+    def __init__(self, type_name: str, fields: dict[str, Value], *, derived: bool = False) -> None:
         self.type = type_name
         self.fields = fields
+        self.derived = derived
+        """Whether its class has bases, so that a variable of another type holds a part of it."""
+        self.pointed = False
+        """Whether something may point to it: a pointer to an object is the object."""
+
+    def like(self, fields: dict[str, Value]) -> Record:
+        """One of the same class with other members."""
+        return Record(self.type, fields, derived=self.derived)
 
     def copy(self) -> Record:
         """A copy by value, nested aggregates included."""
         fields = {
             k: v.copy() if isinstance(v, (Record, list)) else v for k, v in self.fields.items()
         }
-        return Record(self.type, fields)
+        return self.like(fields)
 
     def __repr__(self) -> str:
         return f"Record({self.type}, {self.fields})"
-
-
-@dataclass(frozen=True, slots=True)
-class MethodOf:
-    """A method of a C++ class."""
-
-    function: Function
-    const: bool
-    static: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +107,8 @@ class StructType:
     """What it is derived from."""
     arguments: tuple[tuple[str, Value], ...] = ()
     """What its template parameters are, where a name stands for it with its arguments."""
-    methods: Callable[[str], MethodOf | None] = field(
-        default=lambda name: None, compare=False, repr=False
-    )
-    """The methods that its body defines, by name."""
+    body: Body = field(default=Body(), compare=False, repr=False)
+    """The methods, constructors and operators that it declares."""
 
 
 class Pointer:

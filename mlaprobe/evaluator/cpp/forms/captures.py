@@ -56,8 +56,6 @@ def _with_values(tr: Translator, listed: Syntax, parts: list[str]) -> tuple[bool
     if any(part in ("=", "&") for part in plain):
         return None
     copied = {part for part in plain if not part.startswith("&")}
-    if any(by_reference for _, _, by_reference in own):
-        return None
     return False, (*own, *_copies(tr, listed, copied))
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.closures.unit import FunctionScope, Scope
+from mlaprobe.evaluator.cpp.forms import methods
 from mlaprobe.evaluator.cpp.forms.templates import PACK
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
-from mlaprobe.evaluator.ir import CType, Span
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, unknown_in
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Args, Unknown, Value, unknown_in
 from mlaprobe.evaluator.values.comparing import equals
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, MethodOf, Record, StructType
+from mlaprobe.evaluator.values.kinds import Closure, StructType
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:
@@ -105,9 +105,14 @@ def static_of(
     """A static constant or a static method of a class, with its template's arguments."""
     init = dict(struct.statics).get(name)
     if init is None:
-        method = struct.methods(name)
+        method = struct.body.method(name)
         if method is not None and method.static and bound_all(struct, names):
-            return _closure(module, run, struct, method, None, names)
+            return methods.closure(module, run, struct, method, None, names)
+        if method is None and not struct.body.declares(name) and depth <= _DEEPEST:
+            for base in struct.bases:
+                above = module.struct(base)
+                if above is not None and not above.template and "<" not in base:
+                    return static_of(module, run, above, {}, name, span, depth + 1)
         return Unknown(f"{struct.name} has no constant {name}", span)
     if depth > _DEEPEST:
         return Unknown(f"{struct.name}::{name} depends on itself", span)
@@ -124,67 +129,3 @@ def static_of(
 def bound_all(struct: StructType, names: dict[str, Value]) -> bool:
     """Whether all template parameters of a class have values."""
     return {p.removesuffix(PACK) for p in struct.template} <= names.keys()
-
-
-def method_of(module: CppModule, run: Run, record: Record, name: str) -> Value:
-    """A method of an object; ``None`` where the source has none that is followed."""
-    struct = module.struct(record.type)
-    method = None if struct is None or struct.template else struct.methods(name)
-    if struct is None or method is None or _calls_others(struct, method):
-        return None
-    if method.static or method.const:
-        return _closure(module, run, struct, method, record)
-
-    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        run.changes(record, span)
-        closure = _closure(module, run, struct, method, record)
-        result = run.machine.call(run, closure, args, kwargs, span)
-        frame = closure.frame or {}
-        record.fields.update({n: frame[n] for n in record.fields})
-        return result
-
-    return Builtin(name, call, symbolic=True)
-
-
-def _calls_others(struct: StructType, method: MethodOf) -> bool:
-    """Whether a method that changes its object calls another, which sees it as it was."""
-    names = {n.id for n in walk((method.function,)) if isinstance(n, ir.Name)}
-    return not (method.const or method.static) and (
-        "this" in names or any(struct.methods(n) is not None for n in names)
-    )
-
-
-def _closure(
-    module: CppModule,
-    run: Run,
-    struct: StructType,
-    method: MethodOf,
-    record: Record | None,
-    names: dict[str, Value] | None = None,
-) -> Closure:
-    """A method with what its body sees of its class."""
-    used = {n.id for n in walk((method.function,)) if isinstance(n, ir.Name)}
-    scope = Scope(FunctionScope(None))
-    frame: Frame = {OUTER: None, RUN: run}
-    names = names or {}
-    for name, value in names.items():
-        frame[scope.declare(name)] = value
-    if record is not None:
-        types = {n: ctype for n, ctype, _ in struct.members}
-        for name, value in record.fields.items():
-            frame[scope.declare(name, _plain(types.get(name)))] = value
-        frame[scope.declare("this")] = record
-    for name, _ in struct.statics:
-        if name in used:
-            frame[scope.declare(name)] = static_of(module, run, struct, names, name, ir.NOWHERE)
-    for name in used - frame.keys():
-        other = struct.methods(name)
-        if other is not None and (record is not None or other.static):
-            slot = scope.declare(name)
-            frame[slot] = Closure(other.function, module, frame, scope)
-    return Closure(method.function, module, frame, scope)
-
-
-def _plain(ctype: CType | None) -> CType | None:
-    """The type of a member, as that of a variable."""
-    return None if ctype is None or ctype.ref else ctype

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.types import parse_type, template_of
@@ -33,10 +33,16 @@ class Outside(NamedTuple):
     """The type of a function's result."""
     variable: Callable[[str], CType | None]
     """The type of a variable of a namespace."""
+    hoist: Callable[[str, Any], None]
+    """Takes a type that a function defines, by a name of its own."""
 
 
 NOTHING = Outside(
-    lambda name: None, lambda struct, name: None, lambda name: None, lambda name: None
+    lambda name: None,
+    lambda struct, name: None,
+    lambda name: None,
+    lambda name: None,
+    lambda name, definition: None,
 )
 
 

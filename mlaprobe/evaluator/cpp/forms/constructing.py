@@ -1,0 +1,196 @@
+"""Objects of the source's classes: what their constructors make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.forms import instances, methods
+from mlaprobe.evaluator.cpp.types import zero_of
+from mlaprobe.evaluator.engine.calls import havoc
+from mlaprobe.evaluator.engine.signals import Unsupported
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Args, Unknown, Value
+from mlaprobe.evaluator.values.bodies import Constructor
+from mlaprobe.evaluator.values.kinds import Closure, Record, Ref, StructType
+from mlaprobe.evaluator.walk import walk
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.cpp.unit import CppModule
+    from mlaprobe.evaluator.engine.runs import Run
+
+Places = Callable[[], tuple["Ref | None", ...]]
+"""Where the arguments are stored; ``None`` for a temporary."""
+
+
+def made(
+    module: CppModule, run: Run, struct: StructType, items: Args, span: Span, places: Places
+) -> Value:
+    """A new object of a class that is no aggregate.
+
+    Raises:
+        Unsupported: its destructor does something that is not followed.
+    """
+    if _acts(module, struct):
+        raise Unsupported(f"what the destructor of {struct.name} does is not followed", span)
+    classes = methods.above(module, struct)
+    if classes is None:
+        return _lost(struct, items, span, places)
+    for each in classes:
+        if _acts(module, each):
+            raise Unsupported(f"what the destructor of {each.name} does is not followed", span)
+        if each.body.acts:
+            return _lost(struct, items, span, places, each.body.acts)
+    names = [name for each in classes for name, _, _ in each.members]
+    if len(set(names)) != len(names) or any(t.ref for c in classes for _, t, _ in c.members):
+        return _lost(struct, items, span, places)
+    if struct.body.made_by_hand:
+        return _constructed(module, run, struct, items, span, places)
+    if items:
+        return _lost(struct, items, span, places)
+    return _defaulted(module, run, struct, span)
+
+
+def _lost(struct: StructType, items: Args, span: Span, places: Places, why: str = "") -> Unknown:
+    """An object that is not followed; what its constructor is given it may have written."""
+    reason = why or f"how a {struct.name} is made is not followed"
+    for value in (*items, *places()):
+        havoc(value, reason, span)
+    return Unknown(reason, span)
+
+
+def _acts(module: CppModule, struct: StructType) -> bool:
+    """Whether a destructor may do more than give back what is the system's: write anything but
+    members, or hand on what others see as well."""
+    destructor = struct.body.destructor
+    if destructor is None:
+        return False
+    members = {name for name, _, _ in struct.members}
+    shared = {n for n, t, _ in struct.members if t.pointer or t.ref or t.kind == "other"}
+    for node in walk(destructor.body):
+        if isinstance(node, ir.OpaqueStmt):
+            return True
+        if isinstance(node, ir.Call):
+            name = node.func.id.rpartition("::")[2] if isinstance(node.func, ir.Name) else ""
+            called = module.function(name) if name else None
+            given = {n.id for n in walk(node.args) if isinstance(n, ir.Name)}
+            if not name or (called is not None and given & (shared | {"this"})):
+                return True
+            if called is not None and _writes_outside(called.function, frozenset()):
+                return True
+    return _writes_outside(destructor, frozenset(members))
+
+
+def _writes_outside(function: ir.Function, names: frozenset[str]) -> bool:
+    """Whether a function assigns anything but its own variables, and some names."""
+    nodes = tuple(walk(function.body))
+    own = names | {n.name for n in nodes if isinstance(n, ir.Decl) and not n.static}
+    for node in nodes:
+        target = node.target if isinstance(node, ir.AssignExpr) else None
+        if target is not None and not (isinstance(target, ir.Name) and target.id in own):
+            return True
+    return False
+
+
+def _base_parts(
+    module: CppModule,
+    run: Run,
+    struct: StructType,
+    span: Span,
+    given: Callable[[str], Value],
+) -> dict[str, Value] | Unknown:
+    """The members that the bases bring; ``given`` makes one, ``None`` where nothing is said."""
+    fields: dict[str, Value] = {}
+    for name in struct.bases:
+        part = given(name)
+        base = module.struct(name)
+        if part is None and base is not None:
+            part = run.machine.compiler.construct(run, base, (), span, module)
+        if not isinstance(part, Record):
+            return Unknown(f"how a {struct.name} is made is not followed", span)
+        fields.update(part.copy().fields)
+    return fields
+
+
+def _defaulted(module: CppModule, run: Run, struct: StructType, span: Span) -> Value:
+    """What the constructor makes that the compiler writes."""
+    fields = _base_parts(module, run, struct, span, lambda name: None)
+    if isinstance(fields, Unknown):
+        return fields
+    compiler = run.machine.compiler
+    for name, ctype, default in struct.members:
+        if default is not None:
+            seen = {n: v for n, v in fields.items() if n in _named(default)}
+            value = instances.evaluated(module, run, default, seen)
+            fields[name] = compiler.typed(run, value, ctype, module, span)
+        elif ctype.kind == "other" and not ctype.pointer:
+            fields[name] = compiler.construct_named(run, ctype, (), module, span)
+        elif struct.plain:
+            fields[name] = zero_of(ctype, span)
+        else:
+            fields[name] = Unknown(f"what {struct.name} starts with is not followed", span)
+    return Record(struct.name, fields, derived=bool(struct.bases))
+
+
+def _named(node: ir.Node) -> set[str]:
+    return {n.id for n in walk((node,)) if isinstance(n, ir.Name)}
+
+
+def _constructed(
+    module: CppModule, run: Run, struct: StructType, items: Args, span: Span, places: Places
+) -> Value:
+    """What a constructor of the source makes."""
+    chosen = _chosen(struct, items)
+    if chosen is None:
+        return _lost(struct, items, span, places)
+    if chosen.defaulted or chosen.function is None:
+        return _defaulted(module, run, struct, span)
+    function = chosen.function
+    args = tuple(
+        at if at is not None and param.type is not None and param.type.ref else value
+        for value, at, param in zip(
+            items, places() or (None,) * len(items), function.params, strict=False
+        )
+    )
+
+    def given(name: str) -> Value:
+        above = chosen.above.get(name)
+        if above is None:
+            return None
+        return run.machine.call(run, Closure(above, module), args, {}, span)
+
+    if "" in chosen.above:
+        record = given("")
+        if not isinstance(record, Record):
+            return _lost(struct, items, span, places)
+    else:
+        fields = _base_parts(module, run, struct, span, given)
+        if isinstance(fields, Unknown):
+            return _lost(struct, items, span, places)
+        fields |= {n: Unknown(f"{n} has no value yet", span) for n, _, _ in struct.members}
+        record = Record(struct.name, fields, derived=bool(struct.bases))
+    scope, frame = methods.seen(module, run, struct, function, record, {})
+    run.machine.call(run, Closure(function, module, frame, scope), args, {}, span)
+    return record
+
+
+def _chosen(struct: StructType, items: Args) -> Constructor | None:
+    """The one constructor that takes some arguments."""
+    found = []
+    for each in struct.body.constructors:
+        if each.function is None and not each.defaulted:
+            return None
+        if each.function is None:
+            found += [each] if not items else []
+            continue
+        if any(p.type is not None and "initializer_list" in p.type.name for p in _params(each)):
+            return None
+        least = sum(1 for p in _params(each) if p.default is None)
+        if least <= len(items) <= len(_params(each)):
+            found.append(each)
+    return found[0] if len(found) == 1 else None
+
+
+def _params(constructor: Constructor) -> tuple[ir.Param, ...]:
+    return () if constructor.function is None else constructor.function.params
