@@ -14,6 +14,7 @@ from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS
 from mlaprobe.rulefiles.loader import load_rules
 from mlaprobe.rulefiles.operations import recorded
 from mlaprobe.snapshot.file import FORMAT, PHRASES, SCHEMA
+from mlaprobe.snapshot.needing import NeedTable
 from mlaprobe.snapshot.needs import NEEDS
 from mlaprobe.snapshot.operations import OPERATIONS
 from mlaprobe.snapshot.records import FIELDS
@@ -51,21 +52,35 @@ def make(
     held, others = OperationTaker(taker.asker, scope, step).taken(entries)
     head_dims = [dim for (dim,) in tables["reducer"].settings()]
     tables.update(others)
-    for table in tables.values():
-        table.drop_idle_axes()
     needs = taker.needs()
-    needs.drop_idle_axes()
-    section, sets = needs.written()
+    for table in (*tables.values(), needs):
+        table.drop_idle_axes()
+    book, body = _body(taker, tables, heads, needs)
+    fields = VARIED if taker.splits_alike else VARIED[1:]
+    varied = replace(scope, fields=fields)
+    head = {**_head(capability, varied, releases, book, head_dims), OPERATIONS: held}
+    return sealed("".join(text_of(head, body)))
+
+
+def _body(
+    taker: Taker, tables: Mapping[str, Table], heads: tuple[int, ...], needs: NeedTable
+) -> tuple[NameTable, dict[str, Any]]:
+    """What is named, and everything from the files on.
+
+    Args:
+        heads: the head counts of the reducer's table.
+    """
     book = NameTable(taker.asker.notebook)
     names = book.keep(tables)
+    own = {"reducer": heads}
     written = {
-        name: table_json(tables[name], heads if name == "reducer" else scope.heads, names[name])
-        for name in (*TABLES, *others)
+        name: table_json(tables[name], own.get(name, taker.scope.heads), names[name])
+        for name in (*TABLES, *(name for name in tables if name not in TABLES))
     }
-    fields = VARIED if taker.splits_alike else VARIED[1:]
-    written[NEEDS] = table_json(needs, scope.heads, sets)
+    section, sets = needs.written()
+    written[NEEDS] = table_json(needs, taker.scope.heads, sets)
     written["reducer"] = {"heads": ranges(heads), **written["reducer"]}
-    body = {
+    return book, {
         "files": book.files,
         "evidence": book.evidence,
         "kernels": book.kernels,
@@ -75,9 +90,6 @@ def make(
         "tables": share_tables(written),
         NEEDS: section,
     }
-    varied = replace(scope, fields=fields)
-    head = {**_head(capability, varied, releases, book, head_dims), OPERATIONS: held}
-    return sealed("".join(text_of(head, body)))
 
 
 def _taken(taker: Taker) -> tuple[dict[str, Table], tuple[int, ...]]:
