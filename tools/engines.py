@@ -68,7 +68,8 @@ ENGINES: Mapping[str, Engine] = {
             "sglang/srt/layers/attention/aiter_backend.py": (
                 *("_asm_cprr_supports_shape", "_asm_cprr_kernel_heads"),
                 "AiterAttnBackend.check_fp8_prefill_num_head",
-            )
+            ),
+            "sglang/srt/layers/attention/aiter_mla_gluon.py": ("prefer_mla_gluon_decode",),
         },
     ),
     "atom": Engine(

@@ -13,7 +13,7 @@ from typing import Any
 
 from mlaprobe.adapters.asking import decide, reducer_heads, runs_at, served_heads
 from mlaprobe.adapters.settings import NotConfiguredError, Run, configure, configured_run
-from mlaprobe.core.shape import Dtype
+from mlaprobe.core.shape import Dtype, Route
 from mlaprobe.padding.planning import warn_once
 from mlaprobe.padding.tensors import Strategy
 from mlaprobe.rulefiles.policy import policy
@@ -30,11 +30,14 @@ __all__ = [
     "configure",
     "head_padding",
     "metadata_mode",
+    "prefer_mla_gluon_decode",
 ]
 
 VERSION = "0.5.23"
 """The release of SGLang that the names and arguments are of."""
 _FP8 = (Dtype.FP8, Dtype.FP8)
+_GLUON = (Dtype.BF16, Dtype.FP8)
+"""What the gluon kernel is handed: the model's query, and the cache."""
 _REDUCED = (64, 128, 512)
 """Widths of values that SGLang's table has."""
 _MOST_QLEN = 8
@@ -185,3 +188,21 @@ def asm_ps_max_qlen(num_head_padded: int = 16) -> int:
     fields: dict[str, Any] = {"heads": num_head_padded, "planner": _told(run)}
     bad = (n for n in lengths if not runs_at(run.dtypes, qlen=n, **fields))
     return next(bad, _MOST_QLEN + 1) - 1
+
+
+def prefer_mla_gluon_decode(*, head_pad_mode: str, num_head: int, kv_cache_dtype: object) -> bool:
+    """Whether a decode takes the gluon kernel, which takes heads as they are that would be filled
+    up with zeros: with an fp8 cache and a bf16 query, at all query lengths of the run, whatever
+    the batch.
+
+    Whether this Triton compiles it is SGLang's own check (``_gluon_fn``).
+
+    Raises:
+        NotConfiguredError: neither dtypes nor an arch are known.
+        SourceError: there is no AITER, or it cannot be read.
+    """
+    run = _run()
+    if head_pad_mode != "zero" or Dtype.of_cache(kv_cache_dtype) is not Dtype.FP8:
+        return False
+    fields: dict[str, Any] = {"heads": num_head, "lse": run.lse, "batches": policy().gluon_batches}
+    return all(runs_at(_GLUON, qlen=n, route=Route.GLUON, **fields) for n in run.qlens)

@@ -72,6 +72,17 @@ def test_how_heads_are_padded_in_sglang_s_terms() -> None:
     assert twelve.strategy is mlaprobe.Strategy.ZERO
 
 
+def test_gluon_in_sglang_s_terms() -> None:
+    """AITER's gluon function takes a bf16 query on an fp8 cache on gfx950 alone."""
+    asked: dict[str, Any] = {"head_pad_mode": "zero", "num_head": 12, "kv_cache_dtype": "fp8"}
+    use(q_dtype="fp8", qlens=(1, 4))
+    assert sglang.prefer_mla_gluon_decode(**asked)
+    assert not sglang.prefer_mla_gluon_decode(**{**asked, "head_pad_mode": "repeat"})
+    assert not sglang.prefer_mla_gluon_decode(**{**asked, "kv_cache_dtype": "bf16"})
+    use(arch="gfx942", q_dtype="fp8")
+    assert not sglang.prefer_mla_gluon_decode(**asked)
+
+
 # --- prefill -------------------------------------------------------------------------------------
 
 
