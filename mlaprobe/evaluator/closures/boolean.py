@@ -83,9 +83,10 @@ def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
                     so_far = value if so_far is None else so_far.joined(op, value)
                     continue
                 value = part.evaluate(e)
-            known = value if value is True or value is False else truth(value)
+            asked = value
             if not coerce and isinstance(value, Model):
-                value.ask_truth(e[RUN], node.parts[at].span)
+                asked = value.ask_truth(e[RUN], node.parts[at].span)
+            known = asked if asked is True or asked is False else truth(asked)
             if isinstance(known, Unknown) and special(value, "__bool__", "__len__"):
                 known = e[RUN].holds(value)
             if known is stop:

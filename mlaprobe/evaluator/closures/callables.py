@@ -186,7 +186,7 @@ class _CallSite:
             return result_of_unknown(run, values, self.name, (), {}, span)
         if isinstance(named, Unknown):
             return result_of_unknown(run, named, self.name, (), {}, span)
-        if isinstance(function, Record):
+        if isinstance(function, Record) and self.cpp:
             function = self._called_object(e, function)
         if isinstance(function, Closure):
             return self._closure(e, function, values, named)

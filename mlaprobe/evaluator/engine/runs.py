@@ -13,6 +13,7 @@ from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.objects.objects import called, special
 from mlaprobe.evaluator.values import Args, Unknown, Unsure, Value
 from mlaprobe.evaluator.values.kept import Copies
+from mlaprobe.evaluator.values.kinds import Model
 from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:
@@ -151,6 +152,8 @@ class Run:
 
     def holds(self, value: Value) -> bool:
         """Whether a value is true on this path; where that is not known, a side is taken."""
+        if self.python and isinstance(value, Model):
+            value = value.ask_truth(self, NOWHERE)
         if special(value, "__bool__", "__len__"):
             name = "__bool__" if special(value, "__bool__") else "__len__"
             value = called(self, value, name, (), NOWHERE)

@@ -243,12 +243,13 @@ class Model:
     def lose(self, reason: str, span: Span) -> None:
         """Someone may have changed it."""
 
-    def ask_truth(self, run: Run, span: Span) -> None:
-        """Python asks whether it is true.
+    def ask_truth(self, run: Run, span: Span) -> Value:
+        """Whether it is true, as Python asks on one path.
 
         Raises:
             Failed: asking is an error.
         """
+        return self
 
     def put(self, name: str, value: Value, span: Span) -> None:
         """An attribute is assigned.
@@ -278,7 +279,9 @@ class Model:
 
     def truth(self) -> Unknown:
         """Whether it counts as true, where that is not always so."""
-        return Unknown(f"the truth of {self!r} is not known", key=("truth", self.identity))
+        known = self.identity
+        key = None if known is None else ("truth", known)
+        return Unknown(f"the truth of {self!r} is not known", key=key)
 
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """The result of calling the thing itself."""

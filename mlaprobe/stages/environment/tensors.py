@@ -157,11 +157,11 @@ class Tensor(Model):
         reason = f"the truth of {self.name}, a tensor that may have several elements"
         return Unsure(reason, self.span, key=("truth", self.identity))
 
-    def ask_truth(self, run: Run, span: Span) -> None:
-        """One of several elements has no truth."""
+    def ask_truth(self, run: Run, span: Span) -> Unknown:
         if run.holds(binary(">", self.numel(span), 1, span)):
             text = "Boolean value of Tensor with more than one value is ambiguous"
             raise Failed("exception", "RuntimeError", text, span)
+        return super().truth()
 
     def derived(
         self,
