@@ -20,7 +20,7 @@ from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import kind_of
 from mlaprobe.evaluator.values.comparing import negate
-from mlaprobe.evaluator.values.kinds import EnumMember, Record
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Record
 from mlaprobe.evaluator.values.operators import binary, unary
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def compile_unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
                 if found is not NotImplemented:
                     return found
             if objects.special(v, "__bool__", "__len__"):
-                return not e[RUN].holds(v)
+                return not e[RUN].holds(v, span)
+            if isinstance(v, Model) and not v.always_true:
+                return negate(e[RUN].truth(v, span))
             return (not v) if v is True or v is False else negate(v)
 
         return invert

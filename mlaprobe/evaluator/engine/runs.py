@@ -13,6 +13,7 @@ from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.objects.objects import called, special
 from mlaprobe.evaluator.values import Args, Unknown, Unsure, Value
 from mlaprobe.evaluator.values.kept import Copies
+from mlaprobe.evaluator.values.kinds import Model
 from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:
@@ -149,12 +150,17 @@ class Run:
             self.decisions[key] = choice
         return (choice == 0) is not flip
 
-    def holds(self, value: Value) -> bool:
+    def truth(self, value: Value, span: Span = NOWHERE) -> Value:
+        """``True``, ``False`` or an unknown, where the code asks at a place."""
+        asked = isinstance(value, Model) and not value.always_true
+        return value.truth_in(self, span) if asked else truth(value)
+
+    def holds(self, value: Value, span: Span = NOWHERE) -> bool:
         """Whether a value is true on this path; where that is not known, a side is taken."""
         if special(value, "__bool__", "__len__"):
             name = "__bool__" if special(value, "__bool__") else "__len__"
-            value = called(self, value, name, (), NOWHERE)
-        known = truth(value)
+            value = called(self, value, name, (), span)
+        known = self.truth(value, span)
         return self.decide(known) if isinstance(known, Unknown) else bool(known)
 
     def own(self, value: Value) -> Value:

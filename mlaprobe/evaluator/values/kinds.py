@@ -243,12 +243,13 @@ class Model:
     def lose(self, reason: str, span: Span) -> None:
         """Someone may have changed it."""
 
-    def ask_truth(self, run: Run, span: Span) -> None:
-        """Python asks whether it is true.
+    def truth_in(self, run: Run, span: Span) -> Value:
+        """Whether it counts as true on this path, where that is not always so.
 
         Raises:
             Failed: asking is an error.
         """
+        return self.truth()
 
     def put(self, name: str, value: Value, span: Span) -> None:
         """An attribute is assigned.

@@ -65,8 +65,8 @@ def _int(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 
 def _bool(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if args and special(args[0], "__bool__", "__len__"):
-        return run.holds(args[0])
-    return truth(args[0]) if args else False
+        return run.holds(args[0], span)
+    return run.truth(args[0], span) if args else False
 
 
 def _str(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:

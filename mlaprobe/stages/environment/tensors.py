@@ -157,11 +157,17 @@ class Tensor(Model):
         reason = f"the truth of {self.name}, a tensor that may have several elements"
         return Unsure(reason, self.span, key=("truth", self.identity))
 
-    def ask_truth(self, run: Run, span: Span) -> None:
-        """One of several elements has no truth."""
-        if run.holds(binary(">", self.numel(span), 1, span)):
-            text = "Boolean value of Tensor with more than one value is ambiguous"
-            raise Failed("exception", "RuntimeError", text, span)
+    def truth_in(self, run: Run, span: Span) -> Value:
+        """One of several elements, or of none, has no truth in Python."""
+        if run.python:
+            count = self.numel(span)
+            many = run.holds(binary(">", count, 1, span))
+            if many or run.holds(binary("<", count, 1, span)):
+                what = "more than one value" if many else "no values"
+                text = f"Boolean value of Tensor with {what} is ambiguous"
+                raise Failed("exception", "RuntimeError", text, span)
+        reason = f"the value of {self.name}, a tensor, is not known"
+        return Unknown(reason, span, key=("truth", self.identity), free="data")
 
     def derived(
         self,
