@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.placed import Placed
 from mlaprobe.stages.environment.shaping import is_integer
-from mlaprobe.stages.environment.tensors import DtypeToken
 
 Array: TypeAlias = npt.NDArray[Any]
 _STORED: dict[str, npt.DTypeLike] = {

@@ -134,6 +134,16 @@ def test_dividing_by_zero() -> None:
         assert (caught.value.kind, caught.value.how) == ("exception", "ZeroDivisionError")
 
 
+@pytest.mark.parametrize("values", ["x", (1, 2), (), ("x",), None])
+def test_a_format_that_does_not_fit(values: Any) -> None:
+    """Python's own exception."""
+    with pytest.raises(TypeError) as wanted:
+        "%d" % values
+    with pytest.raises(Failed) as caught:
+        binary("%", "%d", values, NOWHERE)
+    assert (caught.value.how, caught.value.message) == ("TypeError", str(wanted.value))
+
+
 @pytest.mark.parametrize(
     ("op", "left", "right"),
     [
@@ -146,7 +156,6 @@ def test_dividing_by_zero() -> None:
         ("*", 2**70, 2**70),
         ("+", "x" * LONGEST, "y"),
         ("*", [1], LONGEST + 1),
-        ("%", "%d", "x"),
         ("+", None, 4),
         ("&", 1.5, 2),
         ("<", 1, "a"),

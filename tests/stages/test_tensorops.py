@@ -19,9 +19,10 @@ from mlaprobe.evaluator.symbolic.symbols import number_of
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.batches import Requests, batch_of, plus_one
+from mlaprobe.stages.environment.dtypes import DtypeToken, named_dtypes
 from mlaprobe.stages.environment.libraries import NEW_TENSOR
 from mlaprobe.stages.environment.placed import Placed
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, named_dtypes
+from mlaprobe.stages.environment.tensors import Tensor
 from tests.evaluator.session import SourceSession
 from tests.stages.test_tensors import EXTERNALS
 

@@ -11,8 +11,9 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for, named_dtypes
 from mlaprobe.stages.environment.pybuiltins import python_externals
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for, named_dtypes
+from mlaprobe.stages.environment.tensors import Tensor
 from tests.evaluator.session import SourceSession
 
 SHAPE = (2, 6, 4)

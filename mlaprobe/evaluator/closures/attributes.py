@@ -57,7 +57,7 @@ def attribute(
     if isinstance(obj, (set, frozenset, LooseSet)):
         return set_method(obj, name, span)
     if isinstance(obj, Model):
-        return obj.get_in(run, name, span)
+        return (obj.read_in_python if python else obj.get_in)(run, name, span)
     if isinstance(obj, Pointer):
         return attribute(run, module, obj.load(), name, span)
     if isinstance(obj, StructType) and module is not None:

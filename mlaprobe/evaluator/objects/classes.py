@@ -51,7 +51,7 @@ class PyClass(ObjectType):
         if any(p.tuple for p in parents):
             self.tuple, self.fields = True, next(p.fields for p in parents if p.tuple)
         self.enum: EnumType | None = None
-        self.flag = False
+        self.enum_kind, self.flag = "", False
         self.made_by_fields = self.tuple
         """Whether it is made of its fields: a dataclass with ``init``."""
         self.frozen = self.compared = self.ordered = self.hashed = False

@@ -285,6 +285,18 @@ class Model:
         """The result of calling the thing itself."""
         return Unknown("call is not modelled", span)
 
+    def index_in(self, run: Run, key: Value, span: Span) -> Value:
+        """The value at a subscript, for a model that needs the run to find it."""
+        return self.index(key, span)
+
+    def contains_in(self, run: Run, item: Value, span: Span) -> Value:
+        """Whether something is in it; ``NotImplemented`` where its elements tell."""
+        return NotImplemented
+
+    def read_in_python(self, run: Run, name: str, span: Span) -> Value:
+        """The value of an attribute in Python, where C++ has something else by the name."""
+        return self.get_in(run, name, span)
+
     def index(self, key: Value, span: Span) -> Value:
         """The value at a subscript."""
         return Unknown("subscript is not modelled", span)

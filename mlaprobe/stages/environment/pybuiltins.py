@@ -8,6 +8,7 @@ from mlaprobe.evaluator.closures.displays import as_mapping, elements
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.enums import enum_text
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.mappings import as_set, concrete
 from mlaprobe.evaluator.objects.objects import Instance, called, special
@@ -17,9 +18,10 @@ from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import WIDE, plain_number
 from mlaprobe.evaluator.values.comparing import extreme, in_order
-from mlaprobe.evaluator.values.kinds import Builtin, plain
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.libraries import Call, Library, library_externals
 from mlaprobe.stages.environment.tensors import Tensor
 
@@ -75,6 +77,9 @@ def _str(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         return str(value)
     if isinstance(value, SomeText):
         return value
+    text = enum_text(value, formatted=False) if isinstance(value, EnumMember) else None
+    if text is not None:
+        return text
     if type(value) in (Sym, SymText):
         return SymText((value,)) if type(value) is Sym else value
     return Unknown("the text of this value", span)
@@ -166,7 +171,7 @@ def _sorted(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return order if isinstance(order, Unknown) else [values[at] for at in order]
 
 
-_TYPES = {**TYPES, "Tensor": (Tensor,)}
+_TYPES = {**TYPES, "Tensor": (Tensor,), "dtype": (DtypeToken,)}
 
 
 def _isinstance(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:

@@ -15,8 +15,9 @@ from mlaprobe.evaluator.values import Args, Kwargs, Something, Value
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.environment import shaping
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.sizes import at_least, is_one, is_size, product, same_size
-from mlaprobe.stages.environment.tensors import METHODS, DtypeToken, Tensor
+from mlaprobe.stages.environment.tensors import METHODS, Tensor
 from mlaprobe.stages.numbers import calculate, is_whole
 
 Given = Mapping[str, Any]

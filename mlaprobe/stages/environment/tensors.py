@@ -10,15 +10,14 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import reduce
 from typing import Any
 
-from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Unsure, Value
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
+from mlaprobe.evaluator.values.kinds import Builtin, Model
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.rulefiles.layouts import layouts
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.shaping import (
     broadcast,
     is_integer,
@@ -26,69 +25,6 @@ from mlaprobe.stages.environment.shaping import (
     subscripted,
     with_number,
 )
-
-_BYTES = {"fp8": 1, "byte": 1, "i8": 1, "bf16": 2, "fp16": 2, "i16": 2, "i64": 8, "u64": 8}
-
-
-class DtypeToken(Model):
-    """A data type; ``variant`` is the fp8 encoding, where it is known."""
-
-    __slots__ = ("kind", "variant")
-
-    def __init__(self, kind: str, variant: str = "") -> None:
-        self.kind = kind
-        self.variant = variant
-
-    @property
-    def identity(self) -> Hashable:
-        return ("dtype", self.kind, self.variant)
-
-    def equals(self, other: Any) -> bool | None:
-        if isinstance(other, EnumMember):
-            other = named_dtypes().get(other.name)
-        if other is None:
-            return False
-        if not isinstance(other, DtypeToken):
-            return None
-        same = self.kind == other.kind
-        return same and (self.variant == other.variant or not (self.variant and other.variant))
-
-    def get(self, name: str, span: Span) -> Any:
-        if name in ("itemsize", "element_size"):
-            return Builtin(name, lambda run, a, k, s: self.bytes)
-        if name in ("value", "has_value"):
-            return Builtin(name, lambda run, a, k, s: self if name == "value" else True)
-        return Unknown(f"attribute {name} of a dtype", span, foreign=True)
-
-    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        """C++ writes ``Q.dtype()`` where Python writes ``q.dtype``."""
-        return self
-
-    @property
-    def bytes(self) -> int:
-        """Size of an element."""
-        return _BYTES.get(self.kind, 4)
-
-    def __repr__(self) -> str:
-        return f"{self.kind}/{self.variant}" if self.variant else self.kind
-
-
-@cached(Cache.NAMES)
-def named_dtypes() -> dict[str, DtypeToken]:
-    """Every name of a dtype in AITER's code."""
-    found: dict[str, DtypeToken] = {}
-    for key, names in layouts().data["dtypes"].items():
-        kind, _, variant = key.partition("/")
-        for name in names:
-            found[name] = DtypeToken(kind, variant)
-    return found
-
-
-@cached(Cache.NAMES, 64)
-def dtype_for(kind: str, arch: str) -> DtypeToken:
-    """The dtype of a question on an arch."""
-    return DtypeToken(kind, layouts().fp8_variant(arch) if kind == "fp8" else "")
-
 
 ELEMENTWISE = {
     "+": "add",

@@ -14,6 +14,7 @@ from tests.generated.rewrites.further import FURTHER
 from tests.generated.rewrites.lasting import LASTING
 from tests.generated.rewrites.modules import MODULES
 from tests.generated.rewrites.objects import OBJECTS
+from tests.generated.rewrites.ordinary import ORDINARY
 from tests.generated.rewrites.patterns import PATTERNS
 from tests.generated.rewrites.records import RECORDS
 from tests.generated.rewrites.shared import SHARED
@@ -26,6 +27,7 @@ REWRITES = {
     **CLASSES,
     **ENUMS,
     **FUNCTIONS,
+    **ORDINARY,
     **PATTERNS,
     **RECORDS,
     **TABLES,
