@@ -60,6 +60,8 @@ _MOVES: dict[str, Callable[..., Array]] = {
     "copy": np.copy,
     "getitem": lambda array, key: array[key],
     "take": np.take,
+    "tile": np.tile,
+    "broadcast_to": np.broadcast_to,
 }
 """What leaves elements as they are."""
 _JOINS: dict[str, Callable[..., Array]] = {"concatenate": np.concatenate, "stack": np.stack}

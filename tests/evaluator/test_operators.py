@@ -138,7 +138,7 @@ def test_dividing_by_zero() -> None:
 def test_a_format_that_does_not_fit(values: Any) -> None:
     """Python's own exception."""
     with pytest.raises(TypeError) as wanted:
-        "%d" % values
+        "%d".__mod__(values)
     with pytest.raises(Failed) as caught:
         binary("%", "%d", values, NOWHERE)
     assert (caught.value.how, caught.value.message) == ("TypeError", str(wanted.value))

@@ -25,6 +25,7 @@ from mlaprobe.stages.environment.shaping import (
     subscripted,
     with_number,
 )
+from mlaprobe.stages.environment.sizes import same_size
 
 ELEMENTWISE = {
     "+": "add",
@@ -244,6 +245,18 @@ def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return tensor.derived("reshape", tuple(known), tensor.dtype, tuple(known))
 
 
+def _view(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """``view``, which makes no copy: of what is not contiguous it may be an error."""
+    found = _viewed(tensor, args, kwargs, span)
+    if tensor.contiguous or tensor.sliced or not isinstance(found, Tensor):
+        return found
+    one, other = found.shape, tensor.shape
+    if len(one) == len(other) and all(map(same_size, one, other)):
+        return found if found.dtype is not tensor.dtype else tensor
+    text = f"whether {tensor.name}, which is not contiguous, can be seen in another shape"
+    return Something(text, span, foreign=True, free="data")
+
+
 def _regrouped(tensor: Tensor, dims: tuple[Any, ...], span: Span) -> Value:
     """A view of a part of wider rows: their spacing allows any grouping of the rows, none of what
     is in them."""
@@ -308,7 +321,7 @@ def _fact(read: Callable[[Tensor, Span], Any]) -> Method:
 METHODS: dict[str, Method] = {
     "size": _size,
     "stride": _stride,
-    "view": _viewed,
+    "view": _view,
     "reshape": _viewed,
     "permute": _permuted,
     "contiguous": _contiguous,
