@@ -15,10 +15,11 @@ from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.symbols import PathCondition, Sym
 from mlaprobe.evaluator.values.arithmetic import LONGEST, WIDEST
 from mlaprobe.evaluator.values.comparing import compare, entry_of, equals, negate
-from mlaprobe.evaluator.values.kinds import EnumMember, Model, Unordered
+from mlaprobe.evaluator.values.kinds import EnumMember, Model
 from mlaprobe.evaluator.values.membership import contains
 from mlaprobe.evaluator.values.operators import binary, unary
 from mlaprobe.evaluator.values.unknown import Something, Unknown
+from mlaprobe.evaluator.values.unordered import Unordered
 from tests.formulas import value_of
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {

@@ -24,12 +24,12 @@ from mlaprobe.evaluator.values.kinds import (
     Builtin,
     EnumMember,
     EnumType,
-    LooseSet,
     Model,
     Pointer,
     Record,
     StructType,
 )
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module

@@ -69,7 +69,7 @@ def compile_try(unit: Unit, node: ir.Try, scope: Scope) -> Eval:
         try:
             signal = _handle(handlers, failed, e, span)
         except Failed as failure:
-            last = _while_handling(failure, final, e)
+            last = while_handling(failure, final, e)
             if last is not None:
                 return last
             raise
@@ -107,11 +107,11 @@ def _handle(handlers: Iterable[_Handler], failure: Failed, e: Frame, span: ir.Sp
                 e[handler.slot] = CaughtError(failure)
             seen = (failure.kind, failure.how, failure.message, failure.span)
             run.observations.append(("caught", seen))
-            return _while_handling(failure, handler.body, e)
+            return while_handling(failure, handler.body, e)
     raise failure
 
 
-def _while_handling(failure: Failed, body: Eval, e: Frame) -> Value:
+def while_handling(failure: Failed, body: Eval, e: Frame) -> Value:
     """Runs statements while an exception is being handled: a bare ``raise`` in them, or in what
     they call, raises it again."""
     handled = e[RUN].handled

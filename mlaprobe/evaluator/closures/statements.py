@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops, rounds
 from mlaprobe.evaluator.closures.displays import text_of
+from mlaprobe.evaluator.closures.managing import compile_with
 from mlaprobe.evaluator.closures.methodcalls.listmethods import removed
 from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
@@ -273,6 +274,7 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Check: _check,
     ir.Throw: exceptions.compile_throw,
     ir.Try: exceptions.compile_try,
+    ir.With: compile_with,
     ir.Define: declarations.define,
     ir.Import: declarations.imported,
     ir.OpaqueStmt: _opaque,

@@ -107,6 +107,9 @@ class Run:
     frame: Frame = field(default_factory=dict)
     """The frame of the outermost call."""
     copies: Copies = field(default_factory=Copies)
+    bodies: list[list[Callable[[Value], None]]] = field(default_factory=list)
+    """Bodies of ``with`` that functions which are context managers are run around, the innermost
+    last; empty where it has been run."""
     handled: list[Failed] = field(default_factory=list)
     """The exceptions whose handlers are being run, the innermost last."""
 

@@ -15,6 +15,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.objects.members import Property
 from mlaprobe.evaluator.python.index import Index, SyntaxProblem
+from mlaprobe.evaluator.python.managers import ManagerFunction
 from mlaprobe.evaluator.python.names.touched import FUNCTIONS, flat
 from mlaprobe.evaluator.python.names.writes import key_matches, written_keys
 from mlaprobe.evaluator.python.place import Place
@@ -26,7 +27,7 @@ from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.translate import translate_class, translate_expr, translate_function
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
 from mlaprobe.evaluator.values import PathText, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Closure
+from mlaprobe.evaluator.values.kinds import Builtin, Closure
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.project import PyProject
@@ -231,13 +232,14 @@ class PyModule(Module):
                 if name in own:
                     continue
                 decorator = child.machine.evaluate(child, node, view)
-                if not isinstance(decorator, (Closure, Partial)):
+                manager = isinstance(decorator, Builtin) and decorator.name == "contextmanager"
+                if not manager and not isinstance(decorator, (Closure, Partial)):
                     raise Unsupported(f"{name} is no function of the source", node.span)
                 value = child.machine.call(child, decorator, (value,), {}, node.span)
             return value
 
         made = settle(run, start, (self.dotted, position)).value
-        return made if isinstance(made, (Closure, Partial)) else None
+        return made if isinstance(made, (Closure, Partial, ManagerFunction)) else None
 
     def function_ir(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Function:
         """The function of a statement; always the same object."""

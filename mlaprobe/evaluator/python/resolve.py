@@ -32,8 +32,9 @@ from mlaprobe.evaluator.python.place import type_names
 from mlaprobe.evaluator.python.settle import MISSING, Settled, combine
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, ExternalModule, ModuleRef
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, LooseSet
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.module import PyModule

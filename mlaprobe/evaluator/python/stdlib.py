@@ -15,6 +15,7 @@ from mlaprobe.evaluator.objects.enums import ENUMS
 from mlaprobe.evaluator.objects.iterables import DefaultDict
 from mlaprobe.evaluator.python.functional import FUNCTIONAL
 from mlaprobe.evaluator.python.iterators import ITERATORS
+from mlaprobe.evaluator.python.managers import MANAGERS
 from mlaprobe.evaluator.python.records import RECORDS
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
@@ -190,6 +191,7 @@ STANDARD: dict[str, Value] = {
     "collections.OrderedDict": Builtin("collections.OrderedDict", _as_dict, symbolic=True),
     "types.MappingProxyType": Builtin("types.MappingProxyType", _proxy, symbolic=True),
     **RECORDS,
+    **MANAGERS,
     **ENUMS,
     "functools.partial": Builtin("functools.partial", _partial, symbolic=True),
     "math.ceil": rounding("ceil"),

@@ -16,16 +16,16 @@ from mlaprobe.evaluator.objects.objects import NOTHING, Instance, NamedTuple, cl
 from mlaprobe.evaluator.symbolic.symbols import SymText, number_of
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of
-from mlaprobe.evaluator.values.handled import CaughtError
+from mlaprobe.evaluator.values.handled import CaughtError, ErrorType
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     Closure,
     EnumMember,
     EnumType,
-    LooseSet,
     Model,
     Record,
 )
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -96,6 +96,8 @@ def _is_error(error: CaughtError, kind: Value, span: Span) -> Value:
     name = getattr(kind, "dotted", "") or f"builtins.{getattr(kind, 'name', '')}"
     own = name.removeprefix("builtins.") if name.startswith("builtins.") else ""
     own = own if isinstance(getattr(builtins, own, None), type) else ""
+    if not own and isinstance(kind, ErrorType):
+        own = kind.name
     found = catches((own,), error.failure.how) if own else None
     return Unknown("the class of an exception is not known", span) if found is None else found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from mlaprobe.evaluator.closures.displays import as_mapping, elements
@@ -18,6 +19,7 @@ from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import WIDE, plain_number
 from mlaprobe.evaluator.values.comparing import extreme, in_order
+from mlaprobe.evaluator.values.handled import ErrorType
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
@@ -231,6 +233,11 @@ _ALL_VALUES = ("tuple", "list", "dict", "set", "frozenset", "len", "min", "max",
 _TYPED = ("int", "bool", "repr", "str", "format", "isinstance", "type", "getattr", "hasattr")
 _SYMBOLIC = frozenset((*_ALL_VALUES, *_TYPED))
 """Built-in functions that can work with symbols."""
+_ERRORS = tuple(
+    (name, value.__name__)
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+)
 _PLAIN = (abs, round, float, divmod, bin, hex, oct, ord, chr)
 
 
@@ -242,6 +249,7 @@ def python_externals() -> dict[str, Any]:
             for name, call in _BUILTINS.items()
         },
         **{f"builtins.{each.__name__}": plain(each.__name__, each) for each in _PLAIN},
-        **{f"builtins.{name}": Library(name) for name in ("Exception", "globals")},
+        **{f"builtins.{name}": ErrorType(own) for name, own in _ERRORS},
+        "builtins.globals": Library("globals"),
         **library_externals(),
     }

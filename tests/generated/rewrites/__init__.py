@@ -7,6 +7,7 @@ from tests.generated.rewrites.acting import ACTING
 from tests.generated.rewrites.blocks import BLOCKS, WRITTEN
 from tests.generated.rewrites.calling import CALLING
 from tests.generated.rewrites.classes import CLASSES
+from tests.generated.rewrites.contexts import CONTEXTS, ODD_CONTEXTS
 from tests.generated.rewrites.corners import CORNERS
 from tests.generated.rewrites.enums import ENUMS
 from tests.generated.rewrites.functions import FUNCTIONS
@@ -25,6 +26,7 @@ REWRITES = {
     **BLOCKS,
     **CALLING,
     **CLASSES,
+    **CONTEXTS,
     **ENUMS,
     **FUNCTIONS,
     **ORDINARY,
@@ -34,7 +36,7 @@ REWRITES = {
     **TEXTS,
 }
 
-CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED}
+CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED, **ODD_CONTEXTS}
 """Modules of which not all is followed."""
 
 __all__ = ["CASES", "LASTING", "REWRITES", "WRITTEN"]
