@@ -93,9 +93,8 @@ def result_of_unknown(
     for value in (*owner, *args, *kwargs.values()):
         run.havocs(value, span)
         havoc(value, f"{name} may have written it", span)
-    if not returns and run.decide(
-        Unknown(f"{name} cannot be followed and may fail", span, key=("fails", name, span))
-    ):
+    fails = Unknown(f"{callee.reason} ({name})", span, key=("fails", name, span))
+    if not returns and run.decide(fails):
         raise Failed("unknown", "unknown", f"{name} cannot be followed: {callee.reason}", span)
     return Unknown(
         f"{name} cannot be followed" if returns else callee.reason,

@@ -64,7 +64,7 @@ class PyModule(Module):
         try:
             if limit is not None and not self.index.final(name, limit):
                 return self.before(run, name, limit, span)
-            return self.member(run, name, span)
+            return self.member(run, name, span, inside=True)
         except CircularName:
             return Unknown(f"{name} depends on itself", span)
         except MissingName:
@@ -77,10 +77,11 @@ class PyModule(Module):
             MissingName: it has no value there.
         """
         value = self.resolve(run, name, limit)
-        return self._special(run, name, span) if value is MISSING else value
+        return self._special(run, name, span, inside=True) if value is MISSING else value
 
-    def member(self, run: Run, name: str, span: Span) -> Value:
+    def member(self, run: Run, name: str, span: Span, *, inside: bool = False) -> Value:
         """The value of a top-level name of this module; unknown where it is not followed.
+        ``inside``: as the module's own code finds it, which does not ask ``__getattr__``.
 
         Raises:
             MissingName: the module certainly has no such name.
@@ -89,18 +90,33 @@ class PyModule(Module):
         value = self.cached(run, name)
         if value is MISSING and ("pymodule", self.dotted, name) in run.resolving:
             raise CircularName(self.dotted, name, span)
-        return self._special(run, name, span) if value is MISSING else value
+        return self._special(run, name, span, inside=inside) if value is MISSING else value
 
-    def _special(self, run: Run, name: str, span: Span) -> Value:
+    def _special(self, run: Run, name: str, span: Span, *, inside: bool) -> Value:
         if name == "__name__":
             return self.dotted
         if name == "__file__":
             return PathText(self.path, span)
         if name in _MODULE_NAMES:
             return Unknown(f"{name} of a module is not known", span, key=(name, self.dotted))
-        if name != "__getattr__" and self.cached(run, "__getattr__") is not MISSING:
-            return Unknown(f"{self.dotted} makes attributes when asked", span)
+        if name != "__getattr__" and not inside:
+            getter = self.cached(run, "__getattr__")
+            if getter is not MISSING:
+                return self._asked(run, getter, name, span)
         raise MissingName(self.dotted, name, span)
+
+    def _asked(self, run: Run, getter: Value, name: str, span: Span) -> Value:
+        """What the module's ``__getattr__`` gives.
+
+        Raises:
+            MissingName: it certainly gives nothing.
+        """
+        if not isinstance(getter, Closure):
+            return Unknown(f"{self.dotted} makes attributes when asked", span)
+        made = settle(run, lambda child: child.machine.call(child, getter, (name,), {}, span))
+        if made.failure is not None and made.failure.how == "AttributeError":
+            raise MissingName(self.dotted, name, span)
+        return made.value
 
     def cached(self, run: Run, name: str) -> Value:
         """A top-level name, or ``MISSING``; ``MISSING`` also while the same name is looked up."""

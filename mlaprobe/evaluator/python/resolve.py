@@ -30,6 +30,7 @@ from mlaprobe.evaluator.python.names.writes import (
 )
 from mlaprobe.evaluator.python.place import type_names
 from mlaprobe.evaluator.python.settle import MISSING, Settled, combine
+from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, ExternalModule, ModuleRef
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
@@ -309,4 +310,6 @@ class Resolver:
             return value
         if isinstance(value, CHANGING):
             return self._executed(node, value, position)
+        if isinstance(value, Partial) and not any(isinstance(v, CHANGING) for v in value.held()):
+            return value
         return Unknown(f"{self.name} is changed in place", self.module.place.span(node))

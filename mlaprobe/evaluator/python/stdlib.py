@@ -86,11 +86,11 @@ class Partial(Model):
     def held(self) -> Args:
         return (self.function, *self.args, *self.kwargs.values())
 
-    def get(self, name: str, span: Span) -> Value:
+    def get_in(self, run: Run, name: str, span: Span) -> Value:
         if name in ("func", "args"):
             return self.function if name == "func" else self.args
         if name == "keywords":
-            return dict(self.kwargs)
+            return run.copies.add(self.kwargs)  # to change them is not followed
         return Unknown(f"attribute {name} of functools.partial is not followed", span)
 
     def fresh(self, own: Callable[[Value], Value]) -> Partial:
