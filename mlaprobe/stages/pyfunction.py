@@ -207,7 +207,8 @@ class PythonFunction:
             reason = value.reason if isinstance(value, Unknown) else f"{name} is no function"
             if isinstance(value, EntryPoint):
                 reason = f"{name} is decorated with {', '.join(value.decorators)}"
-            raise Failed("unknown", "unknown", reason, span)
+            place = value.span if isinstance(value, Unknown) and value.span.line else span
+            raise Failed("unknown", "unknown", reason, place)
         return value
 
     def _decorated(self, run: Run, entry: EntryPoint) -> Any:

@@ -22,6 +22,7 @@ from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of, equals
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
+    Closure,
     EnumMember,
     EnumType,
     Model,
@@ -70,6 +71,9 @@ def attribute(
         return copied(obj[PAIR.index(name)])
     if obj is None:
         return Unknown(f"attribute {name} of nothing", span)
+    if isinstance(obj, Closure):
+        what = f"attribute {name} of the function {obj.function.name}"
+        return Unknown(f"{what} is not followed", span)
     if python and isinstance(obj, Builtin) and obj.name in _TYPES:
         return _of_type(obj.name, name)
     return method(obj, name, span, python=python)

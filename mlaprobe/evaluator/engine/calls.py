@@ -92,7 +92,7 @@ def result_of_unknown(
     owner = (callee.owner,) if isinstance(callee, OfObject) else ()
     for value in (*owner, *args, *kwargs.values()):
         run.havocs(value, span)
-        havoc(value, f"{name} may have written it", span)
+        havoc(value, f"{name} may have written it: {callee.reason}", span)
     fails = Unknown(f"{callee.reason} ({name})", span, key=("fails", name, span))
     if not returns and run.decide(fails):
         raise Failed("unknown", "unknown", f"{name} cannot be followed: {callee.reason}", span)

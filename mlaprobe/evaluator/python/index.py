@@ -213,6 +213,21 @@ class Index:
         nodes = (n for n in ast.walk(self.tree) if isinstance(n, ast.Global))
         return frozenset(name for n in nodes for name in n.names)
 
+    def rebinding(self, name: str) -> Span:
+        """A statement of a function that says it rebinds a name."""
+        nodes = (n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, ast.Global))
+        return self.place.span(next((n for n in nodes if name in n.names), self.body[0]))
+
+    def changing_attribute(self, name: str) -> Span:
+        """A function that assigns an attribute, or changes its value in place."""
+        functions = (n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, FUNCTIONS))
+        for node in functions:
+            if name in written_attributes([node], of_self=True) or name in changed_attributes(
+                [node]
+            ):
+                return self.place.span(node)
+        return self.place.span(self.body[0])
+
     @cached_property
     def changed_by_functions(self) -> dict[str, ast.stmt]:
         """Names outside them whose values functions change in place, by the name or by another

@@ -149,7 +149,7 @@ class PyModule(Module):
         if isinstance(problem, SyntaxProblem):
             return Unknown(f"{self.path} has a {problem.message}", problem.span)
         if name in self.index.global_names:
-            return Unknown(f"{name} is rebound by a function", self.place.span(problem.body[0]))
+            return Unknown(f"{name} is rebound by a function", self.index.rebinding(name))
         patched = self.project.patched(self.dotted, name) if limit is None else None
         if patched is not None:
             return patched
@@ -284,7 +284,7 @@ class PyModule(Module):
                 continue  # what is assigned to it of an object goes through it
             if name in written or (name in changed and isinstance(value, CHANGING)):
                 reason = f"{name} of class {made.name} is changed by a function"
-                made.attributes[name] = Unknown(reason, self.place.span(self.index.body[0]))
+                made.attributes[name] = Unknown(reason, self.index.changing_attribute(name))
 
     def import_name(
         self, run: Run, module: str, name: str | None, span: Span, *, strict: bool = True

@@ -306,7 +306,7 @@ class Resolver:
         """A value after a statement that may have changed it in place."""
         if isinstance(value, (Closure, EntryPoint, ModuleRef, ExternalModule, Builtin, EnumType)):
             return value
-        if value is MISSING or isinstance(value, (int, float, str, tuple, type(None))):
+        if value is MISSING or isinstance(value, (int, float, str, tuple, type(None), Unknown)):
             return value
         if isinstance(value, CHANGING):
             return self._executed(node, value, position)

@@ -11,7 +11,7 @@ from mlaprobe.evaluator.objects.objects import NOTHING, NamedTuple
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer, Record
 
 LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""
@@ -187,4 +187,6 @@ def _compute(op: str, left: Value, right: Value, span: Span, unsigned: int) -> V
 
 def kind_of(value: Value) -> str:
     """What a value is, for a reason."""
+    if isinstance(value, Record):
+        return value.type
     return "None" if value is None else type(value).__name__

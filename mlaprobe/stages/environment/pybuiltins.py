@@ -6,6 +6,7 @@ import builtins
 from typing import Any
 
 from mlaprobe.evaluator.closures.displays import as_mapping, elements
+from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
@@ -33,6 +34,8 @@ def _len(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         return args[0].shape[0]
     if args and special(args[0], "__len__"):
         return called(run, args[0], "__len__", (), span)
+    if args and isinstance(args[0], EnumMember):
+        return Unknown("len() of a flag, which Python counts from 3.11 on only", span)
     if not args or isinstance(args[0], (Cursor, Instance)):
         raise Failed("exception", "TypeError", "len() of what has none", span)
     values = elements(concrete(args[0], span), span, any_order=True)
@@ -195,6 +198,15 @@ def _getattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         raise
 
 
+def _setattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    known = len(args) == 3 and not kwargs and isinstance(args[1], str)
+    if known and isinstance(args[0], Instance):
+        args[0].cls.write(run, args[0], args[1], args[2], span)
+        return None
+    why = Unknown("what setattr does to this value is not followed", span)
+    return result_of_unknown(run, why, "setattr", args, kwargs, span)
+
+
 def _hasattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     try:
         found = _getattr(run, args[:2], {}, span)
@@ -226,11 +238,23 @@ _BUILTINS: dict[str, Call] = {
     "type": type_of,
     "getattr": _getattr,
     "hasattr": _hasattr,
+    "setattr": _setattr,
     "dict": _dict,
     "print": lambda run, a, k, s: None,
 }
 _ALL_VALUES = ("tuple", "list", "dict", "set", "frozenset", "len", "min", "max", "any", "all")
-_TYPED = ("int", "bool", "repr", "str", "format", "isinstance", "type", "getattr", "hasattr")
+_TYPED = (
+    "int",
+    "bool",
+    "repr",
+    "str",
+    "format",
+    "isinstance",
+    "type",
+    "getattr",
+    "hasattr",
+    "setattr",
+)
 _SYMBOLIC = frozenset((*_ALL_VALUES, *_TYPED))
 """Built-in functions that can work with symbols."""
 _ERRORS = tuple(

@@ -9,6 +9,7 @@ from tests.generated.rewrites.calling import CALLING
 from tests.generated.rewrites.classes import CLASSES
 from tests.generated.rewrites.contexts import CONTEXTS, ODD_CONTEXTS
 from tests.generated.rewrites.corners import CORNERS
+from tests.generated.rewrites.descriptors import DESCRIPTORS
 from tests.generated.rewrites.enums import ENUMS
 from tests.generated.rewrites.functions import FUNCTIONS
 from tests.generated.rewrites.further import FURTHER
@@ -27,6 +28,7 @@ REWRITES = {
     **CALLING,
     **CLASSES,
     **CONTEXTS,
+    **DESCRIPTORS,
     **ENUMS,
     **FUNCTIONS,
     **ORDINARY,
