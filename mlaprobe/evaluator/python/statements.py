@@ -154,7 +154,7 @@ class Statements(Patterns, Expressions):
             return ir.Throw(span, None)
         name = dotted_name(exc.func if isinstance(exc, ast.Call) else exc)
         how = name.split(".")[-1] if name else ""
-        return ir.Throw(span, self.expr(exc), how if how[:1].isupper() else "exception")
+        return ir.Throw(span, self.expr(exc), how if how.lstrip("_")[:1].isupper() else "exception")
 
     def _try(self, node: ast.Try) -> ir.Node:
         body = self.body(node.body)

@@ -12,10 +12,13 @@ from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
 from mlaprobe.rulefiles.layouts import layouts
 
-_BYTES = {"fp8": 1, "byte": 1, "i8": 1, "bf16": 2, "fp16": 2, "i16": 2, "i64": 8, "u64": 8}
-
-
-_FLOATS = {"fp8", "bf16", "fp16", "fp32", "fp64"}
+_BYTES = {
+    **dict.fromkeys(("fp8", "fp8_e8m0", "fp4x2", "i4x2", "byte", "i8"), 1),
+    **dict.fromkeys(("bf16", "fp16", "i16"), 2),
+    **dict.fromkeys(("i64", "u64", "f64"), 8),
+}
+_FLOATS = {"fp8", "fp8_e8m0", "fp4x2", "bf16", "fp16", "fp32", "f64"}
+_UNSIGNED = {"byte", "u16", "u32", "u64", "fp8_e8m0"}
 
 
 class DtypeToken(Model):
@@ -54,12 +57,20 @@ class DtypeToken(Model):
         if name == "is_floating_point":
             return self.floating
         if name == "is_signed":
-            return self.kind not in ("byte", "u16", "u32", "u64", "bool")
+            return self.kind not in _UNSIGNED
         return self.get(name, span)
 
     def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         """C++ writes ``Q.dtype()`` where Python writes ``q.dtype``."""
         return self
+
+    @property
+    def text(self) -> str | None:
+        """What Python shows it as, where the encoding is known."""
+        known = named_dtypes().items()
+        names = [n for n, t in known if n.startswith("torch.") and t.identity == self.identity]
+        sized = [n for n in names if any(map(str.isdigit, n))]  # torch.float16, also torch.half
+        return sized[0] if len(sized) == 1 else None
 
     @property
     def floating(self) -> bool:

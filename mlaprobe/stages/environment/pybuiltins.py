@@ -83,6 +83,8 @@ def _str(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if isinstance(value, SomeText):
         return value
     text = enum_text(value, formatted=False) if isinstance(value, EnumMember) else None
+    if isinstance(value, DtypeToken):
+        text = value.text
     if text is not None:
         return text
     if type(value) in (Sym, SymText):
