@@ -178,6 +178,7 @@ CONTRADICTIONS: dict[str, Callable[[int], bool]] = {
     "bs + 2 == 1000 and bs * 3 == 2994": lambda n: n == 998,
     "(bs < 4 or bs > 9) and bs == 5": lambda n: False,
     "bs // 3 == 1 and bs < 4": lambda n: n == 3,
+    "bs // 16 > 20 and bs % 5 == 0": lambda n: n > 335 and n % 5 == 0,
 }
 
 
