@@ -97,7 +97,7 @@ def result_of_unknown(
     if not returns and run.decide(fails):
         raise Failed("unknown", "unknown", f"{name} cannot be followed: {callee.reason}", span)
     return Unknown(
-        f"{name} cannot be followed" if returns else callee.reason,
+        f"{callee.reason} ({name})" if returns else callee.reason,
         span,
         key=("result", name, span, len(run.events)),
         free=callee.free if callee.foreign else None,

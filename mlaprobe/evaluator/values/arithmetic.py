@@ -179,7 +179,7 @@ def _compute(op: str, left: Value, right: Value, span: Span, unsigned: int) -> V
         return Unknown(str(error), span)
     if unsigned and isinstance(result, int) and not 0 <= result < 1 << unsigned:
         return Unknown("an unsigned value wraps around", span)
-    widest = _MOST_SHIFTED if op in ("|", "&", "^") else WIDEST
+    widest = _MOST_SHIFTED if op in ("|", "&", "^", "+", "-") else WIDEST
     if isinstance(result, int) and result.bit_length() > widest:
         return Unknown("a number too large to follow", span)
     return result

@@ -234,6 +234,8 @@ def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     known: list[Any] = list(dims)
     if any(isinstance(d, DtypeToken) for d in known):
         return Unknown(f"a view of {tensor.name}", span, foreign=True, free="data")
+    if sum(type(d) is int and d == -1 for d in known) > 1:
+        raise Failed("exception", "RuntimeError", "only one dimension can be inferred", span)
     if any(type(d) is int and d == -1 for d in known):
         at = next(i for i, d in enumerate(known) if type(d) is int and d == -1)
         rest = _product((*known[:at], *known[at + 1 :]), span)
