@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.placed import Placed
 from mlaprobe.stages.environment.shaping import is_integer
-from mlaprobe.stages.environment.tensors import DtypeToken
 
 Array: TypeAlias = npt.NDArray[Any]
 _STORED: dict[str, npt.DTypeLike] = {
@@ -60,6 +60,8 @@ _MOVES: dict[str, Callable[..., Array]] = {
     "copy": np.copy,
     "getitem": lambda array, key: array[key],
     "take": np.take,
+    "tile": np.tile,
+    "broadcast_to": np.broadcast_to,
 }
 """What leaves elements as they are."""
 _JOINS: dict[str, Callable[..., Array]] = {"concatenate": np.concatenate, "stack": np.stack}

@@ -12,8 +12,8 @@ from mlaprobe.emulation.arrays import Array
 from mlaprobe.emulation.batch import Values
 from mlaprobe.emulation.formats import LATENT_DIM
 from mlaprobe.emulation.works import Works
+from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for
 from mlaprobe.stages.environment.placed import Placed
-from mlaprobe.stages.environment.tensors import DtypeToken, dtype_for
 
 _POINTERS = 10
 """Numbers in the tensor of pointers to the work metadata: the first two are used."""

@@ -27,7 +27,8 @@ from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.stages.base import why_unknown
 from mlaprobe.stages.environment.device import Device
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.environment.dtypes import DtypeToken
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.planner import PlannerQuestion
 
 logger = logging.getLogger("mlaprobe")

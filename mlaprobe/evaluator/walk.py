@@ -164,6 +164,7 @@ _WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
     ir.Opaque: lambda node: node.writes,
     ir.OpaqueStmt: lambda node: node.writes,
     ir.ForEach: lambda node: targets(node.target),
+    ir.With: lambda node: () if node.target is None else targets(node.target),
     ir.Remove: lambda node: (name for target in node.targets for name in targets(target)),
 }
 """The variables that a kind of node writes in either language."""
@@ -203,7 +204,7 @@ def assigned_names(body: Iterable[Node]) -> list[str]:
         if isinstance(node, ir.Assign):
             for target in node.targets:
                 names.update(dict.fromkeys(bound_names(target)))
-        elif isinstance(node, (ir.AssignExpr, ir.ForEach)):
+        elif isinstance(node, (ir.AssignExpr, ir.ForEach, ir.With)):
             names.update(dict.fromkeys(bound_names(node.target)))
         elif isinstance(node, ir.Define):
             names[node.function.name] = None
@@ -226,7 +227,7 @@ def rebound_names(body: Iterable[Node]) -> frozenset[str]:
     return frozenset(name for n in walk(body) if isinstance(n, ir.Outer) for name in n.names)
 
 
-def bound_names(target: Node) -> Iterator[str]:
+def bound_names(target: Node | None) -> Iterator[str]:
     """The variables that an assignment target binds."""
     if isinstance(target, ir.Name):
         yield target.id

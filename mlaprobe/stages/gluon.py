@@ -10,7 +10,8 @@ from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.values import Unknown
 from mlaprobe.stages.base import OutcomeStage
 from mlaprobe.stages.batches import batch_of
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.kernellaunch import Launches, judged
 from mlaprobe.stages.pyfunction import PythonStage, Start

@@ -8,7 +8,8 @@ from typing import Any
 from mlaprobe.core.shape import DecodeShape, StageName
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for
+from mlaprobe.stages.environment.tensors import Tensor
 
 STAGE = StageName.HOST
 BATCH, SPLITS = 2, 2

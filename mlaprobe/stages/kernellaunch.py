@@ -21,6 +21,7 @@ from mlaprobe.stages.batches import Requests, apart, batch_condition
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole
+from mlaprobe.stages.possible import possible, without_impossible
 from mlaprobe.stages.pyfunction import last_check
 
 LAUNCH = "launch"
@@ -95,6 +96,7 @@ def judged(
 ) -> StageOutcome:
     """What the paths of such a function come to: ``accepted`` where every one that returns has
     launched a kernel, with what else has to hold as notes."""
+    outcomes = without_impossible(outcomes, _GATES)
     accepted = [o for o in outcomes if o.kind == "returned"]
     failed = [o for o in outcomes if o.kind == "failed"]
     certain = all(map(_settled, outcomes)) and all(o.kind != "unknown" for o in outcomes)
@@ -152,9 +154,8 @@ def _settled(outcome: Outcome) -> bool:
 
 def _told_apart(accepted: list[Outcome], failed: list[Outcome]) -> bool:
     """Whether for some sizes that the question leaves open a path is taken that does not fail."""
-    return any(
-        all(apart(path.decisions, other.decisions, _GATES) for other in failed) for path in accepted
-    )
+    certain = [path.decisions for path in accepted if possible(path.decisions, _GATES)]
+    return any(all(apart(one, other.decisions, _GATES) for other in failed) for one in certain)
 
 
 def _gates(failed: list[Outcome]) -> tuple[Any, ...]:

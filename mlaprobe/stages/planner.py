@@ -31,9 +31,10 @@ from mlaprobe.stages.base import (
     unknown,
 )
 from mlaprobe.stages.environment.device import Device, in_context
+from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for
 from mlaprobe.stages.environment.options import options
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple

@@ -10,6 +10,8 @@ from mlaprobe.core.shape import StageOutcome
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
+from mlaprobe.evaluator.objects.members import Bound, Static
+from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.python.index import SyntaxProblem
 from mlaprobe.evaluator.python.module import PyModule
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
@@ -67,6 +69,17 @@ def last_check(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
     """The place of the last check of a path that fails, else where it ends."""
     last = trace.last_check()
     return (outcome.span if last is None else last.span,)
+
+
+def _function_of(value: Any) -> Any:
+    """The function that is called where a method, or an object, is bound to a name: with the object
+    as its first argument. Anything else as it is."""
+    method = value
+    if isinstance(value, Instance):
+        method = Bound(value.cls.find("__call__"), value)
+    if isinstance(method, Bound) and isinstance(method.function, Closure):
+        return Partial(method.function, (method.owner,), {})
+    return value.function if isinstance(value, Static) and not value.of_class else value
 
 
 class PythonFunction:
@@ -189,11 +202,13 @@ class PythonFunction:
         value = module.lookup(run, name, span)
         if isinstance(value, EntryPoint):
             value = self._decorated(run, value)
+        value = _function_of(value)
         if not isinstance(value, (Closure, Partial)):
             reason = value.reason if isinstance(value, Unknown) else f"{name} is no function"
             if isinstance(value, EntryPoint):
                 reason = f"{name} is decorated with {', '.join(value.decorators)}"
-            raise Failed("unknown", "unknown", reason, span)
+            place = value.span if isinstance(value, Unknown) and value.span.line else span
+            raise Failed("unknown", "unknown", reason, place)
         return value
 
     def _decorated(self, run: Run, entry: EntryPoint) -> Any:

@@ -17,8 +17,9 @@ from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
 from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.walk import walk
 from mlaprobe.stages.base import CppStage, arguments, how_failed, place_evidence, undecided, unknown
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import Proof, Trace, line_of
 from mlaprobe.stages.instantiate import Solved
 

@@ -14,8 +14,8 @@ from mlaprobe.evaluator.symbolic.symbols import same
 from mlaprobe.stages.base import OutcomeStage, how_failed, unknown
 from mlaprobe.stages.batches import batch_of
 from mlaprobe.stages.environment.device import Device, in_context
+from mlaprobe.stages.environment.dtypes import dtype_for
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.tensors import dtype_for
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.numbers import calculate, is_whole

@@ -9,8 +9,8 @@ from mlaprobe.emulation.arrays import Arrays, Marks, NotFollowedError, memory_of
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.placed import Placed
-from mlaprobe.stages.environment.tensors import DtypeToken
 
 FP32 = DtypeToken("fp32")
 

@@ -15,10 +15,11 @@ from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.symbolic.symbols import PathCondition, Sym
 from mlaprobe.evaluator.values.arithmetic import LONGEST, WIDEST
 from mlaprobe.evaluator.values.comparing import compare, entry_of, equals, negate
-from mlaprobe.evaluator.values.kinds import EnumMember, Model, Unordered
+from mlaprobe.evaluator.values.kinds import EnumMember, Model
 from mlaprobe.evaluator.values.membership import contains
 from mlaprobe.evaluator.values.operators import binary, unary
 from mlaprobe.evaluator.values.unknown import Something, Unknown
+from mlaprobe.evaluator.values.unordered import Unordered
 from tests.formulas import value_of
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
@@ -134,6 +135,16 @@ def test_dividing_by_zero() -> None:
         assert (caught.value.kind, caught.value.how) == ("exception", "ZeroDivisionError")
 
 
+@pytest.mark.parametrize("values", ["x", (1, 2), (), ("x",), None])
+def test_a_format_that_does_not_fit(values: Any) -> None:
+    """Python's own exception."""
+    with pytest.raises(TypeError) as wanted:
+        "%d".__mod__(values)
+    with pytest.raises(Failed) as caught:
+        binary("%", "%d", values, NOWHERE)
+    assert (caught.value.how, caught.value.message) == ("TypeError", str(wanted.value))
+
+
 @pytest.mark.parametrize(
     ("op", "left", "right"),
     [
@@ -146,7 +157,6 @@ def test_dividing_by_zero() -> None:
         ("*", 2**70, 2**70),
         ("+", "x" * LONGEST, "y"),
         ("*", [1], LONGEST + 1),
-        ("%", "%d", "x"),
         ("+", None, 4),
         ("&", 1.5, 2),
         ("<", 1, "a"),

@@ -129,8 +129,7 @@ def test_a_chained_comparison_evaluates_a_call_in_the_middle_once() -> None:
         ("try:\n    a()\nexcept E as e:\n    raise e",
          "(Try((ExprStmt(Call(a))), (((E) e (Throw(exception))))))"),
         ("with torch.cuda.device(d) as g:\n    a()",
-         "(Block((ExprStmt(Call(Attr(Attr(torch, cuda), device), (d))) Assign((g), ?[]) "
-         "ExprStmt(Call(a)))))"),
+         "(Block((With(Call(Attr(Attr(torch, cuda), device), (d)), g, (ExprStmt(Call(a)))))))"),
         ("with contextlib.suppress(KeyError):\n    a()",
          "(Block((Try((ExprStmt(Call(a))), (((KeyError) None ()))))))"),
         ("class A(B):\n    'text'\n    x = 1", "(Assign((A), Class(A, (B), (Assign((x), 1)))))"),

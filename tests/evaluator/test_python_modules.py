@@ -81,9 +81,26 @@ def test_missing_names_and_pythons_own() -> None:
     assert isinstance(session.get("__file__"), Unknown)
 
 
-def test_a_module_getattr_leaves_every_name_possible() -> None:
-    session = SourceSession("def __getattr__(name):\n    return 1")
-    assert isinstance(session.get("anything"), Unknown)
+GETTER = "def __getattr__(name):\n    if name == 'FEW':\n        return (16, 32)\n"
+
+
+def test_a_module_makes_attributes_when_it_is_asked() -> None:
+    """PEP 562: from outside, not for the names of its own code."""
+    files = {
+        "pkg/rules.py": f"{GETTER}    raise AttributeError(name)\n\ndef own():\n    return FEW\n",
+        "pkg/m.py": "from pkg import rules\nfrom pkg.rules import FEW\nx = rules.FEW\n"
+        "try:\n    from pkg.rules import MANY\nexcept ImportError:\n    MANY = ()\n",
+    }
+    session = SourceSession(files)
+    assert (session.get("x"), session.get("FEW"), session.get("MANY")) == ((16, 32), (16, 32), ())
+    with pytest.raises(MissingName):
+        session.get("FEW", module="pkg.rules")
+
+
+def test_a_module_makes_attributes_in_a_way_that_is_not_followed() -> None:
+    files = {"pkg/rules.py": "from other import get as __getattr__\n"}
+    session = SourceSession({**files, "pkg/m.py": "from pkg import rules\nx = rules.FEW\n"})
+    assert isinstance(session.get("x"), Unknown)
 
 
 # --- conditions ---

@@ -163,3 +163,56 @@ def test_equal_numbers_of_requests_are_one_unknown() -> None:
     assert binary("-", twice, twice, ir.NOWHERE) == 0
     assert not isinstance(binary("//", batch, 2, ir.NOWHERE), Requests)
     assert not isinstance(binary("*", batch, batch, ir.NOWHERE), Requests)
+
+
+CONTRADICTIONS: dict[str, Callable[[int], bool]] = {
+    # a gate under which 16 heads are taken, and the batch sizes that it holds for
+    "bs < 32 and bs > 31": lambda n: False,
+    "bs < 32 and bs >= 32": lambda n: False,
+    "bs < 1": lambda n: False,
+    "bs * 4 < 16 and bs > 3": lambda n: False,
+    "bs * 4 < 17 and bs > 3": lambda n: n == 4,
+    "bs == 8 and bs % 4 == 1": lambda n: False,
+    "bs == 8 and bs % 4 == 0": lambda n: n == 8,
+    "bs - 1000 > 3 and bs < 1005": lambda n: n == 1004,
+    "bs + 2 == 1000 and bs * 3 == 2994": lambda n: n == 998,
+    "(bs < 4 or bs > 9) and bs == 5": lambda n: False,
+    "bs // 3 == 1 and bs < 4": lambda n: n == 3,
+    "bs // 16 > 20 and bs % 5 == 0": lambda n: n > 335 and n % 5 == 0,
+}
+
+
+@pytest.mark.parametrize("gate", sorted(CONTRADICTIONS))
+@pytest.mark.parametrize("form", ["{0}", "nested"])
+def test_a_gate_that_no_batch_meets_takes_nothing(tmp_path: Path, gate: str, form: str) -> None:
+    """What is claimed for some batch sizes holds for one."""
+    clauses = [f"assert {gate}"] if form != "nested" else _nested(gate)
+    body = "".join(f"\n    {line}" for line in clauses)
+    edits = (NEEDS, NEEDS + body.replace("bs", "q_nope.shape[0]"))
+    found = opened(tmp_path, changed(today.tree(), today.GLUON, edits))
+    met = [n for n in range(1, 1100) if CONTRADICTIONS[gate](n)]
+    outcome = found.ask("gluon", shape("gfx950", BF16, 16, route=Route.GLUON))
+    if met:
+        assert outcome.status in ("accepted", "unknown")
+    else:
+        assert outcome.status in ("rejected", "unknown")
+    exact = "%" not in gate and "//" not in gate
+    assert outcome.status != "unknown" or not exact
+
+
+def _nested(gate: str) -> list[str]:
+    """Each clause asked by itself."""
+    first, _, second = gate.rpartition(" and ")
+    return [f"if {first or True}:", f"    assert {second}", "else:", "    raise ValueError('no')"]
+
+
+def test_paths_of_the_dispatcher_that_no_batch_takes(tmp_path: Path) -> None:
+    """Below 32 requests one thing is decided, from 32 on the other: both at once for none."""
+    gates = {"bs < 32 and bs > 40": "rejected", "bs < 32 and bs > 30": "native"}
+    for gate, status in gates.items():
+        first, second = gate.split(" and ")
+        check = f"    assert {first}\n    assert {second}\n"
+        head = "    persistent = work_meta_data is not None\n"
+        edited = changed(today.tree(), today.DISPATCHER, (head, f"{check}{head}"))
+        outcome = opened(tmp_path / first, edited).ask("dispatcher", shape("gfx950", BF16, 16))
+        assert outcome.status == status, gate

@@ -17,8 +17,8 @@ from mlaprobe.evaluator.values.kinds import StructType
 from mlaprobe.evaluator.values.structs import StructLayout, struct_layout
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.device import Device
+from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for
 from mlaprobe.stages.environment.placed import Placed
-from mlaprobe.stages.environment.tensors import DtypeToken, dtype_for
 from mlaprobe.stages.launching import (
     Launched,
     Launching,

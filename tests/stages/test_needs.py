@@ -13,7 +13,8 @@ from mlaprobe.core.needs import Consequence, Need
 from mlaprobe.core.shape import DecodeShape, Failure, PlannerCall, StageName, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.rulefiles.variations import Variation, variation, variations
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.environment.dtypes import DtypeToken
+from mlaprobe.stages.environment.tensors import Tensor
 from tests.stages.ask import BF16, FP8, grid, opened, shape
 from tests.trees import today
 from tests.trees.common import Tree, changed

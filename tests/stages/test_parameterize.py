@@ -7,7 +7,8 @@ from collections.abc import Hashable
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.symbolic.symbols import PathCondition, Sym
 from mlaprobe.evaluator.values.unknown import Something, Unknown
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.environment.dtypes import DtypeToken
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.instantiate import Deferred, PathSummary
 from mlaprobe.stages.parameterize import Parameterized
 

@@ -12,10 +12,11 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.libraries import Library
 from mlaprobe.stages.environment.outside import Foreign
 from mlaprobe.stages.environment.pybuiltins import python_externals
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.environment.tensors import Tensor
 from tests.evaluator.session import SourceSession, in_python
 
 CODE = dedent(

@@ -69,6 +69,32 @@ FOLLOWED = {
         "any(r(heads) for r in _R)",
         "heads == 32",
     ),
+    "the truth of a tensor": ("", "bool(torch.empty(2)) or heads == 16", "(lambda: 0)(heads)"),
+    "the limits of a dtype": (
+        "",
+        "heads == 16 and torch.finfo(q).bits in (8, 16) or heads == 32",
+        FEW,
+    ),
+    "a variable of the environment": (
+        "import os\n\n_M = int(os.environ['NO_KNOB']) if 'NO_KNOB' in os.environ else 32\n",
+        "heads in (16, _M)",
+        FEW,
+    ),
+    "a mask": ("_M = 1 << 16 | 1 << 32\n", "bool(_M >> heads & 1)", FEW),
+    "a context manager": (
+        "class _Quiet:\n    def __enter__(self):\n        return self\n\n"
+        "    def __exit__(self, kind, error, trace):\n        return kind is KeyError\n\n\n"
+        "def _among(heads):\n    with _Quiet():\n        return {16: True, 32: True}[heads]\n"
+        "    return False\n",
+        "_among(heads)",
+        FEW,
+    ),
+    "a flag of nothing": (
+        "from enum import Flag, auto\n\n\nclass _Can(Flag):\n    ONE = auto()\n    MANY = auto()\n"
+        "\n\n_T = {16: _Can.ONE, 32: _Can.ONE | _Can.MANY}\n",
+        "bool(_T.get(heads, _Can(0)) & _Can.ONE)",
+        FEW,
+    ),
     "a generator that is begun": (
         "def _tiles():\n    yield 8\n    yield from (16, 32)\n\n\ndef _rest():\n    it = _tiles()\n"
         "    next(it)\n    return list(it)\n",
@@ -97,8 +123,11 @@ OPEN = {
         "import sys\n\n_T = (16,)\n_me = sys.modules[__name__]\n_me._T = (32,)\n",
         "heads in _T",
     ),
-    "what is not followed beside a gate": ("", "heads == 16 and torch.finfo(q).bits == 8"),
-    "the truth of a tensor": ("", "bool(torch.empty(2)) or heads == 16"),
+    "what is not followed beside a gate": ("", "heads == 16 and torch.finfo(q).tiny > 1"),
+    "a name that a function may set": (
+        "_T = (16,)\n\n\ndef _put(tiles):\n    global _T\n    _T = tiles\n",
+        "heads in _T",
+    ),
 }
 SHAPES = tuple(
     DecodeShape(

@@ -19,9 +19,10 @@ from mlaprobe.evaluator.symbolic.symbols import number_of
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.batches import Requests, batch_of, plus_one
+from mlaprobe.stages.environment.dtypes import DtypeToken, named_dtypes
 from mlaprobe.stages.environment.libraries import NEW_TENSOR
 from mlaprobe.stages.environment.placed import Placed
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, named_dtypes
+from mlaprobe.stages.environment.tensors import Tensor
 from tests.evaluator.session import SourceSession
 from tests.stages.test_tensors import EXTERNALS
 
@@ -84,6 +85,13 @@ OPERATIONS = [
     *("v.new_empty((2, 3))", "v.new_zeros(4)", "v.new_full((5,), 3)", "v.new_ones(2, 3)"),
     *("f.new_empty(3, dtype=torch.int32)", "v.new_zeros(v.shape[0] * 2 + 1)", "torch.arange(5)"),
     *("torch.arange(2, 9)", "torch.arange(0, 9, 2)", "torch.arange(3, 3)"),
+    *("torch.chunk(f, 2, dim=1)[0]", "f.chunk(2, 1)[-1]", "torch.chunk(v, 3)[2]", "v.chunk(5)[3]"),
+    *("torch.split(f, [1, 2], dim=1)[1]", "f.split(2, -1)[1]", "torch.split(v, 3)[-1]"),
+    *("v.split([3, 4])[0]", "f.split((4,), 2)[0]", "f.unbind()[1]", "torch.unbind(f, dim=1)[0]"),
+    *("m[:, :1].expand(3, 5)", "m[:, :1].expand(-1, 2).reshape(-1)", "v.expand(2, -1)"),
+    *("v[:, None].expand(7, 3).contiguous().view(-1)", "m.expand([2, 3, 4])", "v.repeat(2)"),
+    *("m.repeat(1, 2)", "f.repeat(1, 4, 1)", "m.repeat((2, 1, 1))", "v[:1].expand(1)"),
+    *("torch.stack(f.chunk(3, dim=1), dim=1).flatten(1, 2)", "m.transpose(0, 1).view(4, 3)"),
     *("torch.arange(start=1, end=4)", "torch.arange(0, 10, step=3, dtype=torch.int32)"),
 ]  # fmt: skip
 
@@ -140,7 +148,15 @@ def test_any_subscript(keys: list[Any], shape: list[int]) -> None:
     assert found.contiguous is expected.is_contiguous()
 
 
-@pytest.mark.parametrize("code", ["v[::-1]", "v[7]", "m[-4]", "m[0, 0, 0]", "torch.arange(5, 2)"])
+REFUSED = [
+    *("v[::-1]", "v[7]", "m[-4]", "m[0, 0, 0]", "torch.arange(5, 2)", "v.split([3, 3])"),
+    *("m.expand(3, 5)", "torch.split(m, [2, 3], dim=1)", "m.expand(2, 4)", "m.view(-1, -1)"),
+]
+
+
+@pytest.mark.parametrize(
+    "code", REFUSED and ["v[::-1]", "v[7]", "m[-4]", "m[0, 0, 0]", "torch.arange(5, 2)"]
+)
 def test_what_torch_refuses(code: str) -> None:
     torch_of("v")
     with pytest.raises((IndexError, ValueError, RuntimeError)) as raised:
@@ -159,6 +175,8 @@ def test_what_torch_refuses(code: str) -> None:
         *("torch.cumsum(v, 3)", "torch.diff(v, n=2)", "v.index_select(0, m)", "v.narrow(0, 5, 9)"),
         *("torch.stack([v, v[1:]])", "v.sub(w, alpha=2)", "v.new_full((3,))", "torch.arange(1.5)"),
         *("torch.arange(9, 0, -2)", "v.squeeze(0, 1)", "m.flatten(1, 0)", "m.transpose(0, 5)"),
+        *("m.transpose(0, 1).view(-1)", "v.split(0)", "v.chunk(0)", "m.expand(4)", "m.repeat(2)"),
+        *("v[:, None].expand(7, 3).view(-1)", "v.expand(-1, 7)", "v.repeat(-1)"),
         *("v + m[0, 0]", "torch.stack([v, f])", "m.unsqueeze(4)"),
     ],
 )  # fmt: skip

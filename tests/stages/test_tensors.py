@@ -11,8 +11,9 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import NOWHERE
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember
 from mlaprobe.evaluator.values.unknown import Unknown
+from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for, named_dtypes
 from mlaprobe.stages.environment.pybuiltins import python_externals
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for, named_dtypes
+from mlaprobe.stages.environment.tensors import Tensor
 from tests.evaluator.session import SourceSession
 
 SHAPE = (2, 6, 4)
@@ -188,3 +189,40 @@ def test_tensors_are_like_no_other() -> None:
     assert one.equals(None) is False
     assert one.equals(Tensor("q", SHAPE, DtypeToken("bf16"))) is None
     assert "q" in repr(one)
+
+
+TORCH = [name for name in named_dtypes() if name.startswith("torch.")]
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_a_dtype_is_what_it_is_in_torch(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    real = getattr(torch, name.removeprefix("torch."), None)
+    if real is None:
+        pytest.skip(f"this PyTorch has no {name}")
+    tensor = Tensor("t", SHAPE, named_dtypes()[name])
+    facts = {
+        "t.dtype.itemsize": real.itemsize,
+        "t.element_size()": real.itemsize,
+        "t.dtype.is_floating_point": real.is_floating_point,
+        "t.dtype.is_signed": real.is_signed,
+        "str(t.dtype)": str(real),
+        "isinstance(t.dtype, torch.dtype)": True,
+        "isinstance(t, torch.dtype)": False,
+    }
+    for code, expected in facts.items():
+        assert evaluated(code, tensor) == expected, code
+    if name not in ("torch.int4", "torch.float8_e8m0fnu", "torch.float4_e2m1fn_x2"):
+        limits = "finfo" if real.is_floating_point else "iinfo"
+        assert (
+            evaluated(f"torch.{limits}(t.dtype).bits", tensor) == getattr(torch, limits)(real).bits
+        )
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e4m3fnuz", "float16"])
+def test_the_largest_number_of_a_dtype(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    tensor = Tensor("t", SHAPE, named_dtypes()[f"torch.{name}"])
+    real = torch.finfo(getattr(torch, name))
+    assert evaluated("torch.finfo(t.dtype).max", tensor) == real.max
+    assert evaluated("torch.finfo(t.dtype).min", tensor) == real.min

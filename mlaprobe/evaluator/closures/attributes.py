@@ -22,14 +22,15 @@ from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of, equals
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
+    Closure,
     EnumMember,
     EnumType,
-    LooseSet,
     Model,
     Pointer,
     Record,
     StructType,
 )
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -57,7 +58,7 @@ def attribute(
     if isinstance(obj, (set, frozenset, LooseSet)):
         return set_method(obj, name, span)
     if isinstance(obj, Model):
-        return obj.get_in(run, name, span)
+        return (obj.read_in_python if python else obj.get_in)(run, name, span)
     if isinstance(obj, Pointer):
         return attribute(run, module, obj.load(), name, span)
     if isinstance(obj, StructType) and module is not None:
@@ -70,6 +71,9 @@ def attribute(
         return copied(obj[PAIR.index(name)])
     if obj is None:
         return Unknown(f"attribute {name} of nothing", span)
+    if isinstance(obj, Closure):
+        what = f"attribute {name} of the function {obj.function.name}"
+        return Unknown(f"{what} is not followed", span)
     if python and isinstance(obj, Builtin) and obj.name in _TYPES:
         return _of_type(obj.name, name)
     return method(obj, name, span, python=python)

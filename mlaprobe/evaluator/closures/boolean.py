@@ -24,7 +24,7 @@ from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import LARGEST, Condition, Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.comparing import condition
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Record
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Record
 from mlaprobe.evaluator.values.membership import contains, membership
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
@@ -83,10 +83,9 @@ def _in_turn(unit: Unit, node: ir.Bool, parts: tuple[_Part, ...]) -> Eval:
                     so_far = value if so_far is None else so_far.joined(op, value)
                     continue
                 value = part.evaluate(e)
-            asked = value
-            if not coerce and isinstance(value, Model):
-                asked = value.ask_truth(e[RUN], node.parts[at].span)
-            known = asked if asked is True or asked is False else truth(asked)
+            known = value
+            if value is not True and value is not False:
+                known = e[RUN].truth(value, node.parts[at].span)
             if isinstance(known, Unknown) and special(value, "__bool__", "__len__"):
                 known = e[RUN].holds(value)
             if known is stop:

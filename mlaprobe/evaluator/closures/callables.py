@@ -15,6 +15,7 @@ from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.objects.iterables import Cursor
+from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.stl.containers import Container
 from mlaprobe.evaluator.stl.methods import bound
 from mlaprobe.evaluator.stl.optionals import METHODS
@@ -186,7 +187,7 @@ class _CallSite:
             return result_of_unknown(run, values, self.name, (), {}, span)
         if isinstance(named, Unknown):
             return result_of_unknown(run, named, self.name, (), {}, span)
-        if isinstance(function, Record) and self.cpp:
+        if isinstance(function, Record) and not isinstance(function, Instance):
             function = self._called_object(e, function)
         if isinstance(function, Closure):
             return self._closure(e, function, values, named)

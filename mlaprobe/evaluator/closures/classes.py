@@ -13,7 +13,7 @@ from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.objects.enums import enum_type, numbered
 from mlaprobe.evaluator.objects.members import Base, Field
-from mlaprobe.evaluator.objects.objects import NOTHING
+from mlaprobe.evaluator.objects.objects import NOTHING, called, special
 from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.handled import SettingsBase
 from mlaprobe.evaluator.values.kinds import Builtin, Closure
@@ -126,6 +126,9 @@ class _Class:
         elif made.fields is None and made.tuple:
             made.fields = tuple(self._fields(made))
         around[CELL] = value
+        for name, part in tuple(made.attributes.items()):
+            if special(part, "__set_name__"):
+                called(run, part, "__set_name__", (value, name), node.span)
         for decorator in reversed(self.decorators):
             value = run.machine.call(run, decorator(e), (value,), {}, node.span)
         return value

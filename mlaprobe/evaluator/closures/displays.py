@@ -10,7 +10,7 @@ from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store
 from mlaprobe.evaluator.engine.signals import Unsupported
-from mlaprobe.evaluator.objects.enums import members_of
+from mlaprobe.evaluator.objects.enums import enum_text, members_of
 from mlaprobe.evaluator.objects.iterables import MAX_ELEMENTS, Cursor, UnclearError
 from mlaprobe.evaluator.objects.mappings import as_set, put_entry
 from mlaprobe.evaluator.objects.mappings import joined as joined_dicts
@@ -313,7 +313,7 @@ def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
     labels, span = node.labels, node.span
 
     def run(e: Frame) -> Value:
-        values = [part(e) for part in parts]
+        values = [_shown(part(e)) for part in parts]
         shown = joined([text_of(v, label) for v, label in zip(values, labels, strict=True)])
         if isinstance(shown, str) and len(shown) > LONGEST:
             raise Unsupported("a text too long to follow", span)
@@ -327,6 +327,12 @@ def compile_format(unit: Unit, node: ir.Format, scope: Scope) -> Eval:
         return shown
 
     return run
+
+
+def _shown(value: Value) -> Value:
+    """A value of which the text is known, as that text; any other as it is."""
+    text = enum_text(value, formatted=True) if isinstance(value, EnumMember) else None
+    return value if text is None else text
 
 
 def _has_text(value: Value) -> bool:

@@ -11,9 +11,10 @@ from mlaprobe.evaluator.closures.displays import text_of
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
+from mlaprobe.evaluator.objects.objects import ObjectType
 from mlaprobe.evaluator.symbolic.symbols import joined
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.handled import CaughtError
+from mlaprobe.evaluator.values.handled import CaughtError, ErrorType
 
 
 class _Handler(NamedTuple):
@@ -24,6 +25,8 @@ class _Handler(NamedTuple):
     slot: str | None
     """The slot of the variable that holds the exception."""
     body: Eval
+    named: tuple[Eval, ...] = ()
+    """The values of types that Python has no exceptions by the names of: they may be variables."""
 
 
 def compile_throw(unit: Unit, node: ir.Throw, scope: Scope) -> Eval:
@@ -51,7 +54,7 @@ def compile_try(unit: Unit, node: ir.Try, scope: Scope) -> Eval:
     body, orelse, final = (
         unit.block(part, unit.inner(scope)) for part in (node.body, node.orelse, node.final)
     )
-    handlers = [_handler(unit, handler, unit.inner(scope)) for handler in node.handlers]
+    handlers = [_handler(unit, handler, unit.inner(scope), node.span) for handler in node.handlers]
     span = node.span
 
     def run(e: Frame) -> Value:
@@ -69,7 +72,7 @@ def compile_try(unit: Unit, node: ir.Try, scope: Scope) -> Eval:
         try:
             signal = _handle(handlers, failed, e, span)
         except Failed as failure:
-            last = _while_handling(failure, final, e)
+            last = while_handling(failure, final, e)
             if last is not None:
                 return last
             raise
@@ -83,12 +86,18 @@ def _handler(
     unit: Unit,
     handler: tuple[tuple[str, ...] | None, str | None, tuple[ir.Node, ...]],
     scope: Scope,
+    span: ir.Span,
 ) -> _Handler:
     types, name, body = handler
     if name is not None and unit.lang == "cpp":
         scope.declare(name)
     found = scope.find(name) if name is not None else None
-    return _Handler(types, None if found is None else found[1], unit.block(body, scope))
+    slot = None if found is None else found[1]
+    named: tuple[Eval, ...] = ()
+    if unit.lang == "py":
+        others = [t for t in types or () if t.isidentifier() and not hasattr(builtins, t)]
+        named = tuple(unit.compile(ir.Name(span, t), scope) for t in others)
+    return _Handler(types, slot, unit.block(body, scope), named)
 
 
 def _handle(handlers: Iterable[_Handler], failure: Failed, e: Frame, span: ir.Span) -> Value:
@@ -100,6 +109,8 @@ def _handle(handlers: Iterable[_Handler], failure: Failed, e: Frame, span: ir.Sp
     run = e[RUN]
     for handler in handlers:
         caught = catches(handler.types, failure.how)
+        if caught is None and handler.named:
+            caught = catches(_spelled(handler, e), failure.how)
         if caught is None:
             caught = run.decide(Unknown(f"what catches {failure.how}", span))
         if caught:
@@ -107,11 +118,23 @@ def _handle(handlers: Iterable[_Handler], failure: Failed, e: Frame, span: ir.Sp
                 e[handler.slot] = CaughtError(failure)
             seen = (failure.kind, failure.how, failure.message, failure.span)
             run.observations.append(("caught", seen))
-            return _while_handling(failure, handler.body, e)
+            return while_handling(failure, handler.body, e)
     raise failure
 
 
-def _while_handling(failure: Failed, body: Eval, e: Frame) -> Value:
+def _spelled(handler: _Handler, e: Frame) -> tuple[str, ...]:
+    """The types of a handler, those of variables by the names of the exceptions in them."""
+    plain = [t for t in handler.types or () if hasattr(builtins, t)]
+    unclear = [t for t in handler.types or () if not hasattr(builtins, t)]
+    for value in [named(e) for named in handler.named]:
+        kinds = value if isinstance(value, tuple) else (value,)
+        if not all(isinstance(kind, (ErrorType, ObjectType)) for kind in kinds):
+            return (*plain, *unclear)
+        plain += [kind.name for kind in kinds]
+    return tuple(plain) if len(unclear) == len(handler.named) else (*plain, *unclear)
+
+
+def while_handling(failure: Failed, body: Eval, e: Frame) -> Value:
     """Runs statements while an exception is being handled: a bare ``raise`` in them, or in what
     they call, raises it again."""
     handled = e[RUN].handled

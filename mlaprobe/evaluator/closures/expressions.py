@@ -114,7 +114,8 @@ def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:
     then = unit.compile(node.then, scope)
     orelse = unit.compile(node.orelse, scope)
 
-    return lambda e: then(e) if e[RUN].holds(test(e)) else orelse(e)
+    where = node.test.span
+    return lambda e: then(e) if e[RUN].holds(test(e), where) else orelse(e)
 
 
 def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:

@@ -21,8 +21,9 @@ from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Returned, Unsupported
 from mlaprobe.evaluator.stl.containers import Container
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.kinds import IMMUTABLE, Unordered
+from mlaprobe.evaluator.values.kinds import IMMUTABLE
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unordered import Unordered
 from mlaprobe.evaluator.walk import written_names
 
 LOOKUP = "a look-up in a hash map"

@@ -16,11 +16,11 @@ from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import class_of
 from mlaprobe.evaluator.stl.places import Elements, Iterator
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
-from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.symbolic.symbols import Sym, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.arithmetic import kind_of
+from mlaprobe.evaluator.values.arithmetic import kind_of, plain_number, shifted
 from mlaprobe.evaluator.values.comparing import negate
-from mlaprobe.evaluator.values.kinds import EnumMember, Record
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Record
 from mlaprobe.evaluator.values.operators import binary, unary
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def compile_unary(unit: Unit, node: ir.Unary, scope: Scope) -> Eval:
                 if found is not NotImplemented:
                     return found
             if objects.special(v, "__bool__", "__len__"):
-                return not e[RUN].holds(v)
+                return not e[RUN].holds(v, span)
+            if isinstance(v, Model) and not v.always_true:
+                return negate(e[RUN].truth(v, span))
             return (not v) if v is True or v is False else negate(v)
 
         return invert
@@ -122,6 +124,14 @@ def operated(e: Frame, op: str, left: Value, right: Value, span: Span) -> Value:
     ours = class_of(left) is not None or class_of(right) is not None
     if ours and objects.acts(op, left, right):
         return objects.applied(e[RUN], op, left, right, span)
+    if op in ("in", "not in") and isinstance(right, Model):
+        found = right.contains_in(e[RUN], left, span)
+        if found is not NotImplemented:
+            return found if op == "in" else negate(found)
+    if op in ("<<", ">>"):
+        sides = [plain_number(side) for side in (left, right)]
+        if all(type(number_of(side)) is int for side in sides):
+            return shifted(op, plain(sides[0]), plain(sides[1]), span)
     return binary(op, left, right, span)
 
 

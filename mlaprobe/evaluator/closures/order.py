@@ -12,7 +12,7 @@ from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.walk import ASKING, bound_names, is_name, walk
 
 _ORDERED: tuple[type[Node], ...] = (ir.Return, ir.Throw, ir.Opaque, ir.OpaqueStmt, ir.Function)
-_ORDERED += (ir.AddressOf, ir.Deref, ir.Launch, ir.Try, ir.Define)
+_ORDERED += (ir.AddressOf, ir.Deref, ir.Launch, ir.Try, ir.With, ir.Define)
 _ADDING = ("+", "|", "&", "^")
 _EXTREMES = ("std::min", "std::max", "min", "max")
 

@@ -20,7 +20,8 @@ from mlaprobe.evaluator.objects.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, copied
 from mlaprobe.evaluator.stl.places import Elements, Parts
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.kinds import Pointer, Ref, Unordered
+from mlaprobe.evaluator.values.kinds import Pointer, Ref
+from mlaprobe.evaluator.values.unordered import Unordered
 from mlaprobe.evaluator.walk import bound_names, writes_target
 
 REASON = "written in a loop that cannot be followed"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops, rounds
 from mlaprobe.evaluator.closures.displays import text_of
+from mlaprobe.evaluator.closures.managing import compile_with
 from mlaprobe.evaluator.closures.methodcalls.listmethods import removed
 from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
@@ -131,7 +132,7 @@ def _if(unit: Unit, node: ir.If, scope: Scope) -> Eval:
     now = scope.frozen() if unit.lang == "cpp" else scope
     then = _later(unit, node.then, now)
     orelse = _later(unit, node.orelse, now) if node.orelse else None
-    machine, traced = unit.machine, unit.traced
+    machine, traced, where = unit.machine, unit.traced, node.test.span
     watched = machine.watch(node)
     if watched is not None:
         label, watching = watched[0], unit.compile(watched[1], scope)
@@ -140,7 +141,7 @@ def _if(unit: Unit, node: ir.If, scope: Scope) -> Eval:
     def run(e: Frame) -> Value:
         known = test(e)
         if known is not True and known is not False:
-            known = e[RUN].holds(known)
+            known = e[RUN].holds(known, where)
         if traced:
             e[RUN].trace.append((node, known))
         if known:
@@ -209,10 +210,10 @@ def _jump(unit: Unit, node: ir.Jump, scope: Scope) -> Eval:
 def _check(unit: Unit, node: ir.Check, scope: Scope) -> Eval:
     test = boolean.compile_test(unit, node.test, scope)
     message = unit.compile(node.message, scope) if node.message is not None else None
-    how, traced = node.how, unit.traced
+    how, traced, where = node.how, unit.traced, node.test.span
 
     def run(e: Frame) -> Value:
-        known = e[RUN].holds(test(e))
+        known = e[RUN].holds(test(e), where)
         if traced:
             e[RUN].trace.append((node, known))
         if known:
@@ -273,6 +274,7 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Check: _check,
     ir.Throw: exceptions.compile_throw,
     ir.Try: exceptions.compile_try,
+    ir.With: compile_with,
     ir.Define: declarations.define,
     ir.Import: declarations.imported,
     ir.OpaqueStmt: _opaque,

@@ -33,13 +33,13 @@ from mlaprobe.evaluator.values.conversions import convert
 from mlaprobe.evaluator.values.kinds import (
     Braced,
     InValue,
-    LooseSet,
     Model,
     Pointer,
     Record,
     Ref,
     StructType,
 )
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module

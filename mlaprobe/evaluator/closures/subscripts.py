@@ -13,6 +13,7 @@ from mlaprobe.evaluator.objects.iterables import DefaultDict
 from mlaprobe.evaluator.objects.mappings import put_entry
 from mlaprobe.evaluator.values import Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.comparing import entry_of
+from mlaprobe.evaluator.values.kinds import Model
 
 
 def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
@@ -30,6 +31,8 @@ def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
             return objects.called(e[RUN], owner, "__getitem__", (at,), span)
         if isinstance(owner, DefaultDict) and not isinstance(at, Unknown):
             return _with_default(e[RUN], owner, at, span)
+        if isinstance(owner, Model):
+            return owner.index_in(e[RUN], at, span)
         unclear = unknown_in(at) if isinstance(at, (Unknown, tuple)) and not sliced else None
         if unclear is not None and isinstance(owner, (list, tuple, dict)):
             may_be_missing(e[RUN], owner, unclear, span)

@@ -92,13 +92,12 @@ def result_of_unknown(
     owner = (callee.owner,) if isinstance(callee, OfObject) else ()
     for value in (*owner, *args, *kwargs.values()):
         run.havocs(value, span)
-        havoc(value, f"{name} may have written it", span)
-    if not returns and run.decide(
-        Unknown(f"{name} cannot be followed and may fail", span, key=("fails", name, span))
-    ):
+        havoc(value, f"{name} may have written it: {callee.reason}", span)
+    fails = Unknown(f"{callee.reason} ({name})", span, key=("fails", name, span))
+    if not returns and run.decide(fails):
         raise Failed("unknown", "unknown", f"{name} cannot be followed: {callee.reason}", span)
     return Unknown(
-        f"{name} cannot be followed" if returns else callee.reason,
+        f"{callee.reason} ({name})" if returns else callee.reason,
         span,
         key=("result", name, span, len(run.events)),
         free=callee.free if callee.foreign else None,

@@ -107,6 +107,9 @@ class Run:
     frame: Frame = field(default_factory=dict)
     """The frame of the outermost call."""
     copies: Copies = field(default_factory=Copies)
+    bodies: list[list[Callable[[Value], None]]] = field(default_factory=list)
+    """Bodies of ``with`` that functions which are context managers are run around, the innermost
+    last; empty where it has been run."""
     handled: list[Failed] = field(default_factory=list)
     """The exceptions whose handlers are being run, the innermost last."""
 
@@ -150,14 +153,17 @@ class Run:
             self.decisions[key] = choice
         return (choice == 0) is not flip
 
-    def holds(self, value: Value) -> bool:
+    def truth(self, value: Value, span: Span = NOWHERE) -> Value:
+        """``True``, ``False`` or an unknown, where the code asks at a place."""
+        asked = isinstance(value, Model) and not value.always_true
+        return value.truth_in(self, span) if asked else truth(value)
+
+    def holds(self, value: Value, span: Span = NOWHERE) -> bool:
         """Whether a value is true on this path; where that is not known, a side is taken."""
-        if self.python and isinstance(value, Model):
-            value = value.ask_truth(self, NOWHERE)
         if special(value, "__bool__", "__len__"):
             name = "__bool__" if special(value, "__bool__") else "__len__"
-            value = called(self, value, name, (), NOWHERE)
-        known = truth(value)
+            value = called(self, value, name, (), span)
+        known = self.truth(value, span)
         return self.decide(known) if isinstance(known, Unknown) else bool(known)
 
     def own(self, value: Value) -> Value:

@@ -53,12 +53,10 @@ def undecided(
         if node.parts[position] in machine.acting:
             if any(run.decide(u) is stop for u in unknowns):
                 return stop
-            return _in_turn(machine, node, parts[position:], e)
+            return _in_turn(node, position, parts, e)
         before = run.effects - len(run.taken)
         try:
             later = truth(parts[position](e))
-            if isinstance(later, Unsure) and run.python:
-                run.decide(later)
         except Failed:
             if any(run.decide(u) is stop for u in unknowns):
                 return stop
@@ -66,6 +64,10 @@ def undecided(
         if run.effects - len(run.taken) != before:
             machine.acting.add(node.parts[position])
             raise Restart
+        if isinstance(later, Unsure) and run.python:  # Python asks where it is reached
+            if any(run.decide(u) is stop for u in unknowns):
+                return stop
+            return _in_turn(node, position, parts, e)
         if later is stop:
             return stop
         if isinstance(later, Unknown):
@@ -73,12 +75,12 @@ def undecided(
     return first if len(unknowns) == 1 else first.derive(node.op, *unknowns)
 
 
-def _in_turn(machine: Machine, node: ir.Bool, parts: Parts, e: Frame) -> Value:
+def _in_turn(node: ir.Bool, start: int, parts: Parts, e: Frame) -> Value:
     """The operands from one that acts on, each evaluated only where it is reached."""
     stop, value = node.op == "or", None
-    for part in parts:
-        value = part(e)
-        if e[RUN].holds(value) is stop:
+    for position in range(start, len(parts)):
+        value = parts[position](e)
+        if e[RUN].holds(value, node.parts[position].span) is stop:
             break
     else:
         return (not stop) if node.coerce else value

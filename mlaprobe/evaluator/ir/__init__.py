@@ -63,3 +63,4 @@ from mlaprobe.evaluator.ir.statements import Throw as Throw
 from mlaprobe.evaluator.ir.statements import Try as Try
 from mlaprobe.evaluator.ir.statements import Unpack as Unpack
 from mlaprobe.evaluator.ir.statements import While as While
+from mlaprobe.evaluator.ir.statements import With as With

@@ -138,6 +138,15 @@ class Try(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class With(Node):
+    """Python's ``with``: statements between the way into a context manager and the way out."""
+
+    manager: Node
+    target: Node | None
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Define(Node):
     """A nested function bound to its name."""
 

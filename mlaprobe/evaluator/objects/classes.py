@@ -14,7 +14,8 @@ from mlaprobe.evaluator.objects.objects import (
     NamedTuple,
     ObjectType,
     OfObject,
-    class_of,
+    called,
+    special,
 )
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
@@ -51,7 +52,7 @@ class PyClass(ObjectType):
         if any(p.tuple for p in parents):
             self.tuple, self.fields = True, next(p.fields for p in parents if p.tuple)
         self.enum: EnumType | None = None
-        self.flag = False
+        self.enum_kind, self.flag = "", False
         self.made_by_fields = self.tuple
         """Whether it is made of its fields: a dataclass with ``init``."""
         self.frozen = self.compared = self.ordered = self.hashed = False
@@ -92,6 +93,8 @@ class PyClass(ObjectType):
             return Bound(found.function, self) if found.of_class else found.function
         if isinstance(found, Abstract):
             return found.function
+        if special(found, "__get__"):
+            return called(run, found, "__get__", (None, self), span)
         return run.own(found)
 
     def _missing(self, run: Run, name: str, span: Span) -> Value:
@@ -195,6 +198,8 @@ class PyClass(ObjectType):
                 if failure.how != "AttributeError" or getter is NOTHING:
                     raise
             return run.machine.call(run, Bound(getter, obj), (name,), {}, span)
+        if special(found, "__get__") and special(found, "__set__", "__delete__"):
+            return called(run, found, "__get__", (obj, self), span)
         own: Mapping[str, Value] = obj.fields if isinstance(obj, Instance) else {}
         if name in own:
             return own[name]
@@ -223,9 +228,8 @@ class PyClass(ObjectType):
             return OfObject(found, obj)
         if isinstance(found, Static):
             return Bound(found.function, self) if found.of_class else found.function
-        cls = class_of(found)
-        if cls is not None and cls.defines("__get__"):
-            return Unknown(f"a descriptor of class {self.name} is not followed", span)
+        if special(found, "__get__"):
+            return called(run, found, "__get__", (obj, self), span)
         if isinstance(found, Builtin):
             return Unknown(f"whether {found.name} becomes a method is not followed", span)
         return run.own(found)
@@ -271,6 +275,11 @@ class PyClass(ObjectType):
                 raise Failed("exception", "AttributeError", message, span)
             run.machine.call(run, found.write, (obj, value), {}, span)
             return
+        if special(found, "__set__"):
+            called(run, found, "__set__", (obj, value), span)
+            return
+        if special(found, "__delete__"):
+            raise Unsupported(f"the descriptor {name} of a {self.name} is not followed", span)
         if self.frozen:
             message = f"cannot assign to field {name!r}"
             raise Failed("exception", "FrozenInstanceError", message, span)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.classes import PyClass
+from mlaprobe.evaluator.objects.flags import flag_of
 from mlaprobe.evaluator.objects.members import Base, Property, Static
 from mlaprobe.evaluator.objects.objects import NOTHING
 from mlaprobe.evaluator.symbolic.symbols import plain
@@ -66,7 +67,7 @@ def enum_type(made: PyClass, full: str, bases: Args, kind: str) -> EnumType:
     """The enum that a class body makes."""
     mixed = any(isinstance(b, Builtin) and b.name in ("int", "str") for b in bases)
     scoped = kind not in _NUMBERS and not mixed
-    made.flag = kind in _FLAGS
+    made.flag, made.enum_kind = kind in _FLAGS, kind
     made.reason = ""
     if made.defines("__new__", "_generate_next_value_") or any(
         isinstance(b, Unknown) or (isinstance(b, Builtin) and b.name not in ("int", "str"))
@@ -158,9 +159,42 @@ def looked_up(run: Run, kind: EnumType, value: Value, span: Span) -> Value:
             return Unknown(f"the value of {member!r} is not known", span)
         if run.holds(equals(value, member.value, span)):
             return member.alias or member
-    if cls.flag or cls.defines("_missing_"):
-        return Unknown(f"a member of {kind.name}", span)
+    if cls.defines("_missing_"):
+        return Unknown(f"what {cls.name} makes of other values is not followed", span)
+    if cls.flag:
+        return _flag(kind, cls, value, span)
     raise Failed("exception", "ValueError", f"not a valid {cls.name}", span)
+
+
+def _flag(kind: EnumType, cls: PyClass, value: Value, span: Span) -> Value:
+    """``Kind(number)`` for a flag that has no member of that value.
+
+    Raises:
+        Failed: the number has bits of no member, which a ``Flag`` refuses.
+    """
+    number = plain(value)
+    member = next(iter(kind.members), None)
+    if member is None or type(number) is not int or number < 0:
+        return Unknown(f"a flag of {kind.name} by this value is not followed", span)
+    known = 0
+    for other in kind.members:
+        known |= other.value
+    if number & ~known and member.scoped:
+        raise Failed("exception", "ValueError", f"invalid value {number} of {cls.name}", span)
+    return flag_of(member, number)
+
+
+def enum_text(member: EnumMember, *, formatted: bool) -> str | None:
+    """The text that Python makes of a member, where every version makes the same. ``formatted``:
+    as a part of a formatted text."""
+    cls = member.kind
+    if not isinstance(cls, PyClass) or member.value is None or cls.defines("__str__", "__format__"):
+        return None
+    if cls.enum_kind == "enum.StrEnum":
+        return str(member.value)
+    if cls.enum_kind == "enum.Enum" and member.scoped:
+        return f"{cls.name}.{member.name}"
+    return str(member.value) if cls.enum_kind == "enum.IntEnum" and formatted else None
 
 
 def _auto(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:

@@ -10,7 +10,8 @@ from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, plain
 from mlaprobe.evaluator.values import Rest, Unknown, Value, rest_of, unknown_in
 from mlaprobe.evaluator.values.comparing import entry_of
-from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet
+from mlaprobe.evaluator.values.kinds import EnumMember
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 _SIMPLE = frozenset((int, bool, str, float, type(None)))
 

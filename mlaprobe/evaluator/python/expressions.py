@@ -65,6 +65,8 @@ class Expressions:
     """The first parameter of the function around."""
     generates: bool = False
     """Whether the function around is a generator."""
+    manages: bool = False
+    """Whether it is a context manager, which yields where the body of a ``with`` is run."""
 
     def span(self, node: ast.AST) -> ir.Span:
         """Where a node stands."""

@@ -19,6 +19,11 @@ from mlaprobe.evaluator.python.names.attributes import (
 from mlaprobe.evaluator.python.names.touched import BLOCKS, FUNCTIONS, Names, flat, names_of
 from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, is_globals
 
+_ANYWHERE = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)"
+    r"|import[ \t]+([\w. ,\t]+))",
+    re.MULTILINE,
+)
 _STAR = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*", re.MULTILINE)
 _IMPORT = re.compile(
     r"^(?:from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import\b"
@@ -208,6 +213,21 @@ class Index:
         nodes = (n for n in ast.walk(self.tree) if isinstance(n, ast.Global))
         return frozenset(name for n in nodes for name in n.names)
 
+    def rebinding(self, name: str) -> Span:
+        """A statement of a function that says it rebinds a name."""
+        nodes = (n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, ast.Global))
+        return self.place.span(next((n for n in nodes if name in n.names), self.body[0]))
+
+    def changing_attribute(self, name: str) -> Span:
+        """A function that assigns an attribute, or changes its value in place."""
+        functions = (n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, FUNCTIONS))
+        for node in functions:
+            if name in written_attributes([node], of_self=True) or name in changed_attributes(
+                [node]
+            ):
+                return self.place.span(node)
+        return self.place.span(self.body[0])
+
     @cached_property
     def changed_by_functions(self) -> dict[str, ast.stmt]:
         """Names outside them whose values functions change in place, by the name or by another
@@ -242,6 +262,20 @@ class Index:
             else:
                 result.append(self.place.absolute(match["module"], len(match["dots"])))
         return tuple(name for name in result if name)
+
+    @cached_property
+    def imports_anywhere(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The modules of imports anywhere in the text, each with the names that are taken from it,
+        or are given to it or to them."""
+        result: list[tuple[str, tuple[str, ...]]] = []
+        for dots, module, names, plain in _ANYWHERE.findall(self.text):
+            for part in plain.split(",") if plain else ():
+                words = part.split()
+                result += [(words[0], (words[0].split(".")[0], *words[2:]))] if words else []
+            if not plain:
+                inside = re.findall(r"[A-Za-z_]\w*", re.sub(r"#[^\n]*", "", names))
+                result.append((self.place.absolute(module or None, len(dots)), tuple(inside)))
+        return tuple(result)
 
     def unguarded_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The imports that stand in no ``try``."""

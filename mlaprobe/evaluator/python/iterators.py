@@ -10,7 +10,7 @@ from mlaprobe.evaluator.closures.displays import elements, is_unordered, stream
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.iterables import Cursor, UnclearError
-from mlaprobe.evaluator.objects.objects import special
+from mlaprobe.evaluator.objects.objects import NOTHING, special
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model
 from mlaprobe.evaluator.values.operators import binary
@@ -108,10 +108,18 @@ def _zip(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 
 
 def _of_one_length(sources: Args, span: Span) -> Iterator[Value]:
-    lists = [list(stream(s, span)) for s in sources]
-    if len({len(x) for x in lists}) > 1:
-        raise UnclearError(Unknown("lists of different lengths are zipped", span))
-    yield from zip(*lists, strict=True)
+    sides = [iter(stream(s, span)) for s in sources]
+    while sides:
+        row = [next(sides[0], NOTHING)]
+        ended = row[0] is NOTHING
+        for side in sides[1:]:
+            row.append(next(side, NOTHING))
+            if (row[-1] is NOTHING) is not ended:
+                message = "zip() arguments have different lengths"
+                raise Failed("exception", "ValueError", message, span)
+        if ended:
+            return
+        yield tuple(row)
 
 
 def _enumerate(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:

@@ -15,6 +15,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.objects.members import Property
 from mlaprobe.evaluator.python.index import Index, SyntaxProblem
+from mlaprobe.evaluator.python.managers import ManagerFunction
 from mlaprobe.evaluator.python.names.touched import FUNCTIONS, flat
 from mlaprobe.evaluator.python.names.writes import key_matches, written_keys
 from mlaprobe.evaluator.python.place import Place
@@ -26,7 +27,7 @@ from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.translate import translate_class, translate_expr, translate_function
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, Later, MissingName
 from mlaprobe.evaluator.values import PathText, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Closure
+from mlaprobe.evaluator.values.kinds import Builtin, Closure
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.project import PyProject
@@ -63,7 +64,7 @@ class PyModule(Module):
         try:
             if limit is not None and not self.index.final(name, limit):
                 return self.before(run, name, limit, span)
-            return self.member(run, name, span)
+            return self.member(run, name, span, inside=True)
         except CircularName:
             return Unknown(f"{name} depends on itself", span)
         except MissingName:
@@ -76,10 +77,11 @@ class PyModule(Module):
             MissingName: it has no value there.
         """
         value = self.resolve(run, name, limit)
-        return self._special(run, name, span) if value is MISSING else value
+        return self._special(run, name, span, inside=True) if value is MISSING else value
 
-    def member(self, run: Run, name: str, span: Span) -> Value:
+    def member(self, run: Run, name: str, span: Span, *, inside: bool = False) -> Value:
         """The value of a top-level name of this module; unknown where it is not followed.
+        ``inside``: as the module's own code finds it, which does not ask ``__getattr__``.
 
         Raises:
             MissingName: the module certainly has no such name.
@@ -88,18 +90,33 @@ class PyModule(Module):
         value = self.cached(run, name)
         if value is MISSING and ("pymodule", self.dotted, name) in run.resolving:
             raise CircularName(self.dotted, name, span)
-        return self._special(run, name, span) if value is MISSING else value
+        return self._special(run, name, span, inside=inside) if value is MISSING else value
 
-    def _special(self, run: Run, name: str, span: Span) -> Value:
+    def _special(self, run: Run, name: str, span: Span, *, inside: bool) -> Value:
         if name == "__name__":
             return self.dotted
         if name == "__file__":
             return PathText(self.path, span)
         if name in _MODULE_NAMES:
             return Unknown(f"{name} of a module is not known", span, key=(name, self.dotted))
-        if name != "__getattr__" and self.cached(run, "__getattr__") is not MISSING:
-            return Unknown(f"{self.dotted} makes attributes when asked", span)
+        if name != "__getattr__" and not inside:
+            getter = self.cached(run, "__getattr__")
+            if getter is not MISSING:
+                return self._asked(run, getter, name, span)
         raise MissingName(self.dotted, name, span)
+
+    def _asked(self, run: Run, getter: Value, name: str, span: Span) -> Value:
+        """What the module's ``__getattr__`` gives.
+
+        Raises:
+            MissingName: it certainly gives nothing.
+        """
+        if not isinstance(getter, Closure):
+            return Unknown(f"{self.dotted} makes attributes when asked", span)
+        made = settle(run, lambda child: child.machine.call(child, getter, (name,), {}, span))
+        if made.failure is not None and made.failure.how == "AttributeError":
+            raise MissingName(self.dotted, name, span)
+        return made.value
 
     def cached(self, run: Run, name: str) -> Value:
         """A top-level name, or ``MISSING``; ``MISSING`` also while the same name is looked up."""
@@ -132,7 +149,7 @@ class PyModule(Module):
         if isinstance(problem, SyntaxProblem):
             return Unknown(f"{self.path} has a {problem.message}", problem.span)
         if name in self.index.global_names:
-            return Unknown(f"{name} is rebound by a function", self.place.span(problem.body[0]))
+            return Unknown(f"{name} is rebound by a function", self.index.rebinding(name))
         patched = self.project.patched(self.dotted, name) if limit is None else None
         if patched is not None:
             return patched
@@ -231,13 +248,14 @@ class PyModule(Module):
                 if name in own:
                     continue
                 decorator = child.machine.evaluate(child, node, view)
-                if not isinstance(decorator, (Closure, Partial)):
+                manager = isinstance(decorator, Builtin) and decorator.name == "contextmanager"
+                if not manager and not isinstance(decorator, (Closure, Partial)):
                     raise Unsupported(f"{name} is no function of the source", node.span)
                 value = child.machine.call(child, decorator, (value,), {}, node.span)
             return value
 
         made = settle(run, start, (self.dotted, position)).value
-        return made if isinstance(made, (Closure, Partial)) else None
+        return made if isinstance(made, (Closure, Partial, ManagerFunction)) else None
 
     def function_ir(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Function:
         """The function of a statement; always the same object."""
@@ -266,7 +284,7 @@ class PyModule(Module):
                 continue  # what is assigned to it of an object goes through it
             if name in written or (name in changed and isinstance(value, CHANGING)):
                 reason = f"{name} of class {made.name} is changed by a function"
-                made.attributes[name] = Unknown(reason, self.place.span(self.index.body[0]))
+                made.attributes[name] = Unknown(reason, self.index.changing_attribute(name))
 
     def import_name(
         self, run: Run, module: str, name: str | None, span: Span, *, strict: bool = True

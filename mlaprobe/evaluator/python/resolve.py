@@ -30,10 +30,12 @@ from mlaprobe.evaluator.python.names.writes import (
 )
 from mlaprobe.evaluator.python.place import type_names
 from mlaprobe.evaluator.python.settle import MISSING, Settled, combine
+from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, ExternalModule, ModuleRef
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, LooseSet
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.module import PyModule
@@ -304,8 +306,10 @@ class Resolver:
         """A value after a statement that may have changed it in place."""
         if isinstance(value, (Closure, EntryPoint, ModuleRef, ExternalModule, Builtin, EnumType)):
             return value
-        if value is MISSING or isinstance(value, (int, float, str, tuple, type(None))):
+        if value is MISSING or isinstance(value, (int, float, str, tuple, type(None), Unknown)):
             return value
         if isinstance(value, CHANGING):
             return self._executed(node, value, position)
+        if isinstance(value, Partial) and not any(isinstance(v, CHANGING) for v in value.held()):
+            return value
         return Unknown(f"{self.name} is changed in place", self.module.place.span(node))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.python.expressions import BINARY_OPS, MAX_DEPTH, Expressions
-from mlaprobe.evaluator.python.generators import is_followed_generator
+from mlaprobe.evaluator.python.generators import MANAGED, is_followed_generator, is_manager
 from mlaprobe.evaluator.python.match import Patterns
 from mlaprobe.evaluator.python.names.touched import names_of
 from mlaprobe.evaluator.python.place import (
@@ -18,7 +18,6 @@ from mlaprobe.evaluator.python.place import (
     type_names,
     written_names,
 )
-from mlaprobe.evaluator.python.reading.files import ENTERED
 from mlaprobe.evaluator.values import Value
 from mlaprobe.evaluator.walk import walk
 
@@ -89,6 +88,8 @@ class Statements(Patterns, Expressions):
         span = self.span(node)
         how = "append" if isinstance(node, ast.Yield) else "extend"
         value = ir.Const(span, None) if node.value is None else self.expr(node.value)
+        if self.manages:
+            return ir.ExprStmt(span, ir.Call(span, ir.Name(span, MANAGED), (value,)))
         method = ir.Attr(span, ir.Name(span, YIELDED), how)
         return ir.ExprStmt(span, ir.Call(span, method, (value,)))
 
@@ -153,7 +154,7 @@ class Statements(Patterns, Expressions):
             return ir.Throw(span, None)
         name = dotted_name(exc.func if isinstance(exc, ast.Call) else exc)
         how = name.split(".")[-1] if name else ""
-        return ir.Throw(span, self.expr(exc), how if how[:1].isupper() else "exception")
+        return ir.Throw(span, self.expr(exc), how if how.lstrip("_")[:1].isupper() else "exception")
 
     def _try(self, node: ast.Try) -> ir.Node:
         body = self.body(node.body)
@@ -172,31 +173,16 @@ class Statements(Patterns, Expressions):
         return (None if node.type is None else type_names([node.type])), node.name, body
 
     def _with(self, node: ast.With) -> ir.Node:
-        before: list[ir.Node] = []
-        suppressed: list[str] = []
-        for item in node.items:
-            call = item.context_expr
+        span, body = self.span(node), self.body(node.body)
+        for item in reversed(node.items):
+            call, target = item.context_expr, item.optional_vars
             if isinstance(call, ast.Call) and dotted_name(call.func) in _SUPPRESS:
-                suppressed += type_names(call.args)
+                handler = (tuple(type_names(call.args)), None, ())
+                body = (ir.Try(span, body, (handler,)),)
                 continue
-            before += self._entered(call, item.optional_vars)
-        body = self.body(node.body)
-        if suppressed:
-            handler = (tuple(suppressed), None, ())
-            body = (ir.Try(self.span(node), (*before, *body), (handler,)),)
-            before = []
-        return ir.Block(self.span(node), (*before, *body))
-
-    def _entered(self, call: ast.expr, target: ast.expr | None) -> list[ir.Node]:
-        """A context manager, and what it gives: that of an open file is the file."""
-        span, value = self.span(call), self.expr(call)
-        if target is None:
-            return [ir.ExprStmt(span, value)]
-        if isinstance(call, ast.Call) and dotted_name(call.func) == "open":
-            given = ir.Call(span, ir.Name(span, ENTERED), (value,))
-            return [ir.Assign(span, (self.expr(target),), given)]
-        unclear = ir.Opaque(span, "what a context manager gives is not followed")
-        return [ir.ExprStmt(span, value), ir.Assign(span, (self.expr(target),), unclear)]
+            to = None if target is None else self.expr(target)
+            body = (ir.With(span, self.expr(call), to, body),)
+        return ir.Block(span, body)
 
     # --- definitions ---
 
@@ -216,8 +202,9 @@ class Statements(Patterns, Expressions):
         params = self.parameters(node.args)
         decorators = self.exprs(node.decorator_list)
         span = self.span(node)
-        generates = is_followed_generator(node)
-        if not generates and (
+        manages = is_manager(node)
+        generates = not manages and is_followed_generator(node)
+        if not (generates or manages) and (
             isinstance(node, ast.AsyncFunctionDef)
             or any(isinstance(n, _GENERATOR) for n in own_nodes(node))
         ):
@@ -226,7 +213,12 @@ class Statements(Patterns, Expressions):
         else:
             first = params[0].name if params else ""
             inner = Statements(
-                self.place, self.depth, owner=self.owner, first=first, generates=generates
+                self.place,
+                self.depth,
+                owner=self.owner,
+                first=first,
+                generates=generates,
+                manages=manages,
             )
             body = inner.body(node.body)
             if generates:

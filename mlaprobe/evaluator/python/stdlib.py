@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.displays import as_mapping, elements
+from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.enums import ENUMS
 from mlaprobe.evaluator.objects.iterables import DefaultDict
 from mlaprobe.evaluator.python.functional import FUNCTIONAL
 from mlaprobe.evaluator.python.iterators import ITERATORS
+from mlaprobe.evaluator.python.managers import MANAGERS
 from mlaprobe.evaluator.python.records import RECORDS
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
@@ -53,7 +55,22 @@ class Environ(Model):
         """A method."""
         if name == "get":
             return Builtin("os.environ.get", _getenv)
+        if name in ("setdefault", "pop", "update", "clear", "popitem"):
+            return Unknown(f"os.environ.{name} changes variables, which outlives a call", span)
         return Unknown(f"os.environ.{name} is not followed", span)
+
+    def index_in(self, run: Run, key: Value, span: Span) -> Value:
+        if not isinstance(key, str):
+            return Unknown("an environment variable without a known name", span)
+        value = run.getenv(key)
+        if value is None:
+            raise Failed("exception", "KeyError", repr(key), span)
+        return value
+
+    def contains_in(self, run: Run, item: Value, span: Span) -> Value:
+        if not isinstance(item, str):
+            return Unknown("an environment variable without a known name", span)
+        return run.getenv(item) is not None
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +85,13 @@ class Partial(Model):
 
     def held(self) -> Args:
         return (self.function, *self.args, *self.kwargs.values())
+
+    def get_in(self, run: Run, name: str, span: Span) -> Value:
+        if name in ("func", "args"):
+            return self.function if name == "func" else self.args
+        if name == "keywords":
+            return run.copies.add(self.kwargs)  # to change them is not followed
+        return Unknown(f"attribute {name} of functools.partial is not followed", span)
 
     def fresh(self, own: Callable[[Value], Value]) -> Partial:
         kwargs = {name: own(value) for name, value in self.kwargs.items()}
@@ -167,6 +191,7 @@ STANDARD: dict[str, Value] = {
     "collections.OrderedDict": Builtin("collections.OrderedDict", _as_dict, symbolic=True),
     "types.MappingProxyType": Builtin("types.MappingProxyType", _proxy, symbolic=True),
     **RECORDS,
+    **MANAGERS,
     **ENUMS,
     "functools.partial": Builtin("functools.partial", _partial, symbolic=True),
     "math.ceil": rounding("ceil"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.attributes import attribute
+from mlaprobe.evaluator.closures.exceptions import catches
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.classes import PyClass
@@ -14,15 +16,16 @@ from mlaprobe.evaluator.objects.objects import NOTHING, Instance, NamedTuple, cl
 from mlaprobe.evaluator.symbolic.symbols import SymText, number_of
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import entry_of
+from mlaprobe.evaluator.values.handled import CaughtError, ErrorType
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     Closure,
     EnumMember,
     EnumType,
-    LooseSet,
     Model,
     Record,
 )
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -70,6 +73,8 @@ def _is_a(value: Value, kind: Value, span: Span, types: Mapping[str, tuple[type,
         return value.derive("isinstance", value, getattr(kind, "name", None))
     if isinstance(kind, (PyClass, EnumType)):
         return _of_class(value, kind, span)
+    if isinstance(value, CaughtError):
+        return _is_error(value, kind, span)
     names = types.get(kind.name) if isinstance(kind, Builtin) else None
     if names is None:
         return Unknown("the type of a value", span)
@@ -84,6 +89,17 @@ def _is_a(value: Value, kind: Value, span: Span, types: Mapping[str, tuple[type,
     if isinstance(cls, PyClass) and cls.reason and not isinstance(value, names):
         return Unknown(cls.reason, span)
     return isinstance(value, names)
+
+
+def _is_error(error: CaughtError, kind: Value, span: Span) -> Value:
+    """Whether an exception that was caught is of one of Python's classes."""
+    name = getattr(kind, "dotted", "") or f"builtins.{getattr(kind, 'name', '')}"
+    own = name.removeprefix("builtins.") if name.startswith("builtins.") else ""
+    own = own if isinstance(getattr(builtins, own, None), type) else ""
+    if not own and isinstance(kind, ErrorType):
+        own = kind.name
+    found = catches((own,), error.failure.how) if own else None
+    return Unknown("the class of an exception is not known", span) if found is None else found
 
 
 def _of_class(value: Value, kind: PyClass | EnumType, span: Span) -> Value:

@@ -9,14 +9,16 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.flags import combined
 from mlaprobe.evaluator.objects.objects import NOTHING, NamedTuple
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
-from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, number_of, plain
+from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
-from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
+from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer, Record
 
 LONGEST = 100_000
 """The most items of a text or a list that arithmetic makes."""
 WIDEST = 128
 """The most bits of a whole number that arithmetic makes."""
+_MOST_SHIFTED = 4096
+_SIMPLE_FIELD = re.compile(r"%[sdi]")
 WIDE = re.compile(r"\d{5,}")
 """A number in a format that makes a text too long to follow."""
 NUMBERS = (int, float)
@@ -111,15 +113,37 @@ def _of_pointers(op: str, left: Value, right: Value, span: Span) -> Value:
     return Unknown("where an iterator is", span) if found is None else found
 
 
+def shifted(op: str, left: int, right: int, span: Span) -> Value:
+    """A shift in Python, where numbers have as many bits as they need."""
+    if right < 0:
+        raise Failed("exception", "ValueError", "negative shift count", span)
+    if op == "<<" and left and left.bit_length() + right > _MOST_SHIFTED:
+        return Unknown(f"a number of more than {_MOST_SHIFTED} bits", span)
+    return left << right if op == "<<" else left >> right
+
+
 def _filled_in(text: str, values: Value, span: Span) -> Value:
     """``text % values``."""
     parts = values if isinstance(values, tuple) else (values,)
-    if not all(type(p) in (int, str, float, bool) for p in parts) or WIDE.search(text):
-        return Unknown("text formatted with %", span)
+    if any(type(p) is Sym for p in parts):
+        pieces, fields = _SIMPLE_FIELD.split(text), _SIMPLE_FIELD.findall(text)
+        simple = "%" not in "".join(pieces) and len(fields) == len(parts)
+        if simple and all(map(_fits_field, fields, parts)):
+            pairs = zip(pieces, (*parts, ""), strict=True)
+            return joined([part for pair in pairs for part in pair])
+        values = parts = plain(tuple(parts))
+    known = all(type(p) in (int, str, float, bool, type(None)) for p in parts)
+    if not known or WIDE.search(text) or "*" in text:
+        return Unknown("what a text is formatted with is not known", span)
     try:
         return text % values
     except (TypeError, ValueError) as error:
-        return Unknown(f"text formatted with %: {error}", span)
+        raise Failed("exception", type(error).__name__, str(error), span) from None
+
+
+def _fits_field(field: str, value: Value) -> bool:
+    """Whether a field of a text shows just a number or a text."""
+    return type(number_of(value)) is int or (field == "%s" and type(value) is str)
 
 
 def _too_long(span: Span) -> Unknown:
@@ -155,11 +179,14 @@ def _compute(op: str, left: Value, right: Value, span: Span, unsigned: int) -> V
         return Unknown(str(error), span)
     if unsigned and isinstance(result, int) and not 0 <= result < 1 << unsigned:
         return Unknown("an unsigned value wraps around", span)
-    if isinstance(result, int) and result.bit_length() > WIDEST:
+    widest = _MOST_SHIFTED if op in ("|", "&", "^", "+", "-") else WIDEST
+    if isinstance(result, int) and result.bit_length() > widest:
         return Unknown("a number too large to follow", span)
     return result
 
 
 def kind_of(value: Value) -> str:
     """What a value is, for a reason."""
+    if isinstance(value, Record):
+        return value.type
     return "None" if value is None else type(value).__name__

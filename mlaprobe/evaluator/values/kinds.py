@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Node, Span
-from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.bodies import Body
 
 if TYPE_CHECKING:
@@ -243,13 +243,13 @@ class Model:
     def lose(self, reason: str, span: Span) -> None:
         """Someone may have changed it."""
 
-    def ask_truth(self, run: Run, span: Span) -> Value:
-        """Whether it is true, as Python asks on one path.
+    def truth_in(self, run: Run, span: Span) -> Value:
+        """Whether it counts as true on this path, where that is not always so.
 
         Raises:
             Failed: asking is an error.
         """
-        return self
+        return self.truth()
 
     def put(self, name: str, value: Value, span: Span) -> None:
         """An attribute is assigned.
@@ -287,6 +287,23 @@ class Model:
         """The result of calling the thing itself."""
         return Unknown("call is not modelled", span)
 
+    def index_in(self, run: Run, key: Value, span: Span) -> Value:
+        """The value at a subscript, for a model that needs the run to find it."""
+        return self.index(key, span)
+
+    def around(self, run: Run, inside: Callable[[Value], None], span: Span) -> bool:
+        """As a context manager: calls ``inside``, the body of a ``with``, with what it gives.
+        False: that is not followed."""
+        return False
+
+    def contains_in(self, run: Run, item: Value, span: Span) -> Value:
+        """Whether something is in it; ``NotImplemented`` where its elements tell."""
+        return NotImplemented
+
+    def read_in_python(self, run: Run, name: str, span: Span) -> Value:
+        """The value of an attribute in Python, where C++ has something else by the name."""
+        return self.get_in(run, name, span)
+
     def index(self, key: Value, span: Span) -> Value:
         """The value at a subscript."""
         return Unknown("subscript is not modelled", span)
@@ -312,46 +329,6 @@ class Model:
     def identity(self) -> Hashable | None:
         """A hashable that stands for this value, or ``None`` where it has no fixed one."""
         return None
-
-
-@dataclass(slots=True, eq=False)
-class LooseSet(Model):
-    """A set of which it is not known whether some of its elements are the same."""
-
-    elements: Args
-    changes = True
-
-    def fresh(self, own: Callable[[Value], Value]) -> LooseSet:
-        return LooseSet(tuple(map(own, self.elements)))
-
-    def lose(self, reason: str, span: Span) -> None:
-        self.elements = (Rest(reason, span),)
-
-    def members(self) -> Iterator[Value] | None:
-        return iter(self.elements)
-
-
-class Unordered(Model):
-    """A container whose order of iteration is arbitrary (a hash map), of known elements."""
-
-    __slots__ = ("elements", "matches", "probe")
-
-    def __init__(
-        self,
-        elements: Args,
-        probe: Callable[[Value], Value] | None = None,
-        *,
-        matches: bool = True,
-    ) -> None:
-        self.elements = elements
-        self.matches = matches
-        """Whether how many elements make a loop end is written down."""
-        self.probe = probe
-        """Makes, for a run, an extra element that only observes a loop's accesses to its
-        elements."""
-
-    def iterate(self) -> Iterator[Value] | None:
-        return iter(self.elements)
 
 
 IMMUTABLE = (int, bool, float, str, type(None), EnumMember)

@@ -17,8 +17,9 @@ from mlaprobe.evaluator.values.arithmetic import (
     plain_number,
 )
 from mlaprobe.evaluator.values.comparing import compare, identical, negate
-from mlaprobe.evaluator.values.kinds import EnumMember, LooseSet, Model
+from mlaprobe.evaluator.values.kinds import EnumMember, Model
 from mlaprobe.evaluator.values.membership import contains
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 _AS_SETS = (LooseSet, View)
 

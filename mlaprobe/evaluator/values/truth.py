@@ -40,6 +40,8 @@ def truth(value: Value) -> Value:
     if isinstance(value, EnumMember):
         if isinstance(value.kind, PyClass) and value.scoped and not value.kind.flag:
             return True if not value.kind.defines("__bool__") else Unknown("an enum's truth")
+        if isinstance(value.kind, PyClass) and value.kind.flag and type(value.value) is int:
+            return bool(value.value) if not value.kind.defines("__bool__") else Unknown("a flag")
         if value.value is None or (value.scoped and value.kind is None):
             return Unknown(f"truth of {value!r} is not known")
         return bool(value.value)

@@ -20,8 +20,9 @@ from mlaprobe.findings.facts.decisions import shape_values
 from mlaprobe.sources import Source
 from mlaprobe.stages.base import Absent
 from mlaprobe.stages.dispatching.dispatcher import PLANNED
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.sizing import Sizing, SizingQuestion
 
 PARTIALS = "reduce_partial_map"

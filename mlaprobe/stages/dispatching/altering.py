@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlaprobe.rulefiles.variations import Argument, Arguments
-from mlaprobe.stages.environment.tensors import Tensor, dtype_for
+from mlaprobe.stages.environment.dtypes import dtype_for
+from mlaprobe.stages.environment.tensors import Tensor
 
 
 def altered_values(values: Mapping[str, Any], arguments: Arguments, arch: str) -> Mapping[str, Any]:

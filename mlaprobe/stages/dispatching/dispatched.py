@@ -28,8 +28,11 @@ from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import calculate, is_whole
+from mlaprobe.stages.possible import possible, without_impossible
 
 STAGE = StageName.DISPATCHER
+_SIZES = ("batch",)
+"""What a shape may leave open that the code asks about."""
 REQUESTS = 2
 """Requests in the batch, where the question leaves them open."""
 
@@ -79,6 +82,7 @@ class Reader:
 
     def answer(self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]) -> Dispatched:
         """The answer, without symbols where the inputs are plain."""
+        outcomes = without_impossible(outcomes, _SIZES)
         answers = [self._path(outcome, inputs) for outcome in outcomes]
         picked, note = self._settle(outcomes, answers)
         if picked is None:
@@ -106,12 +110,14 @@ class Reader:
 
     def _settle(
         self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
-    ) -> tuple[int | None, tuple[str, ...]]:
+    ) -> tuple[int | None, tuple[Any, ...]]:
         """The path whose answer all agree on; paths that differ in the batch size only are gates on
         it, which are reported and not applied."""
         unknown = [a.outcome.status == Status.UNKNOWN for a in answers]
         if all(same(a, answers[0]) for a in answers):
             return (None if unknown[0] else 0), ()
+        if all(a.outcome.status == Status.REJECTED for a in answers):
+            return _either(answers)
         if self._shape.batch is not None or any(unknown):
             return None, ()
         wanted = self._shape.persistent
@@ -122,7 +128,9 @@ class Reader:
         notes: list[str] = []
         pairs = zip(outcomes, answers, strict=True)
         others = [(o, a) for o, a in pairs if not same(a, answers[kept[0]])]
-        if not any(all(apart(outcomes[n].decisions, o.decisions) for o, _ in others) for n in kept):
+        certain = [n for n in kept if possible(outcomes[n].decisions, _SIZES)]
+        decided = [outcomes[n].decisions for n in certain]
+        if not any(all(apart(found, o.decisions) for o, _ in others) for found in decided):
             return None, ()
         for outcome, answer in others:
             path = "another" if answer.outcome.persistent is wanted else "non-persistent"
@@ -272,6 +280,15 @@ class Reader:
     def _role(self, named: dict[str, Any], role: str) -> Any:
         roles = self._session.names.roles("host")
         return next((v for k, v in named.items() if roles.get(k) == role), None)
+
+
+def _either(answers: list[Dispatched]) -> tuple[int | None, tuple[Any, ...]]:
+    """Each path refuses, for another reason: what is said of the others."""
+    first = answers[0].outcome
+    if not all(same(a.outcome.failure, first.failure) for a in answers):
+        return None, ()
+    messages = [a.outcome.message for a in answers if not same(a.outcome.message, first.message)]
+    return 0, tuple(joined(["or it fails: ", message]) for message in messages[:1])
 
 
 def entry_of(outcome: Outcome) -> Event | None:

@@ -21,8 +21,9 @@ from mlaprobe.stages.batches import batch_of, plus_one
 from mlaprobe.stages.dispatching.altering import altered_values
 from mlaprobe.stages.dispatching.dispatched import REQUESTS, STAGE, Dispatched, Reader
 from mlaprobe.stages.environment.bindings import bound
+from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.pyfunction import PythonStage, Start
 

@@ -75,6 +75,16 @@ class Passing:
     def __init__(self, run: Run, roles: Mapping[str, str]) -> None:
         self._run = run
         self._roles = roles
+        self._given: dict[tuple[int, str], Any] = {}
+        """Arguments that a function has been given, by its identity and their names."""
+
+    def _give(self, value: Partial) -> None:
+        if isinstance(value.function, Closure):
+            function = value.function.function
+            names = (p.name for p in function.params if p.kind in ("normal", "placed"))
+            written = assigned_names(function.body)
+            pairs = zip(names, value.args, strict=False)
+            self._given |= {(id(function), n): v for n, v in pairs if n not in written}
 
     def taken(self, value: Any, depth: int = 0) -> tuple[Taken, ...]:
         """The arguments that a function takes, in order.
@@ -83,6 +93,7 @@ class Passing:
             Unsupported: they cannot be determined.
         """
         if isinstance(value, Partial):
+            self._give(value)
             rest = self.taken(value.function, depth)
             return rest[len(value.args) :]
         if not isinstance(value, Closure) or depth > DEEPEST:
@@ -171,6 +182,9 @@ class Passing:
         if len(imports) == 1:
             found = imports[0]
             return caller.module.import_name(self._run, found.module, found.name, found.span)
+        given = (id(function), node.id)
+        if given in self._given:
+            return self._given[given]
         own = {p.name for p in function.params}.union(assigned_names(function.body))
         if node.id in own:
             raise Unsupported(

@@ -14,7 +14,8 @@ from mlaprobe.evaluator.engine.runs import PROBE, Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.stl.keptmaps import Entries, pair
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, Model, Record, Unordered
+from mlaprobe.evaluator.values.kinds import Builtin, Model, Record
+from mlaprobe.evaluator.values.unordered import Unordered
 from mlaprobe.kernels import KernelTable, TableRow, comment_rule, has_kernel, lds_bytes, read_tables
 from mlaprobe.stages.environment.session import SourceSession
 

@@ -14,9 +14,10 @@ from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model, plain
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.environment import device
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.sizes import at_least, is_size, stepped
 from mlaprobe.stages.environment.tensorops import FUNCTIONS
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.environment.tensors import Tensor
 from mlaprobe.stages.numbers import calculate, is_whole
 
 NEW_TENSOR = "new tensor"
@@ -117,6 +118,39 @@ class Library(Model):
         return made(f"{self.name}() is known at run time only", span, foreign=True, free="data")
 
 
+class Limits(Model):
+    """``torch.finfo`` or ``torch.iinfo`` of a dtype."""
+
+    __slots__ = ("_dtype",)
+
+    def __init__(self, dtype: DtypeToken) -> None:
+        self._dtype = dtype
+
+    def get(self, name: str, span: Span) -> Any:
+        largest = _LARGEST.get((self._dtype.kind, self._dtype.variant))
+        if name == "bits":
+            return self._dtype.bytes * 8
+        if largest is not None and name in ("max", "min"):
+            return largest if name == "max" else -largest
+        return Unknown(f"{name} of the limits of {self._dtype!r} is not followed", span)
+
+
+_LARGEST = {("fp8", "e4m3fn"): 448.0, ("fp8", "e4m3fnuz"): 240.0, ("fp16", ""): 65504.0}
+
+
+def _limits(floating: bool) -> Call:
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+        name = "finfo" if floating else "iinfo"
+        if len(args) != 1 or kwargs or not isinstance(args[0], DtypeToken):
+            return Unknown(f"what torch.{name} is asked for is not known", span)
+        if args[0].floating is not floating:
+            message = f"torch.{name}() of another kind of dtype"
+            raise Failed("exception", "TypeError", message, span)
+        return Limits(args[0])
+
+    return call
+
+
 def _cdiv(a: int, b: int) -> int:
     return -(-a // b)
 
@@ -148,5 +182,8 @@ def library_externals() -> dict[str, Any]:
     values["triton.next_power_of_2"] = plain("triton.next_power_of_2", _next_power_of_two)
     values["triton.__version__"] = Unknown("triton's version", key=("version",), free="device")
     values["torch.arange"] = Builtin("torch.arange", _arange, symbolic=True)
+    values["torch.dtype"] = Builtin("dtype", lambda run, a, k, s: Unknown("a dtype", s))
+    values["torch.finfo"] = Builtin("torch.finfo", _limits(floating=True))
+    values["torch.iinfo"] = Builtin("torch.iinfo", _limits(floating=False))
     values["torch.Tensor"] = Builtin("Tensor", lambda run, a, k, s: Unknown("a tensor", s))
     return values

@@ -16,7 +16,7 @@ from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref, identity
 from mlaprobe.evaluator.walk import READING
 from mlaprobe.stages.environment import device
-from mlaprobe.stages.environment.tensors import named_dtypes
+from mlaprobe.stages.environment.dtypes import named_dtypes
 
 COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
 """Names of what computes from its arguments alone: open where these are, not otherwise."""

@@ -12,7 +12,8 @@ from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Value
 from mlaprobe.evaluator.values.kinds import Builtin
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor
+from mlaprobe.stages.environment.dtypes import DtypeToken
+from mlaprobe.stages.environment.tensors import Tensor
 
 
 class Step(NamedTuple):

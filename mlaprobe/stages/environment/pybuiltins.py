@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from mlaprobe.evaluator.closures.displays import as_mapping, elements
+from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.enums import enum_text
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.mappings import as_set, concrete
 from mlaprobe.evaluator.objects.objects import Instance, called, special
@@ -17,9 +20,11 @@ from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Args, Kwargs, SomeText, Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import WIDE, plain_number
 from mlaprobe.evaluator.values.comparing import extreme, in_order
-from mlaprobe.evaluator.values.kinds import Builtin, plain
+from mlaprobe.evaluator.values.handled import ErrorType
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.libraries import Call, Library, library_externals
 from mlaprobe.stages.environment.tensors import Tensor
 
@@ -29,6 +34,8 @@ def _len(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         return args[0].shape[0]
     if args and special(args[0], "__len__"):
         return called(run, args[0], "__len__", (), span)
+    if args and isinstance(args[0], EnumMember):
+        return Unknown("len() of a flag, which Python counts from 3.11 on only", span)
     if not args or isinstance(args[0], (Cursor, Instance)):
         raise Failed("exception", "TypeError", "len() of what has none", span)
     values = elements(concrete(args[0], span), span, any_order=True)
@@ -65,8 +72,8 @@ def _int(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 
 def _bool(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if args and special(args[0], "__bool__", "__len__"):
-        return run.holds(args[0])
-    return truth(args[0]) if args else False
+        return run.holds(args[0], span)
+    return run.truth(args[0], span) if args else False
 
 
 def _str(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
@@ -75,6 +82,11 @@ def _str(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         return str(value)
     if isinstance(value, SomeText):
         return value
+    text = enum_text(value, formatted=False) if isinstance(value, EnumMember) else None
+    if isinstance(value, DtypeToken):
+        text = value.text
+    if text is not None:
+        return text
     if type(value) in (Sym, SymText):
         return SymText((value,)) if type(value) is Sym else value
     return Unknown("the text of this value", span)
@@ -166,7 +178,7 @@ def _sorted(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return order if isinstance(order, Unknown) else [values[at] for at in order]
 
 
-_TYPES = {**TYPES, "Tensor": (Tensor,)}
+_TYPES = {**TYPES, "Tensor": (Tensor,), "dtype": (DtypeToken,)}
 
 
 def _isinstance(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
@@ -186,6 +198,15 @@ def _getattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
         if failure.how == "AttributeError" and len(args) > 2:
             return args[2]
         raise
+
+
+def _setattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    known = len(args) == 3 and not kwargs and isinstance(args[1], str)
+    if known and isinstance(args[0], Instance):
+        args[0].cls.write(run, args[0], args[1], args[2], span)
+        return None
+    why = Unknown("what setattr does to this value is not followed", span)
+    return result_of_unknown(run, why, "setattr", args, kwargs, span)
 
 
 def _hasattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
@@ -219,13 +240,30 @@ _BUILTINS: dict[str, Call] = {
     "type": type_of,
     "getattr": _getattr,
     "hasattr": _hasattr,
+    "setattr": _setattr,
     "dict": _dict,
     "print": lambda run, a, k, s: None,
 }
 _ALL_VALUES = ("tuple", "list", "dict", "set", "frozenset", "len", "min", "max", "any", "all")
-_TYPED = ("int", "bool", "repr", "str", "format", "isinstance", "type", "getattr", "hasattr")
+_TYPED = (
+    "int",
+    "bool",
+    "repr",
+    "str",
+    "format",
+    "isinstance",
+    "type",
+    "getattr",
+    "hasattr",
+    "setattr",
+)
 _SYMBOLIC = frozenset((*_ALL_VALUES, *_TYPED))
 """Built-in functions that can work with symbols."""
+_ERRORS = tuple(
+    (name, value.__name__)
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+)
 _PLAIN = (abs, round, float, divmod, bin, hex, oct, ord, chr)
 
 
@@ -237,6 +275,7 @@ def python_externals() -> dict[str, Any]:
             for name, call in _BUILTINS.items()
         },
         **{f"builtins.{each.__name__}": plain(each.__name__, each) for each in _PLAIN},
-        **{f"builtins.{name}": Library(name) for name in ("Exception", "globals")},
+        **{f"builtins.{name}": ErrorType(own) for name, own in _ERRORS},
+        "builtins.globals": Library("globals"),
         **library_externals(),
     }

@@ -32,11 +32,11 @@ from mlaprobe.rulefiles.layouts import layouts
 from mlaprobe.sources import Source
 from mlaprobe.sources.reads import Listing
 from mlaprobe.stages.environment.bindings import Bindings, enum_ids
+from mlaprobe.stages.environment.dtypes import named_dtypes
 from mlaprobe.stages.environment.libraries import Library
 from mlaprobe.stages.environment.outside import cpp_externals, device_functions, foreign
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.environment.settings import settings_externals
-from mlaprobe.stages.environment.tensors import named_dtypes
 from mlaprobe.stages.instantiate import Leaf, PathSummary, Solved
 
 T = TypeVar("T")

@@ -14,9 +14,10 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Something, Value
 from mlaprobe.evaluator.values.kinds import Builtin
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.stages.environment import shaping
+from mlaprobe.stages.environment import parting, shaping
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.sizes import at_least, is_one, is_size, product, same_size
-from mlaprobe.stages.environment.tensors import METHODS, DtypeToken, Tensor
+from mlaprobe.stages.environment.tensors import METHODS, Tensor
 from mlaprobe.stages.numbers import calculate, is_whole
 
 Given = Mapping[str, Any]
@@ -40,6 +41,17 @@ def _called(name: str, names: Sequence[str], operation: Operation) -> Callable[.
         return Something(f"the shape of {name} of {what}", span, foreign=True, free="data")
 
     return call
+
+
+def _sized(name: str, operation: Operation) -> Callable[..., Any]:
+    """A call with sizes, one by one or in a list."""
+    call = _called(name, ("sizes",), operation)
+
+    def with_sizes(tensor: Any, args: Args, kwargs: Kwargs, span: Span) -> Value:
+        listed = len(args) == 1 and isinstance(args[0], (tuple, list))
+        return call(tensor, args if listed else ((args,) if args else ()), kwargs, span)
+
+    return with_sizes
 
 
 def _get(given: Given, name: str, default: Any) -> Any:
@@ -286,6 +298,9 @@ _OPERATIONS: dict[str, tuple[tuple[str, ...], Operation]] = {
     "unflatten": (("dim", "sizes"), _unflatten),
     "transpose": (("dim0", "dim1"), _transpose),
     "clone": ((), _clone),
+    "split": (("split_size", "dim"), parting.split),
+    "chunk": (("chunks", "dim"), parting.chunk),
+    "unbind": (("dim",), parting.unbind),
     "add": (("other", "alpha"), _arithmetic("+")),
     "sub": (("other", "alpha"), _arithmetic("-")),
     "mul": (("other", "alpha"), _arithmetic("*")),
@@ -294,6 +309,8 @@ _OPERATIONS: dict[str, tuple[tuple[str, ...], Operation]] = {
 """Those that are methods, and functions with the tensor in front."""
 _CONVERSIONS = {"int": "i32", "long": "i64", "float": "fp32", "half": "fp16", "bfloat16": "bf16"}
 METHODS.update({n: _called(n, names, make) for n, (names, make) in _OPERATIONS.items()})
+METHODS["expand"] = _sized("expand", parting.expand)
+METHODS["repeat"] = _sized("repeat", parting.repeat)
 METHODS.update({f"new_{kind}": _new(kind) for kind in ("empty", "zeros", "ones", "full")})
 METHODS.update({n: _called(n, (), _converted(kind)) for n, kind in _CONVERSIONS.items()})
 _FUNCTIONS = {

@@ -10,15 +10,14 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import reduce
 from typing import Any
 
-from mlaprobe.core.caches import Cache, cached
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Unsure, Value
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model
+from mlaprobe.evaluator.values.kinds import Builtin, Model
 from mlaprobe.evaluator.values.operators import binary
-from mlaprobe.rulefiles.layouts import layouts
+from mlaprobe.stages.environment.dtypes import DtypeToken
 from mlaprobe.stages.environment.shaping import (
     broadcast,
     is_integer,
@@ -26,69 +25,7 @@ from mlaprobe.stages.environment.shaping import (
     subscripted,
     with_number,
 )
-
-_BYTES = {"fp8": 1, "byte": 1, "i8": 1, "bf16": 2, "fp16": 2, "i16": 2, "i64": 8, "u64": 8}
-
-
-class DtypeToken(Model):
-    """A data type; ``variant`` is the fp8 encoding, where it is known."""
-
-    __slots__ = ("kind", "variant")
-
-    def __init__(self, kind: str, variant: str = "") -> None:
-        self.kind = kind
-        self.variant = variant
-
-    @property
-    def identity(self) -> Hashable:
-        return ("dtype", self.kind, self.variant)
-
-    def equals(self, other: Any) -> bool | None:
-        if isinstance(other, EnumMember):
-            other = named_dtypes().get(other.name)
-        if other is None:
-            return False
-        if not isinstance(other, DtypeToken):
-            return None
-        same = self.kind == other.kind
-        return same and (self.variant == other.variant or not (self.variant and other.variant))
-
-    def get(self, name: str, span: Span) -> Any:
-        if name in ("itemsize", "element_size"):
-            return Builtin(name, lambda run, a, k, s: self.bytes)
-        if name in ("value", "has_value"):
-            return Builtin(name, lambda run, a, k, s: self if name == "value" else True)
-        return Unknown(f"attribute {name} of a dtype", span, foreign=True)
-
-    def call(self, run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        """C++ writes ``Q.dtype()`` where Python writes ``q.dtype``."""
-        return self
-
-    @property
-    def bytes(self) -> int:
-        """Size of an element."""
-        return _BYTES.get(self.kind, 4)
-
-    def __repr__(self) -> str:
-        return f"{self.kind}/{self.variant}" if self.variant else self.kind
-
-
-@cached(Cache.NAMES)
-def named_dtypes() -> dict[str, DtypeToken]:
-    """Every name of a dtype in AITER's code."""
-    found: dict[str, DtypeToken] = {}
-    for key, names in layouts().data["dtypes"].items():
-        kind, _, variant = key.partition("/")
-        for name in names:
-            found[name] = DtypeToken(kind, variant)
-    return found
-
-
-@cached(Cache.NAMES, 64)
-def dtype_for(kind: str, arch: str) -> DtypeToken:
-    """The dtype of a question on an arch."""
-    return DtypeToken(kind, layouts().fp8_variant(arch) if kind == "fp8" else "")
-
+from mlaprobe.stages.environment.sizes import same_size
 
 ELEMENTWISE = {
     "+": "add",
@@ -157,11 +94,17 @@ class Tensor(Model):
         reason = f"the truth of {self.name}, a tensor that may have several elements"
         return Unsure(reason, self.span, key=("truth", self.identity))
 
-    def ask_truth(self, run: Run, span: Span) -> Unknown:
-        if run.holds(binary(">", self.numel(span), 1, span)):
-            text = "Boolean value of Tensor with more than one value is ambiguous"
-            raise Failed("exception", "RuntimeError", text, span)
-        return super().truth()
+    def truth_in(self, run: Run, span: Span) -> Value:
+        """One of several elements, or of none, has no truth in Python."""
+        if run.python:
+            count = self.numel(span)
+            many = run.holds(binary(">", count, 1, span))
+            if many or run.holds(binary("<", count, 1, span)):
+                what = "more than one value" if many else "no values"
+                text = f"Boolean value of Tensor with {what} is ambiguous"
+                raise Failed("exception", "RuntimeError", text, span)
+        reason = f"the value of {self.name}, a tensor, is not known"
+        return Unknown(reason, span, key=("truth", self.identity), free="data")
 
     def derived(
         self,
@@ -291,6 +234,8 @@ def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     known: list[Any] = list(dims)
     if any(isinstance(d, DtypeToken) for d in known):
         return Unknown(f"a view of {tensor.name}", span, foreign=True, free="data")
+    if sum(type(d) is int and d == -1 for d in known) > 1:
+        raise Failed("exception", "RuntimeError", "only one dimension can be inferred", span)
     if any(type(d) is int and d == -1 for d in known):
         at = next(i for i, d in enumerate(known) if type(d) is int and d == -1)
         rest = _product((*known[:at], *known[at + 1 :]), span)
@@ -300,6 +245,18 @@ def _viewed(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
     if tensor.sliced:
         return _regrouped(tensor, tuple(known), span)
     return tensor.derived("reshape", tuple(known), tensor.dtype, tuple(known))
+
+
+def _view(tensor: Tensor, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """``view``, which makes no copy: of what is not contiguous it may be an error."""
+    found = _viewed(tensor, args, kwargs, span)
+    if tensor.contiguous or tensor.sliced or not isinstance(found, Tensor):
+        return found
+    one, other = found.shape, tensor.shape
+    if len(one) == len(other) and all(map(same_size, one, other)):
+        return found if found.dtype is not tensor.dtype else tensor
+    text = f"whether {tensor.name}, which is not contiguous, can be seen in another shape"
+    return Something(text, span, foreign=True, free="data")
 
 
 def _regrouped(tensor: Tensor, dims: tuple[Any, ...], span: Span) -> Value:
@@ -366,7 +323,7 @@ def _fact(read: Callable[[Tensor, Span], Any]) -> Method:
 METHODS: dict[str, Method] = {
     "size": _size,
     "stride": _stride,
-    "view": _viewed,
+    "view": _view,
     "reshape": _viewed,
     "permute": _permuted,
     "contiguous": _contiguous,

@@ -14,7 +14,8 @@ from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.rulefiles.operations import FLAGS, NOTHING, ONE_TOKEN, Entry, Function, parsed
 from mlaprobe.stages.batches import batch_of, plus_one
 from mlaprobe.stages.dispatching.dispatched import REQUESTS
-from mlaprobe.stages.environment.tensors import DtypeToken, Tensor, dtype_for
+from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for
+from mlaprobe.stages.environment.tensors import Tensor
 
 _USUAL = {"qlen": ONE_TOKEN, "page_size": 1}
 _FIELDS = {"heads": "num_heads", "kv_heads": "num_kv_heads", "qlen": "qlen"}

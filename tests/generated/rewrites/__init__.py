@@ -7,13 +7,16 @@ from tests.generated.rewrites.acting import ACTING
 from tests.generated.rewrites.blocks import BLOCKS, WRITTEN
 from tests.generated.rewrites.calling import CALLING
 from tests.generated.rewrites.classes import CLASSES
+from tests.generated.rewrites.contexts import CONTEXTS, ODD_CONTEXTS
 from tests.generated.rewrites.corners import CORNERS
+from tests.generated.rewrites.descriptors import DESCRIPTORS
 from tests.generated.rewrites.enums import ENUMS
 from tests.generated.rewrites.functions import FUNCTIONS
 from tests.generated.rewrites.further import FURTHER
 from tests.generated.rewrites.lasting import LASTING
 from tests.generated.rewrites.modules import MODULES
 from tests.generated.rewrites.objects import OBJECTS
+from tests.generated.rewrites.ordinary import ORDINARY
 from tests.generated.rewrites.patterns import PATTERNS
 from tests.generated.rewrites.records import RECORDS
 from tests.generated.rewrites.shared import SHARED
@@ -24,15 +27,18 @@ REWRITES = {
     **BLOCKS,
     **CALLING,
     **CLASSES,
+    **CONTEXTS,
+    **DESCRIPTORS,
     **ENUMS,
     **FUNCTIONS,
+    **ORDINARY,
     **PATTERNS,
     **RECORDS,
     **TABLES,
     **TEXTS,
 }
 
-CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED}
+CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED, **ODD_CONTEXTS}
 """Modules of which not all is followed."""
 
 __all__ = ["CASES", "LASTING", "REWRITES", "WRITTEN"]

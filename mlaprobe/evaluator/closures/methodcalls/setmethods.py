@@ -11,7 +11,8 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.mappings import as_set, concrete
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, unknown_in
-from mlaprobe.evaluator.values.kinds import Builtin, LooseSet
+from mlaprobe.evaluator.values.kinds import Builtin
+from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run

@@ -20,8 +20,6 @@ from mlaprobe.evaluator.values.kinds import Builtin, Model
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
 
-ENTERED = "<entered>"
-"""The name of the function that gives what a context manager gives; no program can have it."""
 _READING = ("r", "rt")
 
 
@@ -30,6 +28,10 @@ class TextFile(Model):
     """A file that is open for reading."""
 
     text: str
+
+    def around(self, run: Run, inside: Callable[[Value], None], span: Span) -> bool:
+        inside(self)
+        return True
 
     def get(self, name: str, span: Span) -> Value:
         """A method."""
@@ -78,19 +80,12 @@ def _is_plain(value: Value) -> bool:
     return value is None or type(value) in (str, int, float, bool)
 
 
-def _entered(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-    if isinstance(args[0], TextFile):
-        return args[0]
-    return Unknown("what a context manager gives is not followed", span)
-
-
 FILES = {
     "os.path.dirname": _of_path("dirname", posixpath.dirname),
     "os.path.abspath": _of_path("abspath", posixpath.normpath),
     "os.path.normpath": _of_path("normpath", posixpath.normpath),
     "copy.deepcopy": Builtin("copy.deepcopy", _deepcopy, symbolic=True),
     "json.load": Builtin("json.load", _json),
-    f"builtins.{ENTERED}": Builtin(ENTERED, _entered, symbolic=True),
 }
 """Names outside the source, by their dotted names."""
 
