@@ -111,7 +111,7 @@ class Compiler:
     def _compile(self, closure: Closure, traced: bool) -> Code:
         function = closure.function
         unit = Unit(self.machine, self, closure.module, function.lang, traced=traced)
-        scope = Scope(FunctionScope(closure.scope, function.body))
+        scope = Scope(FunctionScope(closure.scope, function.body, _giving(function)))
         code = Code(function)
         code.template = tuple(scope.declare(name.removesuffix(PACK)) for name in function.template)
         code.packed = bool(function.template) and function.template[-1].endswith(PACK)
@@ -285,11 +285,11 @@ class Compiler:
         if len(items) == 1 and isinstance(items[0], Record) and items[0].type == struct.name:
             return items[0].copy()
         if _may_convert(struct, module):
-            if module is not None and struct.body.destructor is not None:
+            if module is not None:
                 module.made(run, struct, items, span, places)  # refuses one that does something
             return Unknown(f"what a {struct.name} converts to is not followed", span)
         body = struct.body
-        if module is not None and (not struct.plain or body.destructor is not None or body.acts):
+        if module is not None and (not struct.plain or body.implicit or body.acts):
             return module.made(run, struct, items, span, places)
         if len(items) > len(struct.members) or not struct.plain:
             return Unknown(f"how a {struct.name} is made is not followed", span)
@@ -346,6 +346,12 @@ def _converts(value: Container, ctype: CType) -> bool:
     """Whether a container becomes one of another type."""
     head = template_of(ctype.name)[0]
     return head in CONTAINERS and head != value.shape.name and not ctype.pointer
+
+
+def _giving(function: Function) -> str:
+    """The name of a function that gives a reference which can be written."""
+    result = function.result
+    return function.name if result is not None and result.ref and not result.const else ""
 
 
 def _reports(function: Function) -> bool:

@@ -13,7 +13,7 @@ from mlaprobe.evaluator.closures.stores import adapter, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, storing
-from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.stl.containers import Elsewhere, copied, lasting
 from mlaprobe.evaluator.stl.keptmaps import KeptMap, keeps_objects
 from mlaprobe.evaluator.stl.shapes import shape_of
@@ -34,6 +34,8 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         lvalue = compile_place(unit, node.init, scope)
     init = unit.compile(node.init, scope) if node.init is not None else None
     slot = scope.declare(node.name, ctype)
+    if node.inferred is not None:
+        scope.function.inferred[slot] = node.inferred
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
     if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
         return setting(slot, lambda e: KeptMap(filled=node.static))
@@ -41,7 +43,10 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     guarded = outlives and shape_of(ctype) is not None and not ctype.pointer
     if guarded:
         changed = frozenset(assigned_whole(scope.function.body))
-    if outlives and node.name in changed:
+    handed = outlives and node.name in scope.function.handed_out and ctype.kind != "other"
+    if outlives and (
+        node.name in changed or (handed and unit.module.writes_result(scope.function.name))
+    ):
         kept = Unknown(f"{node.name} keeps its value between calls", node.span)
         return setting(slot, lambda e: kept)
     if init is None:
@@ -55,7 +60,7 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
             unit, node, slot, lvalue, compile_untracked(unit, node, scope), init, store
         )
     if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
-        init = _by_value(node.init, init, scope)
+        init = _by_value(node, init, scope)
     return storing(store, init)
 
 
@@ -120,21 +125,31 @@ def _reference(
     return run
 
 
-def _by_value(node: Node | None, init: Eval, scope: Scope) -> Eval:
+def _by_value(node: ir.Decl, init: Eval, scope: Scope) -> Eval:
     """``auto x = object;`` copies; a variable that may be a pointer to an object is one."""
-    copies = isinstance(node, (ir.Attr, ir.Deref, ir.Index))
-    if isinstance(node, ir.Name):
-        found = scope.find(node.id)
-        ctype = found[2] if found is not None else None
-        copies = ctype is not None and (ctype.ref or ctype.kind == "other") and not ctype.pointer
-    if not copies:
+    value, span = node.init, node.span
+    if isinstance(value, (ir.Attr, ir.Deref, ir.Index)):
+        return lambda e: copied(init(e))
+    found = scope.find(value.id) if isinstance(value, ir.Name) else None
+    if found is None or found[2] is None or not isinstance(value, ir.Name):
+        return init
+    depth, slot, declared = found
+    known = scope.function.inferred.get(slot) if depth == 0 else None
+    ctype = declared if known is None or declared.pointer or declared.ref else known
+    if ctype.pointer:
+        return init
+    if ctype.ref or ctype.kind == "other":
+        return lambda e: copied(init(e))
+    if not {node.name, value.id} & scope.function.written:
         return init
 
-    def run(e: Frame) -> Value:
-        value = init(e)
-        return copied(value)
+    def either(e: Frame) -> Value:
+        held = init(e)
+        if type(held) is not Record:
+            return held
+        return Unknown(f"whether {node.name} is an object or a pointer is not followed", span)
 
-    return run
+    return either
 
 
 def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:

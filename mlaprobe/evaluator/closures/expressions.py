@@ -18,7 +18,7 @@ from mlaprobe.evaluator.closures import (
 )
 from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.places.lvalues import compile_place
-from mlaprobe.evaluator.closures.stores import compile_store
+from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.engine.signals import Unsupported
@@ -244,13 +244,12 @@ def _copy(value: Value) -> Value:
 
 def _opaque(unit: Unit, node: ir.Opaque, scope: Scope) -> Eval:
     reason, span = node.reason, node.span
-    stores = [compile_store(unit, ir.Name(span, n), scope) for n in node.writes]
-    stores = [s for s, n in zip(stores, node.writes, strict=True) if scope.find(n) is not None]
+    havoc_all = compile_havoc(unit, node.writes, scope, span)
 
     def run(e: Frame) -> Value:
         unknown = Unknown(reason, span)
-        for store in stores:
-            store(e, unknown)
+        havoc_all(e, unknown)
+        e[RUN].lose_globals(unknown)
         return unknown
 
     return run

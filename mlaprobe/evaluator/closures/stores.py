@@ -107,10 +107,10 @@ def compile_havoc(
     def havoc_all(e: Frame, why: Unknown) -> None:
         for depth, slot, store in havocs:
             held = around(e, depth).get(slot)
-            if isinstance(held, (list, dict, set, Instance, LooseSet, Cursor)):
-                havoc(held, why.reason, why.span)
             if type(held) is Ref:
                 held = held.load()
+            if isinstance(held, (list, dict, set, Instance, LooseSet, Cursor, Pointer)):
+                havoc(held, why.reason, why.span)
             store(e, spoiled(held, why))
 
     return havoc_all

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from dataclasses import field as fresh
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
 from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser
-from mlaprobe.evaluator.cpp.forms.classes import ClassBody
+from mlaprobe.evaluator.cpp.forms.classes import CONVERTS, ClassBody
 from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
 from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of, named
@@ -216,7 +215,7 @@ class DefinitionReader:
             plain,
             packed="packed" in head,
             body=ClassBody(self.tr, body, label, tuple(members)),
-            converts=_CONVERTS.search(self.tr.source(body)) is not None,
+            converts=CONVERTS.search(self.tr.source(body)) is not None,
             bases=bases,
             odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
         )
@@ -341,10 +340,6 @@ def _is_odd(member: Syntax) -> bool:
     """Whether the size of a member does not follow from its type."""
     kinds = ("bitfield_clause", "array_declarator", "alignas_qualifier", "attribute_specifier")
     return any(child.type in kinds for child in member.children)
-
-
-_CONVERTS = re.compile(r"\boperator\s*(?:!\s*\(|(?!new\b|delete\b|co_await\b)[A-Za-z_:])")
-"""An operator for conditions, or for conversions: what follows the keyword is a type."""
 
 
 def _makes(member: Syntax, name: str, tree: Tree) -> bool:

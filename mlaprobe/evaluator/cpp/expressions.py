@@ -128,13 +128,22 @@ def _assignment(tr: Translator, node: Syntax) -> Node:
     span = tr.span(node)
     if isinstance(target, ir.Call) and is_name(target.func, "std::tie"):
         target = ir.Sequence(target.span, "tuple", target.args)
-    if not isinstance(target, (ir.Name, ir.Attr, ir.Index, ir.Deref, ir.Sequence)):
+    anywhere = isinstance(target, ir.Call) and not _gives_element(target)
+    places = (ir.Name, ir.Attr, ir.Index, ir.Deref, ir.Sequence)
+    if not anywhere and not isinstance(target, places):
         return opaque(tr, node, "an assignment to something that is not followed")
     if op == "=":
         return ir.AssignExpr(span, target, value)
     word = op[:-1]
     word = "c" + word if word in ("/", "%") else word
     return ir.AssignExpr(span, target, value, word)
+
+
+def _gives_element(call: ir.Call) -> bool:
+    """Whether what a call refers to is a part of what it is called with, as in the library."""
+    if isinstance(call.func, ir.Name):
+        return call.func.id.startswith("std::")
+    return isinstance(call.func, ir.Attr) and call.func.name in ("at", "front", "back", "value")
 
 
 def _conditional(tr: Translator, node: Syntax) -> Node:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
@@ -29,7 +29,7 @@ from mlaprobe.evaluator.cpp.preprocess import Included, TranslationUnit
 from mlaprobe.evaluator.cpp.translate import Translator
 from mlaprobe.evaluator.cpp.tree import Tree, without_idle_parentheses
 from mlaprobe.evaluator.cpp.types import parse_type, zero_of
-from mlaprobe.evaluator.cpp.writes import may_write
+from mlaprobe.evaluator.cpp.writes import may_write, may_write_result
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.stl.containers import lasting
@@ -153,6 +153,18 @@ class CppModule(Module):
             return args[0]
         return Unknown(f"std::{name} is not followed", span)
 
+    def is_constant(self, name: str) -> bool:
+        """Whether a name is certainly that of a variable which nothing writes."""
+        found = self.definitions(name.rpartition("::")[2])
+        kinds = [d.value[0] for d in found if d.kind == "variable"]
+        return len(kinds) == len(found) == 1 and all(
+            kind.const and not kind.pointer and kind.name != "char" for kind in kinds
+        )
+
+    def writes_result(self, name: str) -> bool:
+        """Whether what a function refers to may be written where it is called."""
+        return may_write_result(name, self._pieces(name))
+
     def has_method(self, record: Record, name: str) -> bool:
         """Whether an object may have a method of that name."""
         struct = self.struct(record.type)
@@ -232,13 +244,16 @@ class CppModule(Module):
 
     def _written(self, name: str, asking: str = "") -> bool:
         """Whether the unit may write a variable of a namespace."""
-        pieces = (
+        return may_write(name, self._pieces(name), asking)
+
+    def _pieces(self, name: str) -> Iterator[str]:
+        """The pieces of code of the files that mention a name."""
+        return (
             file.code[chunk.start : chunk.end]
             for file in self.unit.files
             if name in file.code
             for chunk in index_of(file.code).chunks
         )
-        return may_write(name, pieces, asking)
 
     def _specialised(self, functions: list[Definition], special: list[Specialisation]) -> Value:
         """A function template that is another for certain arguments."""

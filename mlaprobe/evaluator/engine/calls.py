@@ -90,9 +90,12 @@ def result_of_unknown(
     run.emit("call", name, args, kwargs, span)
     returns = returns or callee.foreign
     owner = (callee.owner,) if isinstance(callee, OfObject) else ()
-    for value in (*owner, *args, *kwargs.values()):
+    given = (*owner, *args, *kwargs.values())
+    for value in given:
         run.havocs(value, span)
         havoc(value, f"{name} may have written it", span)
+    if run.globals and _may_run_source(callee, name, given):
+        run.lose_globals(Unknown(f"{name} may have written it", span))
     if not returns and run.decide(
         Unknown(f"{name} cannot be followed and may fail", span, key=("fails", name, span))
     ):
@@ -103,6 +106,16 @@ def result_of_unknown(
         key=("result", name, span, len(run.events)),
         free=callee.free if callee.foreign else None,
         foreign=callee.foreign,
+    )
+
+
+def _may_run_source(callee: Unknown, name: str, given: Args) -> bool:
+    """Whether a call may run code of the source: one of the outside does where it is given a
+    function or, of the C++ library, makes objects."""
+    return (
+        not callee.foreign
+        or name.startswith("std::")
+        or any(isinstance(value, Closure) for value in given)
     )
 
 
@@ -136,6 +149,8 @@ def _lose(value: Value, reason: str, span: Span) -> None:
         value.spoil(Unknown(reason, span))
     elif isinstance(value, Pointer):
         before = value.load()
+        if isinstance(before, Record):
+            _lose(before, reason, span)
         if not (isinstance(before, Unknown) and before.foreign):
             value.store(spoiled(before, Unknown(reason, span)))
     elif isinstance(value, Record):

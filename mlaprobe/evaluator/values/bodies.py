@@ -65,9 +65,10 @@ class Body:
         return False
 
     @property
-    def destructor(self) -> Function | None:
-        """What happens when an object goes, where the class says so."""
-        return None
+    def implicit(self) -> tuple[Function, ...]:
+        """What is called where no call is written, where the class says so: when an object goes,
+        and of one that is not followed, when it is copied or converted."""
+        return ()
 
     @property
     def acts(self) -> str:

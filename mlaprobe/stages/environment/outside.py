@@ -13,7 +13,7 @@ from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref, identity
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumMember, Model, Ref, identity
 from mlaprobe.evaluator.walk import READING
 from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.tensors import named_dtypes
@@ -51,6 +51,9 @@ class Foreign(Model):
         for value in given:
             run.havocs(value, span)
             havoc(value, f"{self.name} may have written it", span)
+        if self.by_reference or any(isinstance(value, Closure) for value in args):
+            # it may call functions, and makes objects
+            run.lose_globals(Unknown(f"{self.name} may have written it", span))
         if self.succeeds and not self.name.endswith("_t"):
             return SUCCESS
         parts = [*map(identity, args), *map(identity, kwargs.values())]

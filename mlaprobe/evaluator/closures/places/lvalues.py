@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.unit import Scope, Unit
@@ -218,6 +219,7 @@ _NO_VARIABLES = (Closure, Builtin, Model, StructType, EnumType, EnumMember)
 
 def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
     load = unit.global_name(node.id, node.span)
+    constant = cache(lambda: unit.module.is_constant(node.id))
     key = (id(unit.module), node.id.rpartition("::")[2])
 
     def point(e: Frame) -> Ref | None:
@@ -225,8 +227,9 @@ def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
         if isinstance(value, _NO_VARIABLES) and type(value) not in (Engaged, Container):
             return None
         e[RUN].effects += 1
-        e[RUN].globals.setdefault(key, value)
-        return Ref(e[RUN].globals, key)
+        held = e[RUN].constants if constant() else e[RUN].globals
+        held.setdefault(key, value)
+        return Ref(held, key)
 
     return point
 

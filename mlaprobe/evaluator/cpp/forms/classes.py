@@ -24,6 +24,8 @@ Members = tuple[tuple[str, CType, "ir.Node | None"], ...]
 """Name, type and default of each member, in order."""
 _Given = tuple[ir.Span, tuple[ir.Node, ...], bool]
 """What a constructor gives: where that stands, its arguments, whether they are in braces."""
+CONVERTS = re.compile(r"\boperator\s*(?:!\s*\(|(?!new\b|delete\b|co_await\b)[A-Za-z_:])")
+"""An operator for conditions, or for conversions: what follows the keyword is a type."""
 _POINTS = ("operator->", "operator->*", "operator,", "operator&&", "operator||")
 """Operators that are not looked for where they act."""
 
@@ -181,13 +183,26 @@ class ClassBody(Body):
     # --- what objects do on their own ------------------------------------------------------------
 
     @cached_property
-    def destructor(self) -> ir.Function | None:
-        found = self._named("~" + self._name)
-        if not found or _is_defaulted(found[0][0]):
-            return None
-        function = self._translated(lambda: self._tr.function(found[0][0], "~" + self._name))
-        opaque = ir.OpaqueStmt(self._tr.span(found[0][0]), "a destructor", (), True)
-        return function or ir.Function(opaque.span, "~" + self._name, (), (opaque,))
+    def implicit(self) -> tuple[ir.Function, ...]:
+        return tuple(self._whole(member, name) for name, member in self._own())
+
+    def _own(self) -> Iterator[tuple[str, Syntax]]:
+        """The functions that are called where none is written: the destructor, and of an object
+        that is not followed all that copies it, converts it, or is an operator."""
+        strange = bool(self.acts) or CONVERTS.search(self._tr.source(self._body)) is not None
+        for name, member, declarator in self._declared:
+            if _is_defaulted(member) or _is_deleted(member):
+                continue
+            copies = name == self._name and self._copies(declarator)
+            operates = copies or name.startswith("operator")
+            if name == "~" + self._name or (strange and operates):
+                yield name, member
+
+    def _whole(self, member: Syntax, name: str) -> ir.Function:
+        """A function; one whose body is not here may do anything."""
+        function = self._translated(lambda: self._tr.function(member, name))
+        opaque = ir.OpaqueStmt(self._tr.span(member), f"{name} is not defined here", (), True)
+        return function or ir.Function(opaque.span, name, (), (opaque,))
 
     @cached_property
     def acts(self) -> str:
