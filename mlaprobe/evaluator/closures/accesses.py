@@ -15,7 +15,7 @@ from mlaprobe.evaluator.stl.optionals import Engaged, held
 from mlaprobe.evaluator.stl.places import Elements, Iterator
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import Closure, InValue, Model, Pointer, Record
+from mlaprobe.evaluator.values.kinds import Closure, InValue, Model, Pointer, Record, ToObject
 
 
 def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
@@ -58,9 +58,7 @@ def compile_address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
         target = lvalue(e) if _is_value(current) or lvalue_inside else None
         inside = target is not None and isinstance(target.frame, InValue)
         if isinstance(current, _OBJECTS) and not is_pointer and not (inside or _is_value(current)):
-            if type(current) is Record:
-                current.pointed = True
-            return current
+            return ToObject(current) if type(current) is Record else current
         target = lvalue(e) if target is None else target
         if target is not None and isinstance(target.frame, Elements):
             return Iterator(target.frame, target.slot)
@@ -75,7 +73,7 @@ def _is_value(value: Value) -> bool:
 
 
 _OBJECTS = (Record, Model, Closure, list, dict)
-"""A pointer to an object is the object."""
+"""A pointer to one of these is the thing itself, but for objects of a class."""
 
 
 def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:

@@ -26,7 +26,7 @@ from mlaprobe.evaluator.objects import enums
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.stl import making
-from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.containers import Container, copied
 from mlaprobe.evaluator.stl.making import Maker
 from mlaprobe.evaluator.stl.shapes import CONTAINERS
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
@@ -203,7 +203,7 @@ class Compiler:
         if closure.function.cached:
             return self._kept(run, closure.function, args, kwargs, signal.value, span)
         if code.result is None:
-            return signal.value
+            return copied(signal.value) if closure.function.lang == "cpp" else signal.value
         return self.typed(run, signal.value, code.result, closure.module, span)
 
     def _generated(

@@ -34,8 +34,6 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         lvalue = compile_place(unit, node.init, scope)
     init = unit.compile(node.init, scope) if node.init is not None else None
     slot = scope.declare(node.name, ctype)
-    if node.inferred is not None:
-        scope.function.inferred[slot] = node.inferred
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
     if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
         return setting(slot, lambda e: KeptMap(filled=node.static))
@@ -60,7 +58,8 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
             unit, node, slot, lvalue, compile_untracked(unit, node, scope), init, store
         )
     if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
-        init = _by_value(node, init, scope)
+        whole = init
+        init = lambda e: copied(whole(e))  # noqa: E731
     return storing(store, init)
 
 
@@ -123,33 +122,6 @@ def _reference(
         return None
 
     return run
-
-
-def _by_value(node: ir.Decl, init: Eval, scope: Scope) -> Eval:
-    """``auto x = object;`` copies; a variable that may be a pointer to an object is one."""
-    value, span = node.init, node.span
-    if isinstance(value, (ir.Attr, ir.Deref, ir.Index)):
-        return lambda e: copied(init(e))
-    found = scope.find(value.id) if isinstance(value, ir.Name) else None
-    if found is None or found[2] is None or not isinstance(value, ir.Name):
-        return init
-    depth, slot, declared = found
-    known = scope.function.inferred.get(slot) if depth == 0 else None
-    ctype = declared if known is None or declared.pointer or declared.ref else known
-    if ctype.pointer:
-        return init
-    if ctype.ref or ctype.kind == "other":
-        return lambda e: copied(init(e))
-    if not {node.name, value.id} & scope.function.written:
-        return init
-
-    def either(e: Frame) -> Value:
-        held = init(e)
-        if type(held) is not Record:
-            return held
-        return Unknown(f"whether {node.name} is an object or a pointer is not followed", span)
-
-    return either
 
 
 def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:

@@ -81,8 +81,6 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
             v = copied(v)
             inside_value = isinstance(pointer.frame, InValue)
             pointer.store(v if inside_value else assigned(pointer.load(), v))
-        elif isinstance(pointer, Record) and isinstance(v, Record):
-            pointer.fields.update(v.copy().fields)
         elif isinstance(pointer, list) and pointer:
             pointer[0] = v
         elif not isinstance(pointer, Model) and not (
@@ -155,11 +153,10 @@ def _replacing(ctype: CType | None, span: ir.Span) -> Callable[[Value, Value], V
         if ctype is not None and ctype.kind == "other":
             pointed = type(before) is Record and before.pointed
             return assigned(before, value) if pointed else value
-        if type(before) is not Record or type(value) is not Record:
+        if type(value) is not Record:
             return value
-        if before.pointed or value.pointed:
-            raise Unsupported("whether an object or a pointer is assigned is not followed", span)
-        return value.copy()
+        pointed = type(before) is Record and before.pointed
+        return assigned(before, value) if pointed else value.copy()
 
     return replaced
 

@@ -29,8 +29,6 @@ class FunctionScope:
         self.name = name
         """The name of a function that gives a reference which can be written."""
         self._counts: dict[str, int] = {}
-        self.inferred: dict[str, CType] = {}
-        """The types of variables that are declared ``auto``, by slot, where they are known."""
 
     def slot(self, name: str) -> str:
         """A fresh slot for a new variable."""

@@ -55,8 +55,7 @@ def _declarator(tr: Translator, node: Syntax, head: str) -> Node:
     init: Node | None = array_initialiser(tr, array, head, value)
     if init is None and value is not None:
         init = _initialiser(tr, value, ctype)
-    known = deduced(tr, ctype, init)
-    tr.declare(name, known)
+    tr.declare(name, deduced(tr, ctype, init))
     sizes = dimensions(tr, array)
     if sizes:
         ctype = replace(ctype, pointer=True)
@@ -64,8 +63,7 @@ def _declarator(tr: Translator, node: Syntax, head: str) -> Node:
             tr.declare_array(name, ctype)
     if pointer and value is None and "[" in tr.source(node):
         init = ir.Opaque(span, "an array without values")
-    inferred = known if ctype.kind == "auto" and known.kind != "auto" else None
-    return ir.Decl(span, name, ctype, init, static, inferred)
+    return ir.Decl(span, name, ctype, init, static)
 
 
 def _binding(node: Syntax) -> Syntax:

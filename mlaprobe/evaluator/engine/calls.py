@@ -9,7 +9,7 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Function, Param, Span
 from mlaprobe.evaluator.objects.objects import Instance, OfObject
-from mlaprobe.evaluator.stl.containers import spoiled
+from mlaprobe.evaluator.stl.containers import copied, spoiled
 from mlaprobe.evaluator.stl.places import Iterator
 from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
 from mlaprobe.evaluator.values.conversions import convert
@@ -72,6 +72,8 @@ def _receive(value: Value, param: Param, span: Span) -> Value:
         value = value.load()
     if isinstance(value, Braced):
         return Unknown("a braced list passed as an argument", span)
+    if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
+        return copied(value)
     return convert(value, ctype, span)
 
 

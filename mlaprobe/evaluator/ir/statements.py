@@ -16,8 +16,6 @@ class Decl(Node):
     type: CType
     init: Node | None
     static: bool = False
-    inferred: CType | None = None
-    """The type of a variable that is declared ``auto``, where it is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

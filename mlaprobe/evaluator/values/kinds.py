@@ -66,7 +66,7 @@ class Record:
         self.derived = derived
         """Whether its class has bases, so that a variable of another type holds a part of it."""
         self.pointed = False
-        """Whether something may point to it: a pointer to an object is the object."""
+        """Whether something may point to it, and has to see what is assigned to it."""
 
     def like(self, fields: dict[str, Value]) -> Record:
         """One of the same class with other members."""
@@ -149,6 +149,19 @@ class Ref(Pointer):
     """What a C++ reference is bound to. A variable that holds one stands for its target."""
 
     __slots__ = ()
+
+
+class ToObject(Pointer):
+    """A pointer to an object of a class."""
+
+    __slots__ = ()
+
+    def __init__(self, record: Record) -> None:
+        record.pointed = True
+        super().__init__({"": record}, "")
+
+    def same(self, other: Pointer) -> bool | None:
+        return True if other.load() is self.load() else None
 
 
 class InValue:

@@ -13,7 +13,7 @@ from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.bodies import MethodOf
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, Pointer, Record, Ref, StructType
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, Ref, StructType, ToObject
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def seen(
         for name, ctype in _members(classes):
             if name in record.fields:
                 frame[scope.declare(name, ctype)] = Ref(record.fields, name)
-        frame[scope.declare("this")] = Pointer({"this": record}, "this")
+        frame[scope.declare("this")] = ToObject(record)
     for each in classes:
         for name, _ in each.statics:
             if name in used - frame.keys():

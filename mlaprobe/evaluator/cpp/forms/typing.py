@@ -61,11 +61,6 @@ def static_type(tr: Translator, node: Node, depth: int = 0) -> CType | None:
         return _element(static_type(tr, node.obj, depth))
     if isinstance(node, ir.Cond):
         return static_type(tr, node.then, depth)
-    if isinstance(node, ir.AddressOf):
-        inner = static_type(tr, node.value, depth)
-        return CType("other", "a pointer", pointer=True) if inner is None else replace(
-            inner, pointer=True, ref=False
-        )  # fmt: skip
     if isinstance(node, ir.Call):
         return _result(tr, node, depth)
     return None
