@@ -9,13 +9,21 @@ from mlaprobe.evaluator.closures.places.lvalues import compile_lvalue, compile_p
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.stl.asking import On
-from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.containers import Container, copied
 from mlaprobe.evaluator.stl.elements import index
 from mlaprobe.evaluator.stl.optionals import Engaged, held
 from mlaprobe.evaluator.stl.places import Elements, Iterator
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import Closure, InValue, Model, Pointer, Record, ToObject
+from mlaprobe.evaluator.values.kinds import (
+    Closure,
+    EnumMember,
+    InValue,
+    Model,
+    Pointer,
+    Record,
+    ToObject,
+)
 
 
 def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
@@ -27,6 +35,8 @@ def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
 
     def run(e: Frame) -> Value:
         owner, at = obj(e), key(e)
+        if type(at) is EnumMember and not at.scoped and isinstance(owner, (tuple, list, str)):
+            at = at.value
         if type(owner) is Container:
             stored = place(e) if place is not None else None
             return index(On(e[RUN], owner, stored, span), at)
@@ -85,6 +95,8 @@ def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
             return v.load(Unknown("a pointer to nothing", span))
         if v is None:
             return Unknown("a null pointer is followed", span)
+        if type(v) is Container:
+            return copied(v.items[0]) if v.items else Unknown("an array's first element", span)
         return held(v)
 
     return run

@@ -14,11 +14,13 @@ from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
+from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.stl.containers import Container
 from mlaprobe.evaluator.stl.methods import bound
 from mlaprobe.evaluator.stl.optionals import METHODS
 from mlaprobe.evaluator.stl.optionals import method as optional_method
+from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import (
@@ -26,6 +28,7 @@ from mlaprobe.evaluator.values.kinds import (
     Closure,
     InValue,
     Model,
+    Overloaded,
     Pointer,
     Record,
     Ref,
@@ -62,12 +65,35 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         template=tuple(unit.compile(t, scope) for t in node.template),
         lvalues=lvalues if any(at is not None for at in lvalues) else (),
         variables=variables,
+        types=tuple(_declared_type(a, scope) for a in node.args) if cpp else (),
         name=callee_name(func),
         braced=any(
             isinstance(a, ir.Members) or (isinstance(a, ir.Sequence) and a.kind == "braced")
             for a in node.args
         ),
     ).run
+
+
+def _declared_type(node: ir.Node, scope: Scope) -> CType | None:
+    """The type of an argument, as far as it is declared."""
+    if isinstance(node, ir.Name):
+        found = scope.find(node.id)
+        return None if found is None else found[2]
+    if isinstance(node, (ir.Cast, ir.Construct)):
+        return node.type
+    if isinstance(node, ir.Bool) or (
+        isinstance(node, (ir.Binary, ir.Unary)) and node.op in (*COMPARE, "not")
+    ):
+        return CType("bool", "bool")
+    if isinstance(node, ir.Character):
+        return CType("int", "char", 8)
+    if isinstance(node, ir.Const):
+        return _LITERALS.get(type(node.value))
+    return None
+
+
+_LITERALS = {str: CType("string", "char"), float: CType("float", "double", 64)}
+_LITERALS[bool] = CType("bool", "bool")
 
 
 def _compile_argument(unit: Unit, node: ir.Node, scope: Scope) -> Lvalue | None:
@@ -166,6 +192,8 @@ class _CallSite:
     """For each argument of a C++ call, where it is stored; ``None`` for a temporary."""
     variables: tuple[Lvalue | None, ...]
     """The same for local variables alone."""
+    types: tuple[CType | None, ...]
+    """The types that the arguments are declared with, where that is known."""
     name: str
     """The callee as messages name it."""
     braced: bool
@@ -186,6 +214,8 @@ class _CallSite:
             return result_of_unknown(run, values, self.name, (), {}, span)
         if isinstance(named, Unknown):
             return result_of_unknown(run, named, self.name, (), {}, span)
+        if isinstance(function, Overloaded):
+            function = self.compiler.chosen(function, values, self.types, span)
         if isinstance(function, Record):
             function = self._called_object(e, function)
         if isinstance(function, Closure):

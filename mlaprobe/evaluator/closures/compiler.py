@@ -7,7 +7,7 @@ frame around it. Compiling happens once per function, running many times.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.caches import Cache
@@ -15,6 +15,7 @@ from mlaprobe.core.keeping import Memo
 from mlaprobe.evaluator.closures import expressions, statements
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.cpp.builtins import message_of
+from mlaprobe.evaluator.cpp.forms import overloads
 from mlaprobe.evaluator.cpp.forms.templates import PACK
 from mlaprobe.evaluator.cpp.types import template_of, zero_of
 from mlaprobe.evaluator.engine import calls
@@ -37,7 +38,9 @@ from mlaprobe.evaluator.values.kinds import (
     Closure,
     EnumType,
     Model,
+    Overloaded,
     Record,
+    Ref,
     StructType,
 )
 from mlaprobe.evaluator.walk import assigned_names
@@ -144,6 +147,9 @@ class Compiler:
             return self.call_closure(run, value, args, kwargs, span)
         if isinstance(value, Builtin):
             return value.call(run, args, kwargs, span)
+        if isinstance(value, Overloaded):
+            value = self.chosen(value, args, (), span)
+            return self.call(run, value, args, kwargs, span)
         if isinstance(value, Model):
             return value.call(run, args, kwargs, span)
         if isinstance(value, StructType):
@@ -160,6 +166,20 @@ class Compiler:
         if isinstance(value, Unknown):
             return calls.result_of_unknown(run, value, "a call", args, kwargs, span)
         return Unknown("call of something that is no function", span)
+
+    def chosen(
+        self,
+        overloaded: Overloaded,
+        args: Sequence[Value],
+        types: Sequence[CType | None],
+        span: Span,
+    ) -> Closure | Unknown:
+        """The function that a call of several of one name means."""
+        values = [a.load() if type(a) is Ref else a for a in args]
+        function = overloads.chosen(overloaded, values, types)
+        if function is None:
+            return Unknown(f"which {overloaded.name} is called is not known", span)
+        return Closure(function, overloaded.module)
 
     def call_closure(
         self,
@@ -267,8 +287,8 @@ class Compiler:
             value = self.call(run, kind, items, {}, span)
             # an object is like no other: what happens to one does not happen to the others
             return value.another() if isinstance(value, Unknown) else value
-        if isinstance(kind, EnumType) and len(items) == 1:
-            return self.call(run, kind, items, {}, span)
+        if isinstance(kind, EnumType) and len(items) < 2:
+            return self.call(run, kind, items or (0,), {}, span)
         return Unknown(f"type {ctype.name} is not known", span)
 
     def construct(

@@ -14,9 +14,9 @@ from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, storing
 from mlaprobe.evaluator.ir import CType
-from mlaprobe.evaluator.stl.containers import Elsewhere, copied, lasting
+from mlaprobe.evaluator.stl.containers import Container, Elsewhere, copied, lasting
 from mlaprobe.evaluator.stl.keptmaps import KeptMap, keeps_objects
-from mlaprobe.evaluator.stl.shapes import shape_of
+from mlaprobe.evaluator.stl.shapes import Sort, shape_of
 from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Braced, Closure, Record, Ref
 from mlaprobe.evaluator.walk import assigned_whole, walk
@@ -136,6 +136,8 @@ def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
         value = compiler.construct_named(e[RUN], ctype, (), module, span)
         if isinstance(value, Record) and not node.static:
             _without_values(value, module, node.name, span)
+        elif isinstance(value, Container) and not node.static:
+            value = _without_elements(value, node.name, span)
         return value
 
     return setting(slot, constructed)
@@ -155,6 +157,27 @@ def _without_values(value: Record, module: Module, path: str, span: ir.Span) -> 
             value.fields[name] = Unknown(f"{here} has no value", span, free=UNINITIALISED)
         elif isinstance(held, Record):
             _without_values(held, module, here, span)
+        elif isinstance(held, Container):
+            value.fields[name] = _without_elements(held, here, span)
+
+
+def _without_elements(array: Container, path: str, span: ir.Span) -> Container:
+    """An array of numbers or pointers that nothing gives a value."""
+    kind = array.shape.element
+    if array.shape.sort is not Sort.ARRAY or array.items is None:
+        return array
+    if kind.pointer or kind.kind in SCALARS or (kind.kind, kind.name) == ("string", "char"):
+        items: list[Value] = [
+            Unknown(f"{path}[{at}] has no value", span, free=UNINITIALISED)
+            for at in range(len(array.items))
+        ]
+    else:
+        parts = (i for i in array.items)
+        items = [
+            _without_elements(part, f"{path}[{at}]", span) if isinstance(part, Container) else part
+            for at, part in enumerate(parts)
+        ]
+    return array.with_items(tuple(items), span)
 
 
 def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:

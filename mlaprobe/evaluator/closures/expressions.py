@@ -270,6 +270,7 @@ def _class(unit: Unit, node: ir.Class, scope: Scope) -> Eval:
 
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Const: _const,
+    ir.Character: _const,
     ir.Name: _name,
     ir.Unary: operations.compile_unary,
     ir.Binary: operations.compile_binary,

@@ -14,7 +14,9 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects import objects
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import class_of
+from mlaprobe.evaluator.stl.containers import Container
 from mlaprobe.evaluator.stl.places import Elements, Iterator
+from mlaprobe.evaluator.stl.shapes import Sort
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value
@@ -135,7 +137,8 @@ def _moving(
         a, b = left(e), right(e)
         if type(a) is int and type(b) is int:
             return compute(a, b)
-        if type(a) in (list, tuple) and type(b) is int:
+        array = type(a) is Container and a.shape.sort is Sort.ARRAY
+        if (array or type(a) in (list, tuple)) and type(b) is int:
             a = Iterator(Elements(None, a), 0)
         return operate(e, a, b)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
-from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser
+from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser, array_type
 from mlaprobe.evaluator.cpp.forms.classes import CONVERTS, ClassBody
 from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
@@ -259,10 +259,15 @@ class DefinitionReader:
         default = field(member, "default_value")
         for child, head, name, ctype in self._declared(member):
             if "static" not in head.split():
-                value: ir.Node | None = array_initialiser(self.tr, child, head, default)
-                if value is None and default is not None:
+                array = array_type(self.tr, child, ctype)
+                value: ir.Node | None = None
+                if default is not None and default.type == "initializer_list":
+                    value = ir.Sequence(
+                        self.tr.span(default), "braced", expressions_in(self.tr, default)
+                    )
+                elif default is not None:
                     value = expression(self.tr, default)
-                yield name, self._narrowed(member, ctype), value
+                yield name, self._narrowed(member, array or ctype), value
 
     def _enum(self, node: Syntax, name: str = "") -> None:
         """An enum; ``name`` is what a typedef calls one without a name of its own."""

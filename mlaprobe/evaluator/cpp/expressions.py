@@ -225,8 +225,7 @@ def _accumulated(tr: Translator, node: Syntax, callee: Node, args: tuple[Node, .
     call, kind = ir.Call(tr.span(node), callee, args), static_type(tr, args[2])
     if kind is None or kind.kind not in ("int", "unsigned") or kind.pointer:
         return call
-    if len(args) > 3 and (kind.bits < 32 or kind.kind == "unsigned"):
-        return opaque(tr, node, "accumulate in a narrow or unsigned type")
+    call = ir.Call(call.span, callee, args, (), (ir.Const(call.span, kind),))
     return ir.Cast(call.span, kind, call)
 
 

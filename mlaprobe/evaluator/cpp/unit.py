@@ -35,7 +35,14 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.stl.containers import lasting
 from mlaprobe.evaluator.stl.shapes import CONTAINERS, Sort, shape_of
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Record, StructType
+from mlaprobe.evaluator.values.kinds import (
+    Builtin,
+    Closure,
+    EnumType,
+    Overloaded,
+    Record,
+    StructType,
+)
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -271,23 +278,12 @@ class CppModule(Module):
 
         return Builtin(name, call, symbolic=True, takes_template=True)
 
-    def _overloaded(self, functions: list[Definition]) -> Value:
-        if len(functions) == 1:
-            return Closure(functions[0].value, self)
-
-        def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-            fitting = [d for d in functions if _fits(d.value, len(args))]
-            if len(fitting) != 1:
-                return run.machine.call(
-                    run,
-                    Unknown(f"which {functions[0].name} is called is not known", span),
-                    args,
-                    kwargs,
-                    span,
-                )
-            return run.machine.call(run, Closure(fitting[0].value, self), args, kwargs, span)
-
-        return Builtin(functions[0].name, call)
+    def _overloaded(self, found: list[Definition]) -> Value:
+        if len(found) == 1:
+            return Closure(found[0].value, self)
+        functions = tuple(d.value for d in found)
+        one_place = len({d.namespace for d in found}) == 1
+        return Overloaded(found[0].name, functions, self, one_place)
 
     def function(self, name: str) -> Closure | None:
         """The one function of that name, or ``None``."""
@@ -382,9 +378,3 @@ class CppModule(Module):
         reader = DefinitionReader(Translator(tree, self._outside), file.path, chunk.namespace)
         reader.read(tree.root)
         return reader.found
-
-
-def _fits(function: ir.Function, count: int) -> bool:
-    params = [p for p in function.params if p.kind == "normal"]
-    least = sum(1 for p in params if p.default is None)
-    return least <= count and (count <= len(params) or len(params) < len(function.params))

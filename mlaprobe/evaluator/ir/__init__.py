@@ -24,6 +24,7 @@ from mlaprobe.evaluator.ir.expressions import Binary as Binary
 from mlaprobe.evaluator.ir.expressions import Bool as Bool
 from mlaprobe.evaluator.ir.expressions import Call as Call
 from mlaprobe.evaluator.ir.expressions import Cast as Cast
+from mlaprobe.evaluator.ir.expressions import Character as Character
 from mlaprobe.evaluator.ir.expressions import Class as Class
 from mlaprobe.evaluator.ir.expressions import Comprehension as Comprehension
 from mlaprobe.evaluator.ir.expressions import Cond as Cond

@@ -16,6 +16,11 @@ class Const(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Character(Const):
+    """A C++ character."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Name(Node):
     """A name; C++ qualified names keep their ``::``."""
 

@@ -88,7 +88,7 @@ def erase(on: On, args: Args) -> Value:
 
 
 def clear(on: On, args: Args) -> Value:
-    on.store(Container(on.box.type, on.box.shape, (), on.box.module))
+    on.store(on.box.emptied())
     return None
 
 

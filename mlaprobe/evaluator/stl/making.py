@@ -13,7 +13,7 @@ from mlaprobe.evaluator.stl.places import Iterator, range_of
 from mlaprobe.evaluator.stl.shapes import LONGEST, Shape, Sort, shape_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Braced, EnumType, Pointer, Record
+from mlaprobe.evaluator.values.kinds import Braced, EnumType, Pointer, Record, StructType
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -43,10 +43,12 @@ class Maker:
         return zero_of(kind, self.span) if kind.kind in _FLAT else self.part(Braced(()), kind)
 
     def compares(self, kind: CType) -> bool:
-        """Whether the source itself says how enumerators of a type compare."""
+        """Whether the source itself says how objects or enumerators of a type compare."""
         if kind.kind != "other" or kind.pointer or "<" in kind.name or self.module is None:
             return False
         found = self.module.lookup(self.run, kind.name, self.span)
+        if isinstance(found, StructType):
+            return True
         first = found.members[:1] if isinstance(found, EnumType) else ()
         return bool(first) and any(self.module.defines(op, first) for op in ("<", "=="))
 
@@ -92,9 +94,7 @@ def container(
     elements: Args | None = None
     if len(items) == 1 and isinstance(items[0], Container) and items[0].shape.name == shape.name:
         return _copy(ctype, shape, items[0], make)
-    if make.compares(shape.element):
-        elements = None
-    elif shape.sort is Sort.BITS:
+    if shape.sort is Sort.BITS:
         elements = _bits(shape, items)
     elif shape.sort is Sort.ARRAY:
         elements = _array(shape, items)
@@ -108,13 +108,17 @@ def container(
         if why is None:
             why = Unknown(f"how a {ctype.name} is made is not followed", make.span)
         return Container(ctype, shape, None, make.module, why)
-    return filled(Container(ctype, shape, (), make.module), elements, make)
+    target = Container(ctype, shape, (), make.module)
+    target.sourced, target.run = make.compares(shape.element), make.run
+    return filled(target, elements, make)
 
 
 def _copy(ctype: CType, shape: Shape, other: Container, make: Maker) -> Container:
     if other.items is None or ctype.name == other.type.name or "<" not in ctype.name:
         return other.own()
-    return filled(Container(ctype, shape, (), make.module), other.items, make)
+    target = Container(ctype, shape, (), make.module)
+    target.sourced, target.run = other.sourced, make.run
+    return filled(target, other.items, make)
 
 
 def filled(target: Container, elements: Args, make: Maker) -> Container:

@@ -207,6 +207,17 @@ class Closure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Overloaded:
+    """Several C++ functions of one name."""
+
+    name: str
+    functions: tuple[Function, ...]
+    module: Module
+    one_place: bool
+    """Whether they are all of one namespace."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Builtin:
     """A function that the machine itself provides.
 

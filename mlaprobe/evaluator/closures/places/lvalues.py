@@ -23,6 +23,7 @@ from mlaprobe.evaluator.values.kinds import (
     EnumType,
     InValue,
     Model,
+    Overloaded,
     Pointer,
     Record,
     Ref,
@@ -214,7 +215,7 @@ def _of_name(unit: Unit, node: ir.Name, scope: Scope) -> Lvalue | None:
     return point
 
 
-_NO_VARIABLES = (Closure, Builtin, Model, StructType, EnumType, EnumMember)
+_NO_VARIABLES = (Closure, Builtin, Overloaded, Model, StructType, EnumType, EnumMember)
 
 
 def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
