@@ -12,6 +12,7 @@ from mlaprobe.evaluator.stl.asking import On
 from mlaprobe.evaluator.stl.containers import Container, copied
 from mlaprobe.evaluator.stl.elements import index
 from mlaprobe.evaluator.stl.optionals import Engaged, held
+from mlaprobe.evaluator.stl.owners import pointer_to
 from mlaprobe.evaluator.stl.places import Elements, Iterator
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Unknown, Value
@@ -84,6 +85,11 @@ def _is_value(value: Value) -> bool:
 
 _OBJECTS = (Record, Model, Closure, list, dict)
 """A pointer to one of these is the thing itself, but for objects of a class."""
+
+
+def compile_new(unit: Unit, node: ir.New, scope: Scope) -> Eval:
+    value, owned = unit.compile(node.value, scope), node.owned
+    return lambda e: pointer_to(value(e), owned=owned)
 
 
 def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:

@@ -16,6 +16,7 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.objects.iterables import Cursor
+from mlaprobe.evaluator.stl import owners
 from mlaprobe.evaluator.stl.containers import Container
 from mlaprobe.evaluator.stl.methods import bound
 from mlaprobe.evaluator.stl.optionals import METHODS
@@ -29,6 +30,7 @@ from mlaprobe.evaluator.values.kinds import (
     InValue,
     Model,
     Overloaded,
+    Owner,
     Pointer,
     Record,
     Ref,
@@ -117,6 +119,8 @@ def _compile_method(unit: Unit, func: ir.Attr, scope: Scope) -> Eval:
     def load(e: Frame) -> Value:
         owner = obj(e)
         where = None
+        if type(owner) is Owner and name in owners.METHODS:
+            return owners.method(None if place is None else place(e), owner, name)
         if isinstance(owner, Pointer) and name not in METHODS:
             where, owner = owner, owner.load()
         if type(owner) is Container and name in METHODS:

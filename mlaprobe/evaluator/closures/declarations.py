@@ -16,6 +16,7 @@ from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, s
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, copied, lasting
 from mlaprobe.evaluator.stl.keptmaps import KeptMap, keeps_objects
+from mlaprobe.evaluator.stl.owners import owns
 from mlaprobe.evaluator.stl.shapes import Sort, shape_of
 from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Braced, Closure, Record, Ref
@@ -33,6 +34,8 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     if reference and node.init is not None:
         lvalue = compile_place(unit, node.init, scope)
     init = unit.compile(node.init, scope) if node.init is not None else None
+    if node.static and init is not None:
+        init = _unless_owner(init, node)
     slot = scope.declare(node.name, ctype)
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
     if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
@@ -61,6 +64,18 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         whole = init
         init = lambda e: copied(whole(e))  # noqa: E731
     return storing(store, init)
+
+
+def _unless_owner(init: Eval, node: ir.Decl) -> Eval:
+    """The first value of a variable that outlives the call; what a smart pointer points to may be
+    another then."""
+    why = f"what {node.name} points to keeps its value between calls"
+
+    def value(e: Frame) -> Value:
+        found = init(e)
+        return Unknown(why, node.span) if owns(found) else found
+
+    return value
 
 
 def _kept(begin: Eval, slot: str) -> Eval:

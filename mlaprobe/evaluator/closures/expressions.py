@@ -281,6 +281,7 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Slice: subscripts.compile_slice,
     ir.Cast: _cast,
     ir.Construct: _construct,
+    ir.New: accesses.compile_new,
     ir.AddressOf: accesses.compile_address,
     ir.Deref: accesses.compile_deref,
     ir.AssignExpr: operations.compile_assignment,

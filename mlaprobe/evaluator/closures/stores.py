@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
@@ -176,8 +177,12 @@ def assigned(before: Value, value: Value) -> Value:
 
 def _store_global(unit: Unit, target: ir.Name) -> Store:
     key = (id(unit.module), target.id.rpartition("::")[2])
+    alone = cache(lambda: unit.module.is_one_variable(target.id))
 
     def store(e: Frame, v: Value) -> None:
+        if not alone():
+            why = f"there are several variables {key[1]}: which is written is not followed"
+            raise Unsupported(why, target.span)
         e[RUN].effects += 1
         e[RUN].globals[key] = v
 

@@ -32,6 +32,8 @@ class Definition(NamedTuple):
     the text of the type."""
     namespace: str
     file: str
+    owner: str = ""
+    """What a qualified name is qualified with: a namespace, or a class whose member it is."""
 
 
 class Specialisation(NamedTuple):
@@ -64,8 +66,9 @@ class DefinitionReader:
         """The definition of a struct or an enum."""
         self._enum(node) if node.type == "enum_specifier" else self._struct(node)
 
-    def _add(self, kind: str, name: str, value: Syntax) -> None:
-        self.found.append(Definition(kind, name, value, self.namespace, self.file))
+    def _add(self, kind: str, name: str, value: Syntax, owner: str = "") -> None:
+        namespace = "::".join(x for x in (self.namespace, owner) if x)
+        self.found.append(Definition(kind, name, value, namespace, self.file, owner))
 
     def _template(self, node: Syntax) -> None:
         parameters = field(node, "parameters")
@@ -123,7 +126,7 @@ class DefinitionReader:
             return
         if inner.type not in ("identifier", "qualified_identifier", "operator_name"):
             return
-        name = "".join(self.tr.source(inner).split()).rpartition("::")[2]
+        owner, _, name = "".join(self.tr.source(inner).split()).rpartition("::")
         function = self.tr.function(node, name, self.template)
         if function is None:
             return
@@ -131,7 +134,7 @@ class DefinitionReader:
         if "noreturn" in head:
             mark = ir.Name(function.span, "noreturn")
             function = replace(function, decorators=(mark,))
-        self._add("function", name, function)
+        self._add("function", name, function, owner)
 
     def _specialise(self, name: Syntax, value: Any) -> None:
         """What a template is for certain arguments."""
@@ -146,7 +149,8 @@ class DefinitionReader:
                 self._struct(child)
             elif child.type == "enum_specifier":
                 self._enum(child)
-        for child, head, name, ctype in self._declared(node):
+        for child, head, full, ctype in self._declared(node):
+            owner, _, name = full.rpartition("::")
             value = field(child, "value") if child.type == "init_declarator" else None
             if value is not None or "extern" not in head.split():
                 inner = field(child, "declarator") if value is not None else child
@@ -159,7 +163,7 @@ class DefinitionReader:
                 elif self.template:
                     self._add("template", name, Specialisation(self.template, (), (ctype, initial)))
                 else:
-                    self._add("variable", name, (ctype, initial))
+                    self._add("variable", name, (ctype, initial), owner)
 
     def _declared(self, node: Syntax) -> Iterator[tuple[Syntax, str, str, CType]]:
         """The variables of a declaration: declarator, the text before it, name and type."""

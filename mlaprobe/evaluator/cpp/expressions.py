@@ -12,6 +12,7 @@ from mlaprobe.evaluator.cpp.forms.typing import static_type
 from mlaprobe.evaluator.cpp.literals import LITERALS, Handler, opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
 from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.stl.owners import METHODS
 from mlaprobe.evaluator.stl.shapes import CONTAINERS
 from mlaprobe.evaluator.walk import is_name
 
@@ -166,6 +167,8 @@ def _member(tr: Translator, node: Syntax) -> Node:
     operator = field(node, "operator")
     if operator is not None and tr.source(operator) not in (".", "->"):
         return opaque(tr, node, "a member that a pointer names is not followed")
+    if name in METHODS and tr.source(operator) == "->":
+        obj = ir.Deref(obj.span, obj)  # a method of what is pointed to
     return ir.Attr(tr.span(node), obj, name)
 
 
@@ -252,6 +255,9 @@ def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[N
         return ir.Construct(span, tr.type_of(text), args, braced=False)
     if head.removeprefix("std::") in _CASTS and len(args) == 1:
         return ir.Cast(span, tr.type_of(inner), args[0])
+    if head in ("std::make_unique", "std::make_shared") and not inner.endswith("]"):
+        made = ir.Construct(span, tr.type_of(inner), args, braced=False)
+        return ir.New(span, made, owned=True)
     template = tuple(_template_argument(tr, c) for c in _template_arguments(function))
     if function.type == "field_expression":
         return ir.Call(span, expression(tr, function), args, (), template)
@@ -276,6 +282,23 @@ def _template_argument(tr: Translator, node: Syntax) -> Node:
     if node.type == "type_descriptor":
         return ir.Name(tr.span(node), re.sub(r"\s+", "", tr.source(node)))
     return expression(tr, node)
+
+
+def _new(tr: Translator, node: Syntax) -> Node:
+    """``new Type(arguments)``, or with a braced list."""
+    kind, args = field(node, "type"), field(node, "arguments")
+    if args is None or any(field(node, n) is not None for n in ("placement", "declarator")):
+        return opaque(tr, node, "a new object is not followed")
+    span, ctype = tr.span(node), tr.type_of(tr.source(kind))
+    braced = args.type == "initializer_list"
+    if ctype.kind == "other" and braced:
+        return ir.New(span, listed(tr, args, ctype))
+    return ir.New(span, ir.Construct(span, ctype, expressions_in(tr, args), braced))
+
+
+def _delete(tr: Translator, node: Syntax) -> Node:
+    span = tr.span(node)
+    return ir.Call(span, ir.Name(span, "operator delete"), expressions_in(tr, node))
 
 
 def _compound_literal(tr: Translator, node: Syntax) -> Node:
@@ -322,6 +345,8 @@ def _comma(tr: Translator, node: Syntax) -> Node:
 
 _HANDLERS: dict[str, Handler] = {
     **LITERALS,
+    "new_expression": _new,
+    "delete_expression": _delete,
     "identifier": _identifier,
     "qualified_identifier": lambda tr, node: qualified(tr, node) or _identifier(tr, node),
     "template_function": specialised,

@@ -96,6 +96,4 @@ LITERALS: dict[str, Handler] = {
     "nullptr": _constant(None),
     "this": _this,
     "alignof_expression": _unknown_value("an alignment"),
-    "new_expression": lambda tr, node: opaque(tr, node, "a new object is not followed"),
-    "delete_expression": lambda tr, node: opaque(tr, node, "what delete does is not followed"),
 }

@@ -33,6 +33,7 @@ from mlaprobe.evaluator.cpp.writes import may_write, may_write_result
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.stl.containers import lasting
+from mlaprobe.evaluator.stl.owners import owns
 from mlaprobe.evaluator.stl.shapes import CONTAINERS, Sort, shape_of
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import (
@@ -127,9 +128,20 @@ class CppModule(Module):
     def _scoped(self, found: list[Definition], head: str) -> list[Definition]:
         """Definitions that a qualified name can mean."""
         if not head:
-            return [d for d in found if d.kind != "member"]
+            return [d for d in found if d.kind != "member" and not self._of_class(d)]
         wanted = head.split("::")[-1]
         return [d for d in found if d.namespace.split("::")[-1] == wanted and d.kind != "member"]
+
+    def _of_class(self, found: Definition) -> bool:
+        """Whether a function is a method that is defined outside its class."""
+        owner = found.owner.rpartition("::")[2] if found.kind == "function" else ""
+        return bool(owner) and any(d.kind == "struct" for d in self.definitions(owner))
+
+    def outside(self, struct: StructType, name: str) -> list[ir.Function]:
+        """The methods of a name that are defined outside their class."""
+        owner = struct.name.rpartition("::")[2]
+        found = [d for d in self.definitions(name) if d.kind == "function" and d.owner]
+        return [d.value for d in found if d.owner.rpartition("::")[2] == owner]
 
     def _member(self, run: Run, head: str, last: str, span: Span) -> Value:
         kind = self.lookup(run, head.split("<", 1)[0], span)
@@ -167,6 +179,11 @@ class CppModule(Module):
         return len(kinds) == len(found) == 1 and all(
             kind.const and not kind.pointer and kind.name != "char" for kind in kinds
         )
+
+    def is_one_variable(self, name: str) -> bool:
+        """Whether the last part of a name is that of one variable of the module at most."""
+        found = self.definitions(name.rpartition("::")[2])
+        return len({d.namespace for d in found if d.kind == "variable"}) < 2
 
     def writes_result(self, name: str) -> bool:
         """Whether what a function refers to may be written where it is called."""
@@ -243,6 +260,8 @@ class CppModule(Module):
         if init is None:
             return zero_of(ctype, span)  # what has static storage starts as zero
         value = run.machine.evaluate(run, init, self)
+        if owns(value):
+            return Unknown(f"what {last.name} points to keeps its value between calls", span)
         if isinstance(value, Record) and not ctype.const and self._written(last.name):
             return Unknown(f"{last.name} keeps its value between calls", span)
         if shape is not None and not ctype.const:
@@ -287,7 +306,8 @@ class CppModule(Module):
 
     def function(self, name: str) -> Closure | None:
         """The one function of that name, or ``None``."""
-        functions = [d for d in self.definitions(name) if d.kind == "function"]
+        found = self.definitions(name)
+        functions = [d for d in found if d.kind == "function" and not self._of_class(d)]
         return Closure(functions[0].value, self) if functions else None
 
     def definitions(self, name: str) -> list[Definition]:

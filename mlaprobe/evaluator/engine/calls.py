@@ -134,8 +134,12 @@ def havoc(value: Value, reason: str, span: Span) -> None:
 
 def _held(value: Value) -> Iterable[Value]:
     """The values inside one that can be changed through it."""
-    if isinstance(value, Instance):
-        return tuple(value.fields.values())
+    if isinstance(value, Record):
+        inside = (Pointer, Record) if type(value) is Record else object
+        return tuple(v for v in value.fields.values() if isinstance(v, inside))
+    if isinstance(value, Pointer):
+        there = value.load()
+        return (there,) if isinstance(there, (Pointer, Record)) else ()
     if isinstance(value, (list, tuple)):
         return tuple(v for v in value if isinstance(v, _CHANGING))
     if isinstance(value, dict):
@@ -143,7 +147,7 @@ def _held(value: Value) -> Iterable[Value]:
     return value.held() if isinstance(value, Model) else ()
 
 
-_CHANGING = (list, dict, set, tuple, Instance, Model, Closure)
+_CHANGING = (list, dict, set, tuple, Record, Pointer, Model, Closure)
 
 
 def _lose(value: Value, reason: str, span: Span) -> None:

@@ -29,6 +29,10 @@ class Module(ABC):
         """Whether a name is certainly that of a variable which nothing writes."""
         return False
 
+    def is_one_variable(self, name: str) -> bool:
+        """Whether the last part of a name is that of one variable of the module at most."""
+        return True
+
     def writes_result(self, name: str) -> bool:
         """Whether what a function refers to may be written where it is called."""
         return True

@@ -39,6 +39,7 @@ from mlaprobe.evaluator.ir.expressions import Launch as Launch
 from mlaprobe.evaluator.ir.expressions import Mapping as Mapping
 from mlaprobe.evaluator.ir.expressions import Members as Members
 from mlaprobe.evaluator.ir.expressions import Name as Name
+from mlaprobe.evaluator.ir.expressions import New as New
 from mlaprobe.evaluator.ir.expressions import Opaque as Opaque
 from mlaprobe.evaluator.ir.expressions import Sequence as Sequence
 from mlaprobe.evaluator.ir.expressions import Slice as Slice

@@ -241,6 +241,14 @@ class Construct(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class New(Node):
+    """A C++ pointer to a new value; ``owned``: one that deletes it."""
+
+    value: Node
+    owned: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class AddressOf(Node):
     """``&value``: a pointer through which the value can be written."""
 

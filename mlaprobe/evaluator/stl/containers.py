@@ -355,7 +355,7 @@ def keep(ctype: CType, values: Args, span: Span) -> None:
     Raises:
         Unsupported: there may be one.
     """
-    pointers = "*" in ctype.name or "reference_wrapper" in ctype.name
+    pointers = any(part in ctype.name for part in ("*", "reference_wrapper", "_ptr<"))
     for value in values:
         if isinstance(value, (Braced, tuple)):
             keep(ctype, value.items if isinstance(value, Braced) else value, span)

@@ -9,6 +9,7 @@ from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_
 from mlaprobe.evaluator.ir import CType, Span
 from mlaprobe.evaluator.stl.containers import Container, copied, keep
 from mlaprobe.evaluator.stl.optionals import engaged, held
+from mlaprobe.evaluator.stl.owners import owner
 from mlaprobe.evaluator.stl.places import Iterator, range_of
 from mlaprobe.evaluator.stl.shapes import LONGEST, Shape, Sort, shape_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
@@ -65,6 +66,9 @@ def made(ctype: CType, items: Args, make: Maker, *, braced: bool = True) -> Valu
     shape = shape_of(ctype, make.constant)
     if shape is not None:
         return container(ctype, shape, items, make, braced=braced)
+    found = owner(ctype, items, make.span)
+    if found is not NotImplemented:
+        return found
     head, types = template_of(ctype.name)
     if head == "std::optional" and len(items) < 2:
         kind = parse_type(types[0] if types else "auto")

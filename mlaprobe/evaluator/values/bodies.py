@@ -11,6 +11,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Header:
+    """What the declaration of a method says of it."""
+
+    const: bool
+    static: bool
+
+
+@dataclass(frozen=True, slots=True)
 class MethodOf:
     """A method of a C++ class."""
 
@@ -40,6 +48,11 @@ class Body:
 
     def method(self, name: str) -> MethodOf | None:
         """The one method of that name; ``None`` where there is none, or several."""
+        return None
+
+    def header(self, name: str) -> Header | None:
+        """What the one declaration of a method says; ``None`` where there are several, or it gives
+        parameters values."""
         return None
 
     def declares(self, name: str) -> bool:

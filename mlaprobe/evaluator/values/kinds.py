@@ -14,6 +14,10 @@ from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Node, Span
 from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
 from mlaprobe.evaluator.values.bodies import Body
+from mlaprobe.evaluator.values.pointers import InValue as InValue
+from mlaprobe.evaluator.values.pointers import Owner as Owner
+from mlaprobe.evaluator.values.pointers import Pointer as Pointer
+from mlaprobe.evaluator.values.pointers import Ref as Ref
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -111,46 +115,6 @@ class StructType:
     """The methods, constructors and operators that it declares."""
 
 
-class Pointer:
-    """A pointer to a variable: the frame that holds it (or the fields, or the list) and its
-    slot."""
-
-    __slots__ = ("frame", "slot")
-
-    def __init__(self, frame: Value, slot: Value) -> None:
-        self.frame = frame
-        self.slot = slot
-
-    def load(self, default: Value = None) -> Value:
-        """The value that is pointed to."""
-        try:
-            return self.frame[self.slot]
-        except (KeyError, IndexError):
-            return default
-
-    def store(self, value: Value) -> None:
-        """Write through the pointer."""
-        self.frame[self.slot] = value
-
-    def same(self, other: Pointer) -> bool | None:
-        """Whether another points to the same; ``None`` where that is not known."""
-        return True if other.frame is self.frame and other.slot == self.slot else None
-
-    def moved(self, by: int) -> Pointer | None:
-        """The pointer to so many elements further on, where that is followed."""
-        return None
-
-    def distance(self, other: Pointer) -> int | None:
-        """How many elements further on another points, where that is followed."""
-        return None
-
-
-class Ref(Pointer):
-    """What a C++ reference is bound to. A variable that holds one stands for its target."""
-
-    __slots__ = ()
-
-
 class ToObject(Pointer):
     """A pointer to an object of a class."""
 
@@ -162,13 +126,6 @@ class ToObject(Pointer):
 
     def same(self, other: Pointer) -> bool | None:
         return True if other.load() is self.load() else None
-
-
-class InValue:
-    """What holds a part of a value, as the frame of a pointer: reading gives a copy, and writing
-    gives the variable around it another value."""
-
-    __slots__ = ()
 
 
 class Braced:

@@ -8,6 +8,7 @@ from functools import cache
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Frame, around
+from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.stl.asking import On
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
@@ -229,6 +230,9 @@ def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
             return None
         e[RUN].effects += 1
         held = e[RUN].constants if constant() else e[RUN].globals
+        if held is e[RUN].globals and not unit.module.is_one_variable(node.id):
+            why = f"there are several variables {key[1]}: which is written is not followed"
+            raise Unsupported(why, node.span)
         held.setdefault(key, value)
         return Ref(held, key)
 

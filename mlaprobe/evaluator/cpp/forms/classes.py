@@ -12,7 +12,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expressions_in
 from mlaprobe.evaluator.cpp.tree import Syntax, field, find_declarator
 from mlaprobe.evaluator.ir import CType
-from mlaprobe.evaluator.values.bodies import Body, Constructor, MethodOf
+from mlaprobe.evaluator.values.bodies import Body, Constructor, Header, MethodOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,24 @@ class ClassBody(Body):
             self._known[name] = self._find(name)
         return self._known[name]
 
+    def header(self, name: str) -> Header | None:
+        found = self._named(name)
+        if len(found) != 1 or found[0][0].parent.type == "template_declaration":
+            return None
+        member, declarator = found[0]
+        params = field(declarator, "parameters")
+        kinds = [] if params is None else [c.type for c in params.named_children]
+        if "optional_parameter_declaration" in kinds:
+            return None
+        return self._header(member, declarator)
+
+    def _header(self, member: Syntax, declarator: Syntax) -> Header:
+        behind = [c.type for c in declarator.children]
+        const = "type_qualifier" in behind and "const" in self._tr.source(declarator).split(")")[-1]
+        const = const and "mutable" not in self._tr.source(self._body)
+        head = self._tr.tree.head(member, field(member, "declarator")).split()
+        return Header(const=const, static="static" in head)
+
     def declares(self, name: str) -> bool:
         return bool(self._named(name))
 
@@ -89,11 +107,8 @@ class ClassBody(Body):
         function = self._translated(lambda: self._tr.function(member, name))
         if function is None:
             return None
-        behind = [c.type for c in declarator.children]
-        const = "type_qualifier" in behind and "const" in self._tr.source(declarator).split(")")[-1]
-        const = const and "mutable" not in self._tr.source(self._body)
-        head = self._tr.tree.head(member, field(member, "declarator")).split()
-        return MethodOf(function, const=const, static="static" in head)
+        header = self._header(member, declarator)
+        return MethodOf(function, const=header.const, static=header.static)
 
     def _translated(self, translate: Callable[[], T]) -> T:
         """What is translated where the names of the class's template are seen."""

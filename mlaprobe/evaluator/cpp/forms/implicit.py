@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.forms.methods import declared
 from mlaprobe.evaluator.ir import Function, Node
 from mlaprobe.evaluator.values.kinds import StructType
 from mlaprobe.evaluator.walk import is_name, walk
@@ -76,13 +77,13 @@ class _Reach:
         given = set(_names(node.args))
         methods = [c for c in self._classes if inside and c.body.declares(label)]
         if methods:
-            method = methods[0].body.method(label)
+            method = declared(self._module, methods[0], label)
             return method is None or self.place(method.function) is not None
         owner = (
             self._module.struct(node.func.id.rpartition("::")[0]) if "::" in node.func.id else None
         )
         if owner is not None and owner.body.declares(label):
-            method = owner.body.method(label)
+            method = declared(self._module, owner, label)
             return method is None or self.place(method.function, inside=False) is not None
         found = self._module.definitions(label)
         called = [d.value for d in found if d.kind == "function"]

@@ -105,7 +105,7 @@ def static_of(
     """A static constant or a static method of a class, with its template's arguments."""
     init = dict(struct.statics).get(name)
     if init is None:
-        method = struct.body.method(name)
+        method = methods.declared(module, struct, name)
         if method is not None and method.static and bound_all(struct, names):
             return methods.closure(module, run, struct, method, None, names)
         if method is None and not struct.body.declares(name) and depth <= _DEEPEST:

@@ -41,6 +41,18 @@ def above(module: CppModule, struct: StructType) -> tuple[StructType, ...] | Non
     return tuple(found)
 
 
+def declared(module: CppModule, struct: StructType, name: str) -> MethodOf | None:
+    """The one method of that name which a class declares, wherever it is defined."""
+    found = struct.body.method(name)
+    header = struct.body.header(name) if found is None else None
+    if header is None:
+        return found
+    functions = module.outside(struct, name)
+    if len(functions) != 1:
+        return None
+    return MethodOf(functions[0], const=header.const, static=header.static)
+
+
 def method_of(module: CppModule, run: Run, record: Record, name: str) -> Value:
     """A method of an object; ``None`` where the source has none that is followed."""
     struct = module.struct(record.type)
@@ -49,7 +61,7 @@ def method_of(module: CppModule, run: Run, record: Record, name: str) -> Value:
         return None
     head, _, label = name.rpartition("::")
     found = [c for c in classes if c.body.declares(label) and head in ("", c.name)]
-    method = found[0].body.method(label) if found else None
+    method = declared(module, found[0], label) if found else None
     if method is None:
         return None
     if not head and len(found) > 1 and not _overrides(classes, found, label):
@@ -127,7 +139,7 @@ def _declare_method(
     owners = [c for c in classes if c.body.declares(label) and head in ("", c.name)]
     if not owners:
         return
-    method = owners[0].body.method(label)
+    method = declared(module, owners[0], label)
     static = method is not None and method.static
 
     def call(run: Run, args: Args, kwargs: Kwargs, span: ir.Span) -> Value:
