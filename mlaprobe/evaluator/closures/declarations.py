@@ -60,9 +60,10 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         return _reference(
             unit, node, slot, lvalue, compile_untracked(unit, node, scope), init, store
         )
-    if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
+    own = isinstance(node.init, (ir.Call, ir.Construct))  # what these give is a new object
+    if ctype.kind == "auto" and not (ctype.ref or ctype.pointer or own):
         whole = init
-        init = lambda e: copied(whole(e))  # noqa: E731
+        return storing(store, lambda e: copied(whole(e)))
     return storing(store, init)
 
 

@@ -154,7 +154,7 @@ def _replacing(ctype: CType | None, span: ir.Span) -> Callable[[Value, Value], V
         if ctype is not None and ctype.kind == "other":
             pointed = type(before) is Record and before.pointed
             return assigned(before, value) if pointed else value
-        if type(value) is not Record:
+        if type(value) is not Record or before is None:
             return value
         pointed = type(before) is Record and before.pointed
         return assigned(before, value) if pointed else value.copy()

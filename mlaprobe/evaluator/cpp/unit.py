@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.chunks import Chunk, index_of
-from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader, Specialisation
+from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader
 from mlaprobe.evaluator.cpp.forms import operators
 from mlaprobe.evaluator.cpp.forms.constructing import Places, made
 from mlaprobe.evaluator.cpp.forms.instances import (
     instance,
-    specialised_function,
+    specialised,
     static_of,
 )
+from mlaprobe.evaluator.cpp.forms.known import Known
 from mlaprobe.evaluator.cpp.forms.methods import above, method_of
 from mlaprobe.evaluator.cpp.forms.typing import Outside
 from mlaprobe.evaluator.cpp.macros import ExpansionError
@@ -35,9 +36,8 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.stl.containers import lasting
 from mlaprobe.evaluator.stl.owners import owns
 from mlaprobe.evaluator.stl.shapes import CONTAINERS, Sort, shape_of
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.kinds import (
-    Builtin,
     Closure,
     EnumType,
     Overloaded,
@@ -76,6 +76,8 @@ class CppModule(Module):
         """Definitions of the names that are being looked up, as far as that has come."""
         self._spelled: dict[int, tuple[tuple[str, int, str], ...]] = {}
         self._operators: dict[tuple[str, frozenset[str]], list[ir.Function]] = {}
+        self.known = Known(self)
+        """What has been found out of its classes and functions."""
         self._lines: dict[str, list[int]] = {}
         self._outside = Outside(
             self._alias, self._member_type, self._result, self._variable, self._hoist
@@ -124,6 +126,11 @@ class CppModule(Module):
         if found[-1].kind == "alias" and found[-1].value != name:
             return self.struct(found[-1].value)
         return found[-1].value if found[-1].kind == "struct" else None
+
+    def named(self, name: str) -> list[Definition]:
+        """What a name, maybe qualified, can mean."""
+        head, _, last = name.removeprefix("::").rpartition("::")
+        return self._scoped(self.definitions(last), head)
 
     def _scoped(self, found: list[Definition], head: str) -> list[Definition]:
         """Definitions that a qualified name can mean."""
@@ -239,7 +246,7 @@ class CppModule(Module):
         functions = [d for d in found if d.kind == "function"]
         special = [d.value for d in found if d.kind == "specialisation"]
         if functions and special:
-            return self._specialised(functions, special)
+            return specialised(self, [d.value for d in functions], special)
         if functions:
             return self._overloaded(functions)
         last = found[-1]
@@ -280,22 +287,6 @@ class CppModule(Module):
             if name in file.code
             for chunk in index_of(file.code).chunks
         )
-
-    def _specialised(self, functions: list[Definition], special: list[Specialisation]) -> Value:
-        """A function template that is another for certain arguments."""
-        name = functions[0].name
-
-        def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-            types = kwargs.get("<>", ())
-            chosen: Value = Unknown(f"which {name} is called is not known", span)
-            if len(functions) == 1 and types:
-                chosen = specialised_function(self, run, special, types, span)
-                if chosen is None:
-                    function = Closure(functions[0].value, self)
-                    return run.machine.compiler.call_closure(run, function, args, {}, span, types)
-            return run.machine.call(run, chosen, args, {}, span)
-
-        return Builtin(name, call, symbolic=True, takes_template=True)
 
     def _overloaded(self, found: list[Definition]) -> Value:
         if len(found) == 1:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.cpp.forms import implicit, instances, methods
+from mlaprobe.evaluator.cpp.forms import instances, methods
 from mlaprobe.evaluator.cpp.types import zero_of
 from mlaprobe.evaluator.engine.calls import havoc
 from mlaprobe.evaluator.engine.signals import Unsupported
@@ -55,8 +55,7 @@ def refused(module: CppModule, struct: StructType) -> None:
     Raises:
         Unsupported: they do.
     """
-    classes = methods.above(module, struct) or (struct,)
-    place = implicit.acts(module, classes)
+    place = module.known.acting(struct)
     if place is not None:
         what = f"what the objects of {struct.name} do on their own (destructor, conversion, copy)"
         raise Unsupported(f"{what} is not followed", place.span)

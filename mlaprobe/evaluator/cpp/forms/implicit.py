@@ -16,6 +16,7 @@ from mlaprobe.evaluator.values.kinds import StructType
 from mlaprobe.evaluator.walk import is_name, walk
 
 if TYPE_CHECKING:
+    from mlaprobe.evaluator.cpp.definitions import Definition
     from mlaprobe.evaluator.cpp.unit import CppModule
 
 _MOST = 64
@@ -43,6 +44,8 @@ class _Reach:
         self._members = {name for name, ctype, _ in members if not ctype.ref}
         self._shared = {n for n, t, _ in members if t.pointer or t.ref or t.kind == "other"}
         self._seen: set[int] = set()
+        self._bound: set[str] = set()
+        """Parameters that are no objects of the source, or of any type."""
 
     def place(self, function: Function, *, inside: bool = True) -> Node | None:
         """Where a function may do more; ``inside``: it is one of the class's own."""
@@ -53,6 +56,7 @@ class _Reach:
             return function
         nodes = tuple(walk(function.body))
         own = {n.name for n in nodes if isinstance(n, ir.Decl) and not (n.static or n.type.ref)}
+        self._bound |= {p.name for p in function.params if self._harmless(p)}
         own |= {p.name for p in function.params if p.type is not None and not p.type.ref}
         scope = own | (self._members if inside else set())
         return next((n for n in nodes if self._beyond(n, scope, inside=inside)), None)
@@ -67,8 +71,14 @@ class _Reach:
         if isinstance(node, (ir.Decl, ir.Construct)):
             return self._object(node.type)
         if isinstance(node, (ir.Binary, ir.Unary, ir.Index)):
-            return any(self._has_operators(name, own) for name in _names((node,)))
+            bound = own | self._bound
+            return any(self._has_operators(name, bound) for name in _names((node,)))
         return False
+
+    def _harmless(self, param: ir.Param) -> bool:
+        """Whether operators of a parameter are the language's, or the library's."""
+        ctype = param.type
+        return ctype is None or ctype.kind != "other" or ctype.pointer or param.kind == "*"
 
     def _call(self, node: ir.Call, own: set[str], *, inside: bool) -> bool:
         if not isinstance(node.func, ir.Name) or node.func.id in own:
@@ -79,20 +89,22 @@ class _Reach:
         if methods:
             method = declared(self._module, methods[0], label)
             return method is None or self.place(method.function) is not None
-        owner = (
-            self._module.struct(node.func.id.rpartition("::")[0]) if "::" in node.func.id else None
-        )
+        head = node.func.id.rpartition("::")[0]
+        found = [] if head == "std" else self._module.named(node.func.id)
+        if found:
+            return self._named(found, given, inside=inside)
+        owner = self._module.struct(head) if head not in ("", "std") else None
         if owner is not None and owner.body.declares(label):
             method = declared(self._module, owner, label)
             return method is None or self.place(method.function, inside=False) is not None
-        found = self._module.definitions(label)
-        called = [d.value for d in found if d.kind == "function"]
-        if found and len(called) != len(found):
-            return True
-        if called:
-            handed = bool(given & (self._shared | {"this"})) if inside else False
-            return handed or any(self.place(f, inside=False) is not None for f in called)
         return any(self._is_of_the_source(name) for name in given - own)
+
+    def _named(self, found: list[Definition], given: set[str], *, inside: bool) -> bool:
+        """Whether what a name stands for may do more than is followed when it is called."""
+        called = [d.value for d in found if d.kind == "function"]
+        if len(called) != len(found) or (inside and given & (self._shared | {"this"})):
+            return True
+        return any(self.place(f, inside=False) is not None for f in called)
 
     def _is_of_the_source(self, name: str) -> bool:
         """Whether a name is a variable or a function of the source, which a call may use."""
@@ -123,7 +135,7 @@ class _Reach:
 
     def _has_operators(self, name: str, own: set[str]) -> bool:
         """Whether a variable is an object of the source, whose operators may do anything."""
-        if name in own:
+        if name in own or name.startswith("std::"):
             return False
         for found in self._module.definitions(name.rpartition("::")[2]):
             if found.kind == "variable" and found.value[0].kind == "other":

@@ -14,7 +14,6 @@ from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.bodies import MethodOf
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, Ref, StructType, ToObject
-from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.cpp.unit import CppModule
@@ -98,7 +97,7 @@ def seen(
     names: dict[str, Value],
 ) -> tuple[Scope, Frame]:
     """The scope around a method: members are references to those of the object."""
-    used = {n.id for n in walk((function,)) if isinstance(n, ir.Name)}
+    used = module.known.names_in(function)
     scope = Scope(FunctionScope(None))
     frame: Frame = {OUTER: None, RUN: run}
     classes = above(module, struct) or (struct,)
