@@ -212,7 +212,11 @@ def _call(tr: Translator, node: Syntax) -> Node:
     member = qualified(tr, function) if function.type == "qualified_identifier" else None
     if isinstance(member, ir.Specialised) and member.last:
         return ir.Call(span, member, args)
-    templated = function.type != "lambda_expression" and "<" in name.split("(")[0]
+    member_name = field(function, "field") if function.type == "field_expression" else None
+    if member_name is not None:
+        templated = member_name.type == "template_method"
+    else:
+        templated = function.type not in _NO_NAMES and "<" in name.split("(")[0]
     if function.type == "template_function" or templated:
         return _template_call(tr, node, function, args)
     callee = expression(tr, function)
@@ -221,6 +225,18 @@ def _call(tr: Translator, node: Syntax) -> Node:
     if isinstance(callee, ir.Attr) and callee.name in _TEXT_CHANGES and tr.is_text(callee.obj):
         return _changed_text(tr, node, callee, args)
     return ir.Call(span, callee, args)
+
+
+_NO_NAMES = frozenset(
+    [
+        "lambda_expression",
+        "call_expression",
+        "subscript_expression",
+        "parenthesized_expression",
+        "pointer_expression",
+    ]
+)
+"""Callees that are computed: a template in them is not the function."""
 
 
 def _accumulated(tr: Translator, node: Syntax, callee: Node, args: tuple[Node, ...]) -> Node:

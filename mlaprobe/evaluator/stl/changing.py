@@ -119,6 +119,14 @@ def pop(on: On, args: Args) -> Value:
     return None
 
 
+def pop_front(on: On, args: Args) -> Value:
+    items = on.box.items or ()
+    if not items:
+        return not_followed(on, "pop_front", ())
+    on.store(on.box.with_items(items[1:], on.span))
+    return None
+
+
 def resize(on: On, args: Args) -> Value:
     count, items = whole(args[0]) if args else None, on.box.items or ()
     if type(count) is not int or not 0 <= count <= LONGEST or len(args) > 2:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope
 from mlaprobe.evaluator.cpp.forms import instances
+from mlaprobe.evaluator.cpp.types import template_of
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
@@ -26,18 +27,31 @@ _MOST_CLASSES = 16
 def above(module: CppModule, struct: StructType) -> tuple[StructType, ...] | None:
     """A class and all that it is derived from, itself first; ``None`` where one is not known."""
     found: list[StructType] = []
+    inward: list[StructType] = []
+    """Bases that are templates, and know what is derived from them."""
     todo = [struct]
     while todo:
         one = todo.pop(0)
         bases = [module.struct(name) for name in one.bases]
-        if one.template or len(found) > _MOST_CLASSES or one in found:
+        if (one.template and one not in inward) or len(found) > _MOST_CLASSES or one in found:
             return None
         found.append(one)
         for base, name in zip(bases, one.bases, strict=True):
-            if base is None or "<" in name or "virtual" in name:
+            if base is None or "virtual" in name:
                 return None
+            if "<" in name:
+                if not _knows_only(base, name, one.name):
+                    return None
+                inward.append(base)
             todo.append(base)
     return tuple(found)
+
+
+def _knows_only(base: StructType, written: str, derived: str) -> bool:
+    """Whether a base is a template of the class alone that is derived from it, and has no members
+    of its own."""
+    types = template_of(written)[1]
+    return types == (derived,) and len(base.template) == 1 and not base.members
 
 
 def declared(module: CppModule, struct: StructType, name: str) -> MethodOf | None:
