@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
     from mlaprobe.evaluator.engine.runs import Run
 
+ORDERED = ("<", "<=", ">", ">=")
 OWN = (Record, EnumMember)
 """Values for which the source may define operators."""
 
@@ -107,6 +108,8 @@ def _operation(
             found = module.defined(e[RUN], op, (a, b), span)
             if found is not NotImplemented:
                 return found
+            if op in ORDERED and type(a) is type(b) is EnumMember and a.enum == b.enum:
+                a, b = (s if s.value is None else s.value for s in (a, b))
         return binary(op, a, b, span, unsigned=unsigned)
 
     return operate

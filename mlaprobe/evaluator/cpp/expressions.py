@@ -228,13 +228,13 @@ def _call(tr: Translator, node: Syntax) -> Node:
 
 
 _NO_NAMES = frozenset(
-    [
+    (
         "lambda_expression",
         "call_expression",
         "subscript_expression",
         "parenthesized_expression",
         "pointer_expression",
-    ]
+    )
 )
 """Callees that are computed: a template in them is not the function."""
 
