@@ -14,7 +14,7 @@ from mlaprobe.evaluator.cpp.builtins import size_of_type
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import CType
-from mlaprobe.evaluator.values.kinds import Builtin, Record
+from mlaprobe.evaluator.values.kinds import Builtin, Record, ToObject
 from mlaprobe.evaluator.values.structs import Member, StructLayout, struct_layout
 from mlaprobe.evaluator.values.unknown import UNINITIALISED, Unknown
 from mlaprobe.stages.environment.placed import Placed
@@ -123,6 +123,7 @@ def read_block(value: Any, module: Module) -> ArgumentBlock | Unknown:
         value: what the pointer leads to.
         module: where the names of its types are looked up.
     """
+    value = value.load() if isinstance(value, ToObject) else value
     if isinstance(value, Unknown):
         return value
     if not isinstance(value, Record):

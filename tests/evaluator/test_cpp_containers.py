@@ -38,6 +38,10 @@ stdexcept string string_view tuple type_traits unordered_map unordered_set utili
 
 
 CASES = cases_of("cpp_containers.txt")
+ADVERSARIES = cases_of("cpp_adversaries.txt")
+"""Programs in which something writes what nobody sees it write, objects are copied or are not, and
+functions hand out what others write."""
+ALL = {**CASES, **ADVERSARIES}
 
 
 class Asked(Program):
@@ -57,9 +61,9 @@ class Asked(Program):
         self.tree = Tree(("a", "b"))
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", sorted(ALL))
 def test_what_a_function_computes(name: str) -> None:
-    code, expected = CASES[name]
+    code, expected = ALL[name]
     row = dict(zip(PAIRS, expected, strict=True))
     asked = Asked(code)
     for pair, wanted in row.items():
@@ -67,9 +71,9 @@ def test_what_a_function_computes(name: str) -> None:
             assert found == wanted or (found == "?" and name.startswith("?")), pair
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", sorted(ALL))
 def test_what_holds_for_any_argument(name: str) -> None:
-    code, expected = CASES[name]
+    code, expected = ALL[name]
     row = dict(zip(PAIRS, expected, strict=True))
     asked = Asked(code)
     for a in FIRST:
@@ -93,12 +97,12 @@ def test_the_results_are_a_compilers(tmp_path: Path) -> None:
     if not DEEP:
         pytest.skip("MLAPROBE_DEEP is not set")
     includes = "".join(f"#include <{name}>\n" for name in HEADERS.split())
-    bodies = [f"namespace n{n} {{\n{code}\n}}\n" for n, (code, _) in enumerate(CASES.values())]
+    bodies = [f"namespace n{n} {{\n{code}\n}}\n" for n, (code, _) in enumerate(ALL.values())]
     pairs = ", ".join(f"{{{a}, {b}}}" for a, b in PAIRS)
     calls = "".join(
         f'for(auto& p : ab) try {{ printf("%d ", (int)n{n}::f(p[0], p[1])); }} '
         'catch(...) { printf("! "); } printf("\\n");\n'
-        for n in range(len(CASES))
+        for n in range(len(ALL))
     )
     source, binary = tmp_path / "cases.cpp", tmp_path / "cases"
     main = f"int main() {{ int ab[][2] = {{{pairs}}};\n{calls}}}\n"
@@ -107,7 +111,7 @@ def test_the_results_are_a_compilers(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     printed = subprocess.run([str(binary)], check=True, capture_output=True, text=True, timeout=60)
     lines = printed.stdout.strip().split("\n")
-    for (name, (_, expected)), line in zip(CASES.items(), lines, strict=True):
+    for (name, (_, expected)), line in zip(ALL.items(), lines, strict=True):
         assert line.split() == expected, name
 
 

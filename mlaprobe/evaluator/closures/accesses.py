@@ -9,13 +9,22 @@ from mlaprobe.evaluator.closures.places.lvalues import compile_lvalue, compile_p
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.stl.asking import On
-from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.containers import Container, copied
 from mlaprobe.evaluator.stl.elements import index
 from mlaprobe.evaluator.stl.optionals import Engaged, held
+from mlaprobe.evaluator.stl.owners import pointer_to
 from mlaprobe.evaluator.stl.places import Elements, Iterator
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import Closure, InValue, Model, Pointer, Record
+from mlaprobe.evaluator.values.kinds import (
+    Closure,
+    EnumMember,
+    InValue,
+    Model,
+    Pointer,
+    Record,
+    ToObject,
+)
 
 
 def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
@@ -27,6 +36,8 @@ def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
 
     def run(e: Frame) -> Value:
         owner, at = obj(e), key(e)
+        if type(at) is EnumMember and not at.scoped and isinstance(owner, (tuple, list, str)):
+            at = at.value
         if type(owner) is Container:
             stored = place(e) if place is not None else None
             return index(On(e[RUN], owner, stored, span), at)
@@ -58,9 +69,7 @@ def compile_address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
         target = lvalue(e) if _is_value(current) or lvalue_inside else None
         inside = target is not None and isinstance(target.frame, InValue)
         if isinstance(current, _OBJECTS) and not is_pointer and not (inside or _is_value(current)):
-            if type(current) is Record:
-                current.pointed = True
-            return current
+            return ToObject(current) if type(current) is Record else current
         target = lvalue(e) if target is None else target
         if target is not None and isinstance(target.frame, Elements):
             return Iterator(target.frame, target.slot)
@@ -75,7 +84,12 @@ def _is_value(value: Value) -> bool:
 
 
 _OBJECTS = (Record, Model, Closure, list, dict)
-"""A pointer to an object is the object."""
+"""A pointer to one of these is the thing itself, but for objects of a class."""
+
+
+def compile_new(unit: Unit, node: ir.New, scope: Scope) -> Eval:
+    value, owned = unit.compile(node.value, scope), node.owned
+    return lambda e: pointer_to(value(e), owned=owned)
 
 
 def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
@@ -87,6 +101,8 @@ def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
             return v.load(Unknown("a pointer to nothing", span))
         if v is None:
             return Unknown("a null pointer is followed", span)
+        if type(v) is Container:
+            return copied(v.items[0]) if v.items else Unknown("an array's first element", span)
         return held(v)
 
     return run

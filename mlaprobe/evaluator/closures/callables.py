@@ -14,12 +14,15 @@ from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
+from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import Instance
+from mlaprobe.evaluator.stl import owners
 from mlaprobe.evaluator.stl.containers import Container
 from mlaprobe.evaluator.stl.methods import bound
 from mlaprobe.evaluator.stl.optionals import METHODS
 from mlaprobe.evaluator.stl.optionals import method as optional_method
+from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import (
@@ -27,6 +30,8 @@ from mlaprobe.evaluator.values.kinds import (
     Closure,
     InValue,
     Model,
+    Overloaded,
+    Owner,
     Pointer,
     Record,
     Ref,
@@ -63,12 +68,35 @@ def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
         template=tuple(unit.compile(t, scope) for t in node.template),
         lvalues=lvalues if any(at is not None for at in lvalues) else (),
         variables=variables,
+        types=tuple(_declared_type(a, scope) for a in node.args) if cpp else (),
         name=callee_name(func),
         braced=any(
             isinstance(a, ir.Members) or (isinstance(a, ir.Sequence) and a.kind == "braced")
             for a in node.args
         ),
     ).run
+
+
+def _declared_type(node: ir.Node, scope: Scope) -> CType | None:
+    """The type of an argument, as far as it is declared."""
+    if isinstance(node, ir.Name):
+        found = scope.find(node.id)
+        return None if found is None else found[2]
+    if isinstance(node, (ir.Cast, ir.Construct)):
+        return node.type
+    if isinstance(node, ir.Bool) or (
+        isinstance(node, (ir.Binary, ir.Unary)) and node.op in (*COMPARE, "not")
+    ):
+        return CType("bool", "bool")
+    if isinstance(node, ir.Character):
+        return CType("int", "char", 8)
+    if isinstance(node, ir.Const):
+        return _LITERALS.get(type(node.value))
+    return None
+
+
+_LITERALS = {str: CType("string", "char"), float: CType("float", "double", 64)}
+_LITERALS[bool] = CType("bool", "bool")
 
 
 def _compile_argument(unit: Unit, node: ir.Node, scope: Scope) -> Lvalue | None:
@@ -92,6 +120,8 @@ def _compile_method(unit: Unit, func: ir.Attr, scope: Scope) -> Eval:
     def load(e: Frame) -> Value:
         owner = obj(e)
         where = None
+        if type(owner) is Owner and name in owners.METHODS:
+            return owners.method(None if place is None else place(e), owner, name)
         if isinstance(owner, Pointer) and name not in METHODS:
             where, owner = owner, owner.load()
         if type(owner) is Container and name in METHODS:
@@ -167,6 +197,8 @@ class _CallSite:
     """For each argument of a C++ call, where it is stored; ``None`` for a temporary."""
     variables: tuple[Lvalue | None, ...]
     """The same for local variables alone."""
+    types: tuple[CType | None, ...]
+    """The types that the arguments are declared with, where that is known."""
     name: str
     """The callee as messages name it."""
     braced: bool
@@ -187,6 +219,8 @@ class _CallSite:
             return result_of_unknown(run, values, self.name, (), {}, span)
         if isinstance(named, Unknown):
             return result_of_unknown(run, named, self.name, (), {}, span)
+        if isinstance(function, Overloaded):
+            function = self.compiler.chosen(function, values, self.types, span)
         if isinstance(function, Record) and not isinstance(function, Instance):
             function = self._called_object(e, function)
         if isinstance(function, Closure):

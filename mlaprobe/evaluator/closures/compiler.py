@@ -7,7 +7,7 @@ frame around it. Compiling happens once per function, running many times.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.caches import Cache
@@ -15,6 +15,7 @@ from mlaprobe.core.keeping import Memo
 from mlaprobe.evaluator.closures import expressions, statements
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.cpp.builtins import message_of
+from mlaprobe.evaluator.cpp.forms import overloads
 from mlaprobe.evaluator.cpp.forms.templates import PACK
 from mlaprobe.evaluator.cpp.types import template_of, zero_of
 from mlaprobe.evaluator.engine import calls
@@ -26,7 +27,7 @@ from mlaprobe.evaluator.objects import enums
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.stl import making
-from mlaprobe.evaluator.stl.containers import Container
+from mlaprobe.evaluator.stl.containers import Container, copied
 from mlaprobe.evaluator.stl.making import Maker
 from mlaprobe.evaluator.stl.shapes import CONTAINERS
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
@@ -37,7 +38,9 @@ from mlaprobe.evaluator.values.kinds import (
     Closure,
     EnumType,
     Model,
+    Overloaded,
     Record,
+    Ref,
     StructType,
 )
 from mlaprobe.evaluator.walk import assigned_names
@@ -111,7 +114,7 @@ class Compiler:
     def _compile(self, closure: Closure, traced: bool) -> Code:
         function = closure.function
         unit = Unit(self.machine, self, closure.module, function.lang, traced=traced)
-        scope = Scope(FunctionScope(closure.scope, function.body))
+        scope = Scope(FunctionScope(closure.scope, function.body, _giving(function)))
         code = Code(function)
         code.template = tuple(scope.declare(name.removesuffix(PACK)) for name in function.template)
         code.packed = bool(function.template) and function.template[-1].endswith(PACK)
@@ -144,6 +147,9 @@ class Compiler:
             return self.call_closure(run, value, args, kwargs, span)
         if isinstance(value, Builtin):
             return value.call(run, args, kwargs, span)
+        if isinstance(value, Overloaded):
+            value = self.chosen(value, args, (), span)
+            return self.call(run, value, args, kwargs, span)
         if isinstance(value, Model):
             return value.call(run, args, kwargs, span)
         if isinstance(value, StructType):
@@ -160,6 +166,20 @@ class Compiler:
         if isinstance(value, Unknown):
             return calls.result_of_unknown(run, value, "a call", args, kwargs, span)
         return Unknown("call of something that is no function", span)
+
+    def chosen(
+        self,
+        overloaded: Overloaded,
+        args: Sequence[Value],
+        types: Sequence[CType | None],
+        span: Span,
+    ) -> Closure | Unknown:
+        """The function that a call of several of one name means."""
+        values = [a.load() if type(a) is Ref else a for a in args]
+        function = overloads.chosen(overloaded, values, types)
+        if function is None:
+            return Unknown(f"which {overloaded.name} is called is not known", span)
+        return Closure(function, overloaded.module)
 
     def call_closure(
         self,
@@ -203,7 +223,7 @@ class Compiler:
         if closure.function.cached:
             return self._kept(run, closure.function, args, kwargs, signal.value, span)
         if code.result is None:
-            return signal.value
+            return copied(signal.value) if closure.function.lang == "cpp" else signal.value
         return self.typed(run, signal.value, code.result, closure.module, span)
 
     def _generated(
@@ -267,8 +287,8 @@ class Compiler:
             value = self.call(run, kind, items, {}, span)
             # an object is like no other: what happens to one does not happen to the others
             return value.another() if isinstance(value, Unknown) else value
-        if isinstance(kind, EnumType) and len(items) == 1:
-            return self.call(run, kind, items, {}, span)
+        if isinstance(kind, EnumType) and len(items) < 2:
+            return self.call(run, kind, items or (0,), {}, span)
         return Unknown(f"type {ctype.name} is not known", span)
 
     def construct(
@@ -285,11 +305,11 @@ class Compiler:
         if len(items) == 1 and isinstance(items[0], Record) and items[0].type == struct.name:
             return items[0].copy()
         if _may_convert(struct, module):
-            if module is not None and struct.body.destructor is not None:
+            if module is not None:
                 module.made(run, struct, items, span, places)  # refuses one that does something
             return Unknown(f"what a {struct.name} converts to is not followed", span)
         body = struct.body
-        if module is not None and (not struct.plain or body.destructor is not None or body.acts):
+        if module is not None and (not struct.plain or body.implicit or body.acts):
             return module.made(run, struct, items, span, places)
         if len(items) > len(struct.members) or not struct.plain:
             return Unknown(f"how a {struct.name} is made is not followed", span)
@@ -346,6 +366,12 @@ def _converts(value: Container, ctype: CType) -> bool:
     """Whether a container becomes one of another type."""
     head = template_of(ctype.name)[0]
     return head in CONTAINERS and head != value.shape.name and not ctype.pointer
+
+
+def _giving(function: Function) -> str:
+    """The name of a function that gives a reference which can be written."""
+    result = function.result
+    return function.name if result is not None and result.ref and not result.const else ""
 
 
 def _reports(function: Function) -> bool:

@@ -13,10 +13,11 @@ from mlaprobe.evaluator.closures.stores import adapter, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, storing
-from mlaprobe.evaluator.ir import CType, Node
-from mlaprobe.evaluator.stl.containers import Elsewhere, copied, lasting
+from mlaprobe.evaluator.ir import CType
+from mlaprobe.evaluator.stl.containers import Container, Elsewhere, copied, lasting
 from mlaprobe.evaluator.stl.keptmaps import KeptMap, keeps_objects
-from mlaprobe.evaluator.stl.shapes import shape_of
+from mlaprobe.evaluator.stl.owners import owns
+from mlaprobe.evaluator.stl.shapes import Sort, shape_of
 from mlaprobe.evaluator.values import UNINITIALISED, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Braced, Closure, Record, Ref
 from mlaprobe.evaluator.walk import assigned_whole, walk
@@ -33,6 +34,8 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     if reference and node.init is not None:
         lvalue = compile_place(unit, node.init, scope)
     init = unit.compile(node.init, scope) if node.init is not None else None
+    if node.static and init is not None:
+        init = _unless_owner(init, node)
     slot = scope.declare(node.name, ctype)
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
     if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
@@ -41,7 +44,10 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     guarded = outlives and shape_of(ctype) is not None and not ctype.pointer
     if guarded:
         changed = frozenset(assigned_whole(scope.function.body))
-    if outlives and node.name in changed:
+    handed = outlives and node.name in scope.function.handed_out and ctype.kind != "other"
+    if outlives and (
+        node.name in changed or (handed and unit.module.writes_result(scope.function.name))
+    ):
         kept = Unknown(f"{node.name} keeps its value between calls", node.span)
         return setting(slot, lambda e: kept)
     if init is None:
@@ -54,9 +60,23 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         return _reference(
             unit, node, slot, lvalue, compile_untracked(unit, node, scope), init, store
         )
-    if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
-        init = _by_value(node.init, init, scope)
+    own = isinstance(node.init, (ir.Call, ir.Construct))  # what these give is a new object
+    if ctype.kind == "auto" and not (ctype.ref or ctype.pointer or own):
+        whole = init
+        return storing(store, lambda e: copied(whole(e)))
     return storing(store, init)
+
+
+def _unless_owner(init: Eval, node: ir.Decl) -> Eval:
+    """The first value of a variable that outlives the call; what a smart pointer points to may be
+    another then."""
+    why = f"what {node.name} points to keeps its value between calls"
+
+    def value(e: Frame) -> Value:
+        found = init(e)
+        return Unknown(why, node.span) if owns(found) else found
+
+    return value
 
 
 def _kept(begin: Eval, slot: str) -> Eval:
@@ -120,23 +140,6 @@ def _reference(
     return run
 
 
-def _by_value(node: Node | None, init: Eval, scope: Scope) -> Eval:
-    """``auto x = object;`` copies; a variable that may be a pointer to an object is one."""
-    copies = isinstance(node, (ir.Attr, ir.Deref, ir.Index))
-    if isinstance(node, ir.Name):
-        found = scope.find(node.id)
-        ctype = found[2] if found is not None else None
-        copies = ctype is not None and (ctype.ref or ctype.kind == "other") and not ctype.pointer
-    if not copies:
-        return init
-
-    def run(e: Frame) -> Value:
-        value = init(e)
-        return copied(value)
-
-    return run
-
-
 def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
     ctype, span, module, compiler = node.type, node.span, unit.module, unit.compiler
     if ctype.kind != "other" or ctype.pointer:
@@ -149,6 +152,8 @@ def _default_init(unit: Unit, node: ir.Decl, slot: str) -> Eval:
         value = compiler.construct_named(e[RUN], ctype, (), module, span)
         if isinstance(value, Record) and not node.static:
             _without_values(value, module, node.name, span)
+        elif isinstance(value, Container) and not node.static:
+            value = _without_elements(value, node.name, span)
         return value
 
     return setting(slot, constructed)
@@ -168,6 +173,27 @@ def _without_values(value: Record, module: Module, path: str, span: ir.Span) -> 
             value.fields[name] = Unknown(f"{here} has no value", span, free=UNINITIALISED)
         elif isinstance(held, Record):
             _without_values(held, module, here, span)
+        elif isinstance(held, Container):
+            value.fields[name] = _without_elements(held, here, span)
+
+
+def _without_elements(array: Container, path: str, span: ir.Span) -> Container:
+    """An array of numbers or pointers that nothing gives a value."""
+    kind = array.shape.element
+    if array.shape.sort is not Sort.ARRAY or array.items is None:
+        return array
+    if kind.pointer or kind.kind in SCALARS or (kind.kind, kind.name) == ("string", "char"):
+        items: list[Value] = [
+            Unknown(f"{path}[{at}] has no value", span, free=UNINITIALISED)
+            for at in range(len(array.items))
+        ]
+    else:
+        parts = (i for i in array.items)
+        items = [
+            _without_elements(part, f"{path}[{at}]", span) if isinstance(part, Container) else part
+            for at, part in enumerate(parts)
+        ]
+    return array.with_items(tuple(items), span)
 
 
 def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:

@@ -134,6 +134,7 @@ def compile_array(unit: Unit, node: ir.ArrayInit, scope: Scope) -> Eval:
 
     def made(make: Maker, values: tuple[Value, ...], counts: tuple[Value, ...]) -> Value:
         inner, count = counts[1:], counts[0]
+        count = count.value if isinstance(count, EnumMember) and not count.scoped else count
         count = len(values) if count is None else plain(count)
         if type(count) is not int or not len(values) <= count <= MAX_ELEMENTS:
             return Unknown("how many elements an array has is not followed", span)

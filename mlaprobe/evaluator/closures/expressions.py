@@ -18,7 +18,7 @@ from mlaprobe.evaluator.closures import (
 )
 from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.places.lvalues import compile_place
-from mlaprobe.evaluator.closures.stores import compile_store
+from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.engine.signals import Unsupported
@@ -245,13 +245,12 @@ def _copy(value: Value) -> Value:
 
 def _opaque(unit: Unit, node: ir.Opaque, scope: Scope) -> Eval:
     reason, span = node.reason, node.span
-    stores = [compile_store(unit, ir.Name(span, n), scope) for n in node.writes]
-    stores = [s for s, n in zip(stores, node.writes, strict=True) if scope.find(n) is not None]
+    havoc_all = compile_havoc(unit, node.writes, scope, span)
 
     def run(e: Frame) -> Value:
         unknown = Unknown(reason, span)
-        for store in stores:
-            store(e, unknown)
+        havoc_all(e, unknown)
+        e[RUN].lose_globals(unknown)
         return unknown
 
     return run
@@ -272,6 +271,7 @@ def _class(unit: Unit, node: ir.Class, scope: Scope) -> Eval:
 
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Const: _const,
+    ir.Character: _const,
     ir.Name: _name,
     ir.Unary: operations.compile_unary,
     ir.Binary: operations.compile_binary,
@@ -282,6 +282,7 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Slice: subscripts.compile_slice,
     ir.Cast: _cast,
     ir.Construct: _construct,
+    ir.New: accesses.compile_new,
     ir.AddressOf: accesses.compile_address,
     ir.Deref: accesses.compile_deref,
     ir.AssignExpr: operations.compile_assignment,

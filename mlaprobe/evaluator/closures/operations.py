@@ -14,7 +14,9 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects import objects
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import class_of
+from mlaprobe.evaluator.stl.containers import Container
 from mlaprobe.evaluator.stl.places import Elements, Iterator
+from mlaprobe.evaluator.stl.shapes import Sort
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC, COMPARE
 from mlaprobe.evaluator.symbolic.symbols import Sym, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
     from mlaprobe.evaluator.engine.runs import Run
 
+ORDERED = ("<", "<=", ">", ">=")
 OWN = (Record, EnumMember)
 """Values for which the source may define operators."""
 
@@ -107,6 +110,8 @@ def _operation(
             found = module.defined(e[RUN], op, (a, b), span)
             if found is not NotImplemented:
                 return found
+            if op in ORDERED and type(a) is type(b) is EnumMember and a.enum == b.enum:
+                a, b = (s if s.value is None else s.value for s in (a, b))
         return binary(op, a, b, span, unsigned=unsigned)
 
     return operate
@@ -145,7 +150,8 @@ def _moving(
         a, b = left(e), right(e)
         if type(a) is int and type(b) is int:
             return compute(a, b)
-        if type(a) in (list, tuple) and type(b) is int:
+        array = type(a) is Container and a.shape.sort is Sort.ARRAY
+        if (array or type(a) in (list, tuple)) and type(b) is int:
             a = Iterator(Elements(None, a), 0)
         return operate(e, a, b)
 

@@ -230,6 +230,7 @@ def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Eval:
 
     def run(e: Frame) -> Value:
         havoc_all(e, Unknown(reason, span))
+        e[RUN].lose_globals(Unknown(reason, span))
         if exits and e[RUN].decide(Unknown(reason, span, key=("exits", span))):
             raise Unsupported(reason, span)
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
@@ -81,8 +82,6 @@ def _store_through(unit: Unit, target: ir.Deref, scope: Scope) -> Store:
             v = copied(v)
             inside_value = isinstance(pointer.frame, InValue)
             pointer.store(v if inside_value else assigned(pointer.load(), v))
-        elif isinstance(pointer, Record) and isinstance(v, Record):
-            pointer.fields.update(v.copy().fields)
         elif isinstance(pointer, list) and pointer:
             pointer[0] = v
         elif not isinstance(pointer, Model) and not (
@@ -107,10 +106,10 @@ def compile_havoc(
     def havoc_all(e: Frame, why: Unknown) -> None:
         for depth, slot, store in havocs:
             held = around(e, depth).get(slot)
-            if isinstance(held, (list, dict, set, Instance, LooseSet, Cursor)):
-                havoc(held, why.reason, why.span)
             if type(held) is Ref:
                 held = held.load()
+            if isinstance(held, (list, dict, set, Instance, LooseSet, Cursor, Pointer)):
+                havoc(held, why.reason, why.span)
             store(e, spoiled(held, why))
 
     return havoc_all
@@ -155,11 +154,10 @@ def _replacing(ctype: CType | None, span: ir.Span) -> Callable[[Value, Value], V
         if ctype is not None and ctype.kind == "other":
             pointed = type(before) is Record and before.pointed
             return assigned(before, value) if pointed else value
-        if type(before) is not Record or type(value) is not Record:
+        if type(value) is not Record or before is None:
             return value
-        if before.pointed or value.pointed:
-            raise Unsupported("whether an object or a pointer is assigned is not followed", span)
-        return value.copy()
+        pointed = type(before) is Record and before.pointed
+        return assigned(before, value) if pointed else value.copy()
 
     return replaced
 
@@ -179,8 +177,12 @@ def assigned(before: Value, value: Value) -> Value:
 
 def _store_global(unit: Unit, target: ir.Name) -> Store:
     key = (id(unit.module), target.id.rpartition("::")[2])
+    alone = cache(lambda: unit.module.is_one_variable(target.id))
 
     def store(e: Frame, v: Value) -> None:
+        if not alone():
+            why = f"there are several variables {key[1]}: which is written is not followed"
+            raise Unsupported(why, target.span)
         e[RUN].effects += 1
         e[RUN].globals[key] = v
 

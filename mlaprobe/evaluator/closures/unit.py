@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
-from mlaprobe.evaluator.ir import CType, Node, Span
+from mlaprobe.evaluator.ir import CType, Node, Return, Span
 from mlaprobe.evaluator.values import Value
-from mlaprobe.evaluator.walk import rebound_names, written_names
+from mlaprobe.evaluator.walk import rebound_names, targets, walk, written_names
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 class FunctionScope:
     """One function's frame: every variable has a slot of its own, shadowed ones too."""
 
-    def __init__(self, outer: Scope | None, body: tuple[Node, ...] = ()) -> None:
+    def __init__(self, outer: Scope | None, body: tuple[Node, ...] = (), name: str = "") -> None:
         self.outer = outer
         self.body = body
+        self.name = name
+        """The name of a function that gives a reference which can be written."""
         self._counts: dict[str, int] = {}
 
     def slot(self, name: str) -> str:
@@ -38,6 +40,12 @@ class FunctionScope:
     def written(self) -> frozenset[str]:
         """Names that the function's body may write."""
         return frozenset(written_names(self.body, references=True))
+
+    @cached_property
+    def handed_out(self) -> frozenset[str]:
+        """Variables to which the function gives references."""
+        returned = [n.value for n in walk(self.body) if isinstance(n, Return)] if self.name else []
+        return frozenset(name for value in returned if value is not None for name in targets(value))
 
     @cached_property
     def rebound(self) -> frozenset[str]:

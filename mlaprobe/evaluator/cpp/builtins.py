@@ -14,6 +14,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.algorithms import algorithms, least
 from mlaprobe.evaluator.library.objects import library
 from mlaprobe.evaluator.library.transfers import transfers
+from mlaprobe.evaluator.stl.containers import copied
 from mlaprobe.evaluator.stl.optionals import engaged
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
@@ -196,9 +197,10 @@ def builtins() -> dict[str, Value]:
         **{f"std::{name}": function for name, function in _IN_BOTH.items()},
         **{f"std::{name}": Builtin(name, _identity, symbolic=True) for name in _IDENTITIES},
         **{
-            name: Builtin(name, lambda run, args, kwargs, span: args)
-            for name in ("std::make_tuple", "std::make_pair", "std::tie")
+            name: Builtin(name, lambda run, args, kwargs, span: copied(args))
+            for name in ("std::make_tuple", "std::make_pair")
         },
+        "std::tie": Builtin("std::tie", lambda run, args, kwargs, span: args),
         **algorithms(),
         **library(),
         **transfers(),

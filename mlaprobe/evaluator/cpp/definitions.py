@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from dataclasses import field as fresh
@@ -10,8 +9,8 @@ from typing import Any, NamedTuple
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
-from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser
-from mlaprobe.evaluator.cpp.forms.classes import ClassBody
+from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser, array_type
+from mlaprobe.evaluator.cpp.forms.classes import CONVERTS, ClassBody
 from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
 from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of, named
@@ -33,6 +32,8 @@ class Definition(NamedTuple):
     the text of the type."""
     namespace: str
     file: str
+    owner: str = ""
+    """What a qualified name is qualified with: a namespace, or a class whose member it is."""
 
 
 class Specialisation(NamedTuple):
@@ -65,8 +66,9 @@ class DefinitionReader:
         """The definition of a struct or an enum."""
         self._enum(node) if node.type == "enum_specifier" else self._struct(node)
 
-    def _add(self, kind: str, name: str, value: Syntax) -> None:
-        self.found.append(Definition(kind, name, value, self.namespace, self.file))
+    def _add(self, kind: str, name: str, value: Syntax, owner: str = "") -> None:
+        namespace = "::".join(x for x in (self.namespace, owner) if x)
+        self.found.append(Definition(kind, name, value, namespace, self.file, owner))
 
     def _template(self, node: Syntax) -> None:
         parameters = field(node, "parameters")
@@ -124,7 +126,7 @@ class DefinitionReader:
             return
         if inner.type not in ("identifier", "qualified_identifier", "operator_name"):
             return
-        name = "".join(self.tr.source(inner).split()).rpartition("::")[2]
+        owner, _, name = "".join(self.tr.source(inner).split()).rpartition("::")
         function = self.tr.function(node, name, self.template)
         if function is None:
             return
@@ -132,7 +134,7 @@ class DefinitionReader:
         if "noreturn" in head:
             mark = ir.Name(function.span, "noreturn")
             function = replace(function, decorators=(mark,))
-        self._add("function", name, function)
+        self._add("function", name, function, owner)
 
     def _specialise(self, name: Syntax, value: Any) -> None:
         """What a template is for certain arguments."""
@@ -147,7 +149,8 @@ class DefinitionReader:
                 self._struct(child)
             elif child.type == "enum_specifier":
                 self._enum(child)
-        for child, head, name, ctype in self._declared(node):
+        for child, head, full, ctype in self._declared(node):
+            owner, _, name = full.rpartition("::")
             value = field(child, "value") if child.type == "init_declarator" else None
             if value is not None or "extern" not in head.split():
                 inner = field(child, "declarator") if value is not None else child
@@ -160,7 +163,7 @@ class DefinitionReader:
                 elif self.template:
                     self._add("template", name, Specialisation(self.template, (), (ctype, initial)))
                 else:
-                    self._add("variable", name, (ctype, initial))
+                    self._add("variable", name, (ctype, initial), owner)
 
     def _declared(self, node: Syntax) -> Iterator[tuple[Syntax, str, str, CType]]:
         """The variables of a declaration: declarator, the text before it, name and type."""
@@ -216,7 +219,7 @@ class DefinitionReader:
             plain,
             packed="packed" in head,
             body=ClassBody(self.tr, body, label, tuple(members)),
-            converts=_CONVERTS.search(self.tr.source(body)) is not None,
+            converts=CONVERTS.search(self.tr.source(body)) is not None,
             bases=bases,
             odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
         )
@@ -260,10 +263,15 @@ class DefinitionReader:
         default = field(member, "default_value")
         for child, head, name, ctype in self._declared(member):
             if "static" not in head.split():
-                value: ir.Node | None = array_initialiser(self.tr, child, head, default)
-                if value is None and default is not None:
+                array = array_type(self.tr, child, ctype)
+                value: ir.Node | None = None
+                if default is not None and default.type == "initializer_list":
+                    value = ir.Sequence(
+                        self.tr.span(default), "braced", expressions_in(self.tr, default)
+                    )
+                elif default is not None:
                     value = expression(self.tr, default)
-                yield name, self._narrowed(member, ctype), value
+                yield name, self._narrowed(member, array or ctype), value
 
     def _enum(self, node: Syntax, name: str = "") -> None:
         """An enum; ``name`` is what a typedef calls one without a name of its own."""
@@ -341,10 +349,6 @@ def _is_odd(member: Syntax) -> bool:
     """Whether the size of a member does not follow from its type."""
     kinds = ("bitfield_clause", "array_declarator", "alignas_qualifier", "attribute_specifier")
     return any(child.type in kinds for child in member.children)
-
-
-_CONVERTS = re.compile(r"\boperator\s*(?:!\s*\(|(?!new\b|delete\b|co_await\b)[A-Za-z_:])")
-"""An operator for conditions, or for conversions: what follows the keyword is a type."""
 
 
 def _makes(member: Syntax, name: str, tree: Tree) -> bool:

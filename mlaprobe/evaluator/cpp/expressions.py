@@ -12,6 +12,7 @@ from mlaprobe.evaluator.cpp.forms.typing import static_type
 from mlaprobe.evaluator.cpp.literals import LITERALS, Handler, opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
 from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.stl.owners import METHODS
 from mlaprobe.evaluator.stl.shapes import CONTAINERS
 from mlaprobe.evaluator.walk import is_name
 
@@ -128,13 +129,22 @@ def _assignment(tr: Translator, node: Syntax) -> Node:
     span = tr.span(node)
     if isinstance(target, ir.Call) and is_name(target.func, "std::tie"):
         target = ir.Sequence(target.span, "tuple", target.args)
-    if not isinstance(target, (ir.Name, ir.Attr, ir.Index, ir.Deref, ir.Sequence)):
+    anywhere = isinstance(target, ir.Call) and not _gives_element(target)
+    places = (ir.Name, ir.Attr, ir.Index, ir.Deref, ir.Sequence)
+    if not anywhere and not isinstance(target, places):
         return opaque(tr, node, "an assignment to something that is not followed")
     if op == "=":
         return ir.AssignExpr(span, target, value)
     word = op[:-1]
     word = "c" + word if word in ("/", "%") else word
     return ir.AssignExpr(span, target, value, word)
+
+
+def _gives_element(call: ir.Call) -> bool:
+    """Whether what a call refers to is a part of what it is called with, as in the library."""
+    if isinstance(call.func, ir.Name):
+        return call.func.id.startswith("std::")
+    return isinstance(call.func, ir.Attr) and call.func.name in ("at", "front", "back", "value")
 
 
 def _conditional(tr: Translator, node: Syntax) -> Node:
@@ -157,6 +167,8 @@ def _member(tr: Translator, node: Syntax) -> Node:
     operator = field(node, "operator")
     if operator is not None and tr.source(operator) not in (".", "->"):
         return opaque(tr, node, "a member that a pointer names is not followed")
+    if name in METHODS and tr.source(operator) == "->":
+        obj = ir.Deref(obj.span, obj)  # a method of what is pointed to
     return ir.Attr(tr.span(node), obj, name)
 
 
@@ -200,7 +212,11 @@ def _call(tr: Translator, node: Syntax) -> Node:
     member = qualified(tr, function) if function.type == "qualified_identifier" else None
     if isinstance(member, ir.Specialised) and member.last:
         return ir.Call(span, member, args)
-    templated = function.type != "lambda_expression" and "<" in name.split("(")[0]
+    member_name = field(function, "field") if function.type == "field_expression" else None
+    if member_name is not None:
+        templated = member_name.type == "template_method"
+    else:
+        templated = function.type not in _NO_NAMES and "<" in name.split("(")[0]
     if function.type == "template_function" or templated:
         return _template_call(tr, node, function, args)
     callee = expression(tr, function)
@@ -211,13 +227,24 @@ def _call(tr: Translator, node: Syntax) -> Node:
     return ir.Call(span, callee, args)
 
 
+_NO_NAMES = frozenset(
+    (
+        "lambda_expression",
+        "call_expression",
+        "subscript_expression",
+        "parenthesized_expression",
+        "pointer_expression",
+    )
+)
+"""Callees that are computed: a template in them is not the function."""
+
+
 def _accumulated(tr: Translator, node: Syntax, callee: Node, args: tuple[Node, ...]) -> Node:
     """``std::accumulate``, whose sum has the type of what it starts with."""
     call, kind = ir.Call(tr.span(node), callee, args), static_type(tr, args[2])
     if kind is None or kind.kind not in ("int", "unsigned") or kind.pointer:
         return call
-    if len(args) > 3 and (kind.bits < 32 or kind.kind == "unsigned"):
-        return opaque(tr, node, "accumulate in a narrow or unsigned type")
+    call = ir.Call(call.span, callee, args, (), (ir.Const(call.span, kind),))
     return ir.Cast(call.span, kind, call)
 
 
@@ -244,6 +271,9 @@ def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[N
         return ir.Construct(span, tr.type_of(text), args, braced=False)
     if head.removeprefix("std::") in _CASTS and len(args) == 1:
         return ir.Cast(span, tr.type_of(inner), args[0])
+    if head in ("std::make_unique", "std::make_shared") and not inner.endswith("]"):
+        made = ir.Construct(span, tr.type_of(inner), args, braced=False)
+        return ir.New(span, made, owned=True)
     template = tuple(_template_argument(tr, c) for c in _template_arguments(function))
     if function.type == "field_expression":
         return ir.Call(span, expression(tr, function), args, (), template)
@@ -268,6 +298,23 @@ def _template_argument(tr: Translator, node: Syntax) -> Node:
     if node.type == "type_descriptor":
         return ir.Name(tr.span(node), re.sub(r"\s+", "", tr.source(node)))
     return expression(tr, node)
+
+
+def _new(tr: Translator, node: Syntax) -> Node:
+    """``new Type(arguments)``, or with a braced list."""
+    kind, args = field(node, "type"), field(node, "arguments")
+    if args is None or any(field(node, n) is not None for n in ("placement", "declarator")):
+        return opaque(tr, node, "a new object is not followed")
+    span, ctype = tr.span(node), tr.type_of(tr.source(kind))
+    braced = args.type == "initializer_list"
+    if ctype.kind == "other" and braced:
+        return ir.New(span, listed(tr, args, ctype))
+    return ir.New(span, ir.Construct(span, ctype, expressions_in(tr, args), braced))
+
+
+def _delete(tr: Translator, node: Syntax) -> Node:
+    span = tr.span(node)
+    return ir.Call(span, ir.Name(span, "operator delete"), expressions_in(tr, node))
 
 
 def _compound_literal(tr: Translator, node: Syntax) -> Node:
@@ -314,6 +361,8 @@ def _comma(tr: Translator, node: Syntax) -> Node:
 
 _HANDLERS: dict[str, Handler] = {
     **LITERALS,
+    "new_expression": _new,
+    "delete_expression": _delete,
     "identifier": _identifier,
     "qualified_identifier": lambda tr, node: qualified(tr, node) or _identifier(tr, node),
     "template_function": specialised,

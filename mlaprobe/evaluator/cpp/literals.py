@@ -70,7 +70,7 @@ def _char(tr: Translator, node: Syntax) -> Node:
     text = _unescape(tr.source(node).split("'", 1)[-1].rsplit("'", 1)[0])
     if len(text) != 1:
         return opaque(tr, node, "a character")
-    return ir.Const(tr.span(node), text)
+    return ir.Character(tr.span(node), text)
 
 
 def _constant(value: object) -> Handler:
@@ -96,6 +96,4 @@ LITERALS: dict[str, Handler] = {
     "nullptr": _constant(None),
     "this": _this,
     "alignof_expression": _unknown_value("an alignment"),
-    "new_expression": _unknown_value("a new object"),
-    "delete_expression": _constant(None),
 }

@@ -209,7 +209,7 @@ class Translator:
         text = self.source(outer) if outer is not None else ""
         head = text.split("(", 1)[0]
         ctype = self.type_of(self.source(kind), ref="&" in head, pointer="*" in head)
-        return None if ctype.kind in ("void", "auto") else ctype
+        return None if ctype.kind in ("void", "auto") and not ctype.ref else ctype
 
     def _trailing(self, declarator: Syntax | None) -> CType | None:
         """The type behind ``->``."""

@@ -159,6 +159,9 @@ def find_declarator(node: Syntax) -> Syntax:
     return node
 
 
+_NAMES = ("identifier", "field_identifier", "qualified_identifier")
+
+
 def name_of(node: Syntax, tree: Tree) -> tuple[str, bool, bool]:
     """(name, is a reference, is a pointer) of a declarator."""
     ref = pointer = False
@@ -174,13 +177,15 @@ def name_of(node: Syntax, tree: Tree) -> tuple[str, bool, bool]:
             pointer = True
         elif node.type in ("identifier", "field_identifier", "type_identifier"):
             return tree.source(node), ref, pointer
+        elif node.type == "qualified_identifier":
+            return "".join(tree.source(node).split()), ref, pointer
         inner = field(node, "declarator")
         if inner is None:
             inner = next(
                 (
                     c
                     for c in node.named_children
-                    if c.type.endswith("declarator") or c.type in ("identifier", "field_identifier")
+                    if c.type.endswith("declarator") or c.type in _NAMES
                 ),
                 None,
             )

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.chunks import Chunk, index_of
-from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader, Specialisation
+from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader
 from mlaprobe.evaluator.cpp.forms import operators
 from mlaprobe.evaluator.cpp.forms.constructing import Places, made
 from mlaprobe.evaluator.cpp.forms.instances import (
     instance,
-    specialised_function,
+    specialised,
     static_of,
 )
+from mlaprobe.evaluator.cpp.forms.known import Known
 from mlaprobe.evaluator.cpp.forms.methods import above, method_of
 from mlaprobe.evaluator.cpp.forms.typing import Outside
 from mlaprobe.evaluator.cpp.macros import ExpansionError
@@ -29,13 +30,20 @@ from mlaprobe.evaluator.cpp.preprocess import Included, TranslationUnit
 from mlaprobe.evaluator.cpp.translate import Translator
 from mlaprobe.evaluator.cpp.tree import Tree, without_idle_parentheses
 from mlaprobe.evaluator.cpp.types import parse_type, zero_of
-from mlaprobe.evaluator.cpp.writes import may_write
+from mlaprobe.evaluator.cpp.writes import may_write, may_write_result
 from mlaprobe.evaluator.engine.modules import Module
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.stl.containers import lasting
+from mlaprobe.evaluator.stl.owners import owns
 from mlaprobe.evaluator.stl.shapes import CONTAINERS, Sort, shape_of
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Record, StructType
+from mlaprobe.evaluator.values import Args, Unknown, Value
+from mlaprobe.evaluator.values.kinds import (
+    Closure,
+    EnumType,
+    Overloaded,
+    Record,
+    StructType,
+)
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -68,6 +76,8 @@ class CppModule(Module):
         """Definitions of the names that are being looked up, as far as that has come."""
         self._spelled: dict[int, tuple[tuple[str, int, str], ...]] = {}
         self._operators: dict[tuple[str, frozenset[str]], list[ir.Function]] = {}
+        self.known = Known(self)
+        """What has been found out of its classes and functions."""
         self._lines: dict[str, list[int]] = {}
         self._outside = Outside(
             self._alias, self._member_type, self._result, self._variable, self._hoist
@@ -117,12 +127,28 @@ class CppModule(Module):
             return self.struct(found[-1].value)
         return found[-1].value if found[-1].kind == "struct" else None
 
+    def named(self, name: str) -> list[Definition]:
+        """What a name, maybe qualified, can mean."""
+        head, _, last = name.removeprefix("::").rpartition("::")
+        return self._scoped(self.definitions(last), head)
+
     def _scoped(self, found: list[Definition], head: str) -> list[Definition]:
         """Definitions that a qualified name can mean."""
         if not head:
-            return [d for d in found if d.kind != "member"]
+            return [d for d in found if d.kind != "member" and not self._of_class(d)]
         wanted = head.split("::")[-1]
         return [d for d in found if d.namespace.split("::")[-1] == wanted and d.kind != "member"]
+
+    def _of_class(self, found: Definition) -> bool:
+        """Whether a function is a method that is defined outside its class."""
+        owner = found.owner.rpartition("::")[2] if found.kind == "function" else ""
+        return bool(owner) and any(d.kind == "struct" for d in self.definitions(owner))
+
+    def outside(self, struct: StructType, name: str) -> list[ir.Function]:
+        """The methods of a name that are defined outside their class."""
+        owner = struct.name.rpartition("::")[2]
+        found = [d for d in self.definitions(name) if d.kind == "function" and d.owner]
+        return [d.value for d in found if d.owner.rpartition("::")[2] == owner]
 
     def _member(self, run: Run, head: str, last: str, span: Span) -> Value:
         kind = self.lookup(run, head.split("<", 1)[0], span)
@@ -152,6 +178,23 @@ class CppModule(Module):
         if last == "value" and name == "bool_constant" and len(args) == 1:
             return args[0]
         return Unknown(f"std::{name} is not followed", span)
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a name is certainly that of a variable which nothing writes."""
+        found = self.definitions(name.rpartition("::")[2])
+        kinds = [d.value[0] for d in found if d.kind == "variable"]
+        return len(kinds) == len(found) == 1 and all(
+            kind.const and not kind.pointer and kind.name != "char" for kind in kinds
+        )
+
+    def is_one_variable(self, name: str) -> bool:
+        """Whether the last part of a name is that of one variable of the module at most."""
+        found = self.definitions(name.rpartition("::")[2])
+        return len({d.namespace for d in found if d.kind == "variable"}) < 2
+
+    def writes_result(self, name: str) -> bool:
+        """Whether what a function refers to may be written where it is called."""
+        return may_write_result(name, self._pieces(name))
 
     def has_method(self, record: Record, name: str) -> bool:
         """Whether an object may have a method of that name."""
@@ -203,7 +246,7 @@ class CppModule(Module):
         functions = [d for d in found if d.kind == "function"]
         special = [d.value for d in found if d.kind == "specialisation"]
         if functions and special:
-            return self._specialised(functions, special)
+            return specialised(self, [d.value for d in functions], special)
         if functions:
             return self._overloaded(functions)
         last = found[-1]
@@ -224,6 +267,8 @@ class CppModule(Module):
         if init is None:
             return zero_of(ctype, span)  # what has static storage starts as zero
         value = run.machine.evaluate(run, init, self)
+        if owns(value):
+            return Unknown(f"what {last.name} points to keeps its value between calls", span)
         if isinstance(value, Record) and not ctype.const and self._written(last.name):
             return Unknown(f"{last.name} keeps its value between calls", span)
         if shape is not None and not ctype.const:
@@ -232,51 +277,28 @@ class CppModule(Module):
 
     def _written(self, name: str, asking: str = "") -> bool:
         """Whether the unit may write a variable of a namespace."""
-        pieces = (
+        return may_write(name, self._pieces(name), asking)
+
+    def _pieces(self, name: str) -> Iterator[str]:
+        """The pieces of code of the files that mention a name."""
+        return (
             file.code[chunk.start : chunk.end]
             for file in self.unit.files
             if name in file.code
             for chunk in index_of(file.code).chunks
         )
-        return may_write(name, pieces, asking)
 
-    def _specialised(self, functions: list[Definition], special: list[Specialisation]) -> Value:
-        """A function template that is another for certain arguments."""
-        name = functions[0].name
-
-        def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-            types = kwargs.get("<>", ())
-            chosen: Value = Unknown(f"which {name} is called is not known", span)
-            if len(functions) == 1 and types:
-                chosen = specialised_function(self, run, special, types, span)
-                if chosen is None:
-                    function = Closure(functions[0].value, self)
-                    return run.machine.compiler.call_closure(run, function, args, {}, span, types)
-            return run.machine.call(run, chosen, args, {}, span)
-
-        return Builtin(name, call, symbolic=True, takes_template=True)
-
-    def _overloaded(self, functions: list[Definition]) -> Value:
-        if len(functions) == 1:
-            return Closure(functions[0].value, self)
-
-        def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-            fitting = [d for d in functions if _fits(d.value, len(args))]
-            if len(fitting) != 1:
-                return run.machine.call(
-                    run,
-                    Unknown(f"which {functions[0].name} is called is not known", span),
-                    args,
-                    kwargs,
-                    span,
-                )
-            return run.machine.call(run, Closure(fitting[0].value, self), args, kwargs, span)
-
-        return Builtin(functions[0].name, call)
+    def _overloaded(self, found: list[Definition]) -> Value:
+        if len(found) == 1:
+            return Closure(found[0].value, self)
+        functions = tuple(d.value for d in found)
+        one_place = len({d.namespace for d in found}) == 1
+        return Overloaded(found[0].name, functions, self, one_place)
 
     def function(self, name: str) -> Closure | None:
         """The one function of that name, or ``None``."""
-        functions = [d for d in self.definitions(name) if d.kind == "function"]
+        found = self.definitions(name)
+        functions = [d for d in found if d.kind == "function" and not self._of_class(d)]
         return Closure(functions[0].value, self) if functions else None
 
     def definitions(self, name: str) -> list[Definition]:
@@ -367,9 +389,3 @@ class CppModule(Module):
         reader = DefinitionReader(Translator(tree, self._outside), file.path, chunk.namespace)
         reader.read(tree.root)
         return reader.found
-
-
-def _fits(function: ir.Function, count: int) -> bool:
-    params = [p for p in function.params if p.kind == "normal"]
-    least = sum(1 for p in params if p.default is None)
-    return least <= count and (count <= len(params) or len(params) < len(function.params))

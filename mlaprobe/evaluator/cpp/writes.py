@@ -46,6 +46,32 @@ def may_write(name: str, pieces: Iterable[str], asking: str = "") -> bool:
     return False
 
 
+_READ = re.compile(r"\s*(?:[{;?:]|(?:[-+*/%<>]|&&|\|\||[=!<>]=|<<|>>)(?![=+-])\s*[\w('\"])")
+"""What stands behind a call whose result is only read, or behind a definition."""
+_BINDS = re.compile(r"(?:&\s*\w*\s*[=({]|\+\+|--|&|\breturn)\s*(?:\w+\s*::\s*)*\Z")
+
+
+def may_write_result(name: str, pieces: Iterable[str]) -> bool:
+    """Whether what a function refers to may be written where it is called: its result is assigned,
+    passed on, or bound to a reference."""
+    call = re.compile(rf"\b{re.escape(name)}\s*\(([^()]*)\)")
+    for text in pieces:
+        for found in call.finditer(text):
+            behind = _READ.match(text, found.end())
+            before = _BINDS.search(text[max(0, found.start() - 80) : found.start()])
+            alone = before is not None and text[found.end() :].lstrip()[:1] in (";", "?", ":")
+            if behind is None or (alone and not _declares_type(text, found.start())):
+                return True
+        if len(re.findall(rf"\b{re.escape(name)}\b", text)) > len(call.findall(text)):
+            return True
+    return False
+
+
+def _declares_type(text: str, at: int) -> bool:
+    """Whether what stands before a name is the type of a function: ``int& name();``."""
+    return re.search(r"[\w>]\s*&\s*\Z", text[max(0, at - 40) : at]) is not None
+
+
 def _own(declares: re.Pattern[str], text: str, name: str) -> Iterator[tuple[int, int]]:
     """The parts of a piece in which the name is declared: the variable itself, or another."""
     for found in declares.finditer(text):

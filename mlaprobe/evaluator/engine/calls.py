@@ -9,7 +9,7 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Function, Param, Span
 from mlaprobe.evaluator.objects.objects import Instance, OfObject
-from mlaprobe.evaluator.stl.containers import spoiled
+from mlaprobe.evaluator.stl.containers import copied, spoiled
 from mlaprobe.evaluator.stl.places import Iterator
 from mlaprobe.evaluator.values import Args, Kwargs, Rest, Unknown, Value
 from mlaprobe.evaluator.values.conversions import convert
@@ -72,6 +72,8 @@ def _receive(value: Value, param: Param, span: Span) -> Value:
         value = value.load()
     if isinstance(value, Braced):
         return Unknown("a braced list passed as an argument", span)
+    if ctype.kind == "auto" and not (ctype.ref or ctype.pointer):
+        return copied(value)
     return convert(value, ctype, span)
 
 
@@ -90,9 +92,12 @@ def result_of_unknown(
     run.emit("call", name, args, kwargs, span)
     returns = returns or callee.foreign
     owner = (callee.owner,) if isinstance(callee, OfObject) else ()
-    for value in (*owner, *args, *kwargs.values()):
+    given = (*owner, *args, *kwargs.values())
+    for value in given:
         run.havocs(value, span)
         havoc(value, f"{name} may have written it: {callee.reason}", span)
+    if run.globals and _may_run_source(callee, name, given):
+        run.lose_globals(Unknown(f"{name} may have written it: {callee.reason}", span))
     fails = Unknown(f"{callee.reason} ({name})", span, key=("fails", name, span))
     if not returns and run.decide(fails):
         raise Failed("unknown", "unknown", f"{name} cannot be followed: {callee.reason}", span)
@@ -102,6 +107,16 @@ def result_of_unknown(
         key=("result", name, span, len(run.events)),
         free=callee.free if callee.foreign else None,
         foreign=callee.foreign,
+    )
+
+
+def _may_run_source(callee: Unknown, name: str, given: Args) -> bool:
+    """Whether a call may run code of the source: one of the outside does where it is given a
+    function or, of the C++ library, makes objects."""
+    return (
+        not callee.foreign
+        or name.startswith("std::")
+        or any(isinstance(value, Closure) for value in given)
     )
 
 
@@ -118,8 +133,12 @@ def havoc(value: Value, reason: str, span: Span) -> None:
 
 def _held(value: Value) -> Iterable[Value]:
     """The values inside one that can be changed through it."""
-    if isinstance(value, Instance):
-        return tuple(value.fields.values())
+    if isinstance(value, Record):
+        inside = (Pointer, Record) if type(value) is Record else object
+        return tuple(v for v in value.fields.values() if isinstance(v, inside))
+    if isinstance(value, Pointer):
+        there = value.load()
+        return (there,) if isinstance(there, (Pointer, Record)) else ()
     if isinstance(value, (list, tuple)):
         return tuple(v for v in value if isinstance(v, _CHANGING))
     if isinstance(value, dict):
@@ -127,7 +146,7 @@ def _held(value: Value) -> Iterable[Value]:
     return value.held() if isinstance(value, Model) else ()
 
 
-_CHANGING = (list, dict, set, tuple, Instance, Model, Closure)
+_CHANGING = (list, dict, set, tuple, Record, Pointer, Model, Closure)
 
 
 def _lose(value: Value, reason: str, span: Span) -> None:
@@ -135,6 +154,8 @@ def _lose(value: Value, reason: str, span: Span) -> None:
         value.spoil(Unknown(reason, span))
     elif isinstance(value, Pointer):
         before = value.load()
+        if isinstance(before, Record):
+            _lose(before, reason, span)
         if not (isinstance(before, Unknown) and before.foreign):
             value.store(spoiled(before, Unknown(reason, span)))
     elif isinstance(value, Record):

@@ -25,6 +25,18 @@ class Module(ABC):
         """A struct that the source defines, by its name."""
         return None
 
+    def is_constant(self, name: str) -> bool:
+        """Whether a name is certainly that of a variable which nothing writes."""
+        return False
+
+    def is_one_variable(self, name: str) -> bool:
+        """Whether the last part of a name is that of one variable of the module at most."""
+        return True
+
+    def writes_result(self, name: str) -> bool:
+        """Whether what a function refers to may be written where it is called."""
+        return True
+
     def static(self, run: Run, struct: StructType, name: str, span: Span) -> Value:
         """The value of a static constant of a struct."""
         return Unknown(f"{struct.name} has no constant {name}", span)

@@ -100,6 +100,8 @@ class Run:
     """What models noticed, such as a looked-up key."""
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)
     """Names of modules that the path has written, by the module's identity."""
+    constants: dict[tuple[int, str], Value] = field(default_factory=dict)
+    """Constants of modules to which something refers."""
     steps: int = 0
     rounds: int = 0
     """Rounds of loops over known elements, and calls."""
@@ -186,6 +188,12 @@ class Run:
 
     def havocs(self, value: Value, span: Span) -> None:
         """What a value holds is about to become unknown."""
+
+    def lose_globals(self, why: Unknown) -> None:
+        """Something that is not followed may have run any code of the source: what the path has
+        written of its modules is not known any more."""
+        for key in self.globals:
+            self.globals[key] = why.another()
 
     def getenv(self, name: str) -> str | None:
         """The value of an environment variable, which is noted as read."""

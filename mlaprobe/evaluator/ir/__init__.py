@@ -24,6 +24,7 @@ from mlaprobe.evaluator.ir.expressions import Binary as Binary
 from mlaprobe.evaluator.ir.expressions import Bool as Bool
 from mlaprobe.evaluator.ir.expressions import Call as Call
 from mlaprobe.evaluator.ir.expressions import Cast as Cast
+from mlaprobe.evaluator.ir.expressions import Character as Character
 from mlaprobe.evaluator.ir.expressions import Class as Class
 from mlaprobe.evaluator.ir.expressions import Comprehension as Comprehension
 from mlaprobe.evaluator.ir.expressions import Cond as Cond
@@ -38,6 +39,7 @@ from mlaprobe.evaluator.ir.expressions import Launch as Launch
 from mlaprobe.evaluator.ir.expressions import Mapping as Mapping
 from mlaprobe.evaluator.ir.expressions import Members as Members
 from mlaprobe.evaluator.ir.expressions import Name as Name
+from mlaprobe.evaluator.ir.expressions import New as New
 from mlaprobe.evaluator.ir.expressions import Opaque as Opaque
 from mlaprobe.evaluator.ir.expressions import Sequence as Sequence
 from mlaprobe.evaluator.ir.expressions import Slice as Slice

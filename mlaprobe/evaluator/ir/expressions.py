@@ -16,6 +16,11 @@ class Const(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Character(Const):
+    """A C++ character."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Name(Node):
     """A name; C++ qualified names keep their ``::``."""
 
@@ -233,6 +238,14 @@ class Construct(Node):
     type: CType
     args: tuple[Node, ...]
     braced: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class New(Node):
+    """A C++ pointer to a new value; ``owned``: one that deletes it."""
+
+    value: Node
+    owned: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.runs import MAX_STEPS
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
-from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.ir import CType, Span
 from mlaprobe.evaluator.library.ranges import Range, ranged, spoil
-from mlaprobe.evaluator.stl.containers import less
+from mlaprobe.evaluator.stl.containers import Container, less
 from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Value
 from mlaprobe.evaluator.values.comparing import equals, extreme
-from mlaprobe.evaluator.values.kinds import Braced, Builtin, Ref
+from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.kinds import Braced, Builtin, EnumMember, Record, Ref
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 
@@ -33,10 +34,21 @@ class Use:
     range: Range
     args: Args
     span: Span
+    kind: CType | None = None
+    """The type of the result, where the call says so."""
 
     def calls(self, function: Value, *args: Value) -> Value:
         """The result of a function that the algorithm is given."""
         return self.run.machine.call(self.run, function, args, {}, self.span)
+
+    def equal(self, one: Value, other: Value) -> Value:
+        """Whether two values are equal, as the source says where it does."""
+        base = self.range.frame.base
+        if isinstance(one, (Record, EnumMember)) and isinstance(base, Container) and base.module:
+            found = base.module.defined(self.run, "==", (one, other), self.span)
+            if found is not NotImplemented:
+                return self.run.holds(found)
+        return equals(one, other, self.span)
 
     def unknown(self, what: str) -> Unknown:
         """A result that is not known."""
@@ -80,7 +92,7 @@ def _find(use: Use) -> Value:
     """``std::find``: where the first element is that equals a value."""
     if len(use.args) != 1 or use.range.pointers:
         return use.unknown("find")
-    return _first(use, lambda element: equals(element, use.args[0], use.span))
+    return _first(use, lambda element: use.equal(element, use.args[0]))
 
 
 def _find_if(wanted: bool) -> Algorithm:
@@ -112,7 +124,7 @@ def _first(use: Use, test: Callable[[Value], Value], wanted: bool = True) -> Val
 
 
 def _count(use: Use) -> Value:
-    return _counted(use, lambda e: equals(e, use.args[0], use.span))
+    return _counted(use, lambda e: use.equal(e, use.args[0]))
 
 
 def _count_if(use: Use) -> Value:
@@ -133,10 +145,11 @@ def _accumulate(use: Use) -> Value:
     total = args[0]
     if not use.range.ordered and (len(args) == 2 or type(total) is float):
         return Unknown("what is accumulated in the order of a hash map", use.span)
-    whole = type(total) is int
+    whole, kind = type(total) is int, use.kind
     for element in use.range.elements():
         if len(args) == 2:
             total = use.calls(args[1], total, element)
+            total = total if kind is None else convert(total, kind, use.span)
         else:
             total = binary("+", total, element, use.span)
         if (whole and type(total) is float) or (
@@ -181,6 +194,8 @@ def _binary_search(use: Use) -> Value:
 
 def _bound(upper: bool) -> Algorithm:
     def find(use: Use) -> Value:
+        if len(use.args) == 2:
+            return _bound_by(use, upper)
         if len(use.args) != 1 or not _in_order(use):
             return use.unknown("a bound in what is not known to be in order")
         key = use.args[0]
@@ -191,6 +206,23 @@ def _bound(upper: bool) -> Algorithm:
         return use.range.end()
 
     return find
+
+
+def _bound_by(use: Use, upper: bool) -> Value:
+    """A bound by a function, which is asked of all elements: where it is not true of the first ones
+    and false of the others, what halving finds is not followed."""
+    run, (key, function) = use.run, use.args
+    before = run.effects - len(run.taken)
+    found = []
+    for element in use.range.elements():
+        pair = (key, element) if upper else (element, key)
+        found.append(run.holds(use.calls(function, *pair)) is not upper)
+    if run.effects - len(run.taken) != before:
+        raise Unsupported("a comparison that does something itself", use.span)
+    at = found.index(False) if False in found else len(found)
+    if not use.range.ordered or True in found[at:]:
+        return use.unknown("a bound in what is not in that order")
+    return use.range.at(at)
 
 
 def _sort(use: Use) -> Value:
@@ -323,9 +355,11 @@ def _given(name: str, function: Algorithm, *, whole: bool = False) -> Builtin:
         run.steps += found.last - found.first
         if run.steps > MAX_STEPS:
             raise Unsupported(f"std::{name} goes through too much to follow", span)
-        return function(Use(run, found, rest, span))
+        kinds = kwargs.get("<>", ())
+        kind = kinds[0] if kinds and isinstance(kinds[0], CType) else None
+        return function(Use(run, found, rest, span, kind))
 
-    return Builtin(name, call, symbolic=True, by_place=True)
+    return Builtin(name, call, symbolic=True, by_place=True, takes_template=name == "accumulate")
 
 
 def _not_known(run: Run, name: str, args: Args, why: Unknown) -> Value:

@@ -13,7 +13,7 @@ from mlaprobe.evaluator.stl.methods import bound
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.comparing import compare
-from mlaprobe.evaluator.values.kinds import Builtin, Record, Ref
+from mlaprobe.evaluator.values.kinds import Builtin, Owner, Pointer, Record, Ref
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -75,7 +75,7 @@ def _get(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
 def _move(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """What is moved from holds anything afterwards, if it is a text or a container."""
     value = _loaded(args[0]) if len(args) == 1 else Unknown("what is moved", span)
-    if type(args[0]) is Ref and isinstance(value, (str, Container, Record)):
+    if type(args[0]) is Ref and isinstance(value, (str, Container, Record, Owner)):
         why = Unknown("what was moved from", span)
         if isinstance(value, Record):
             kept = {n: _left(v, why) for n, v in value.fields.items()}
@@ -86,6 +86,17 @@ def _move(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
             run.effects += 1
             args[0].store(spoiled(value, why))
     return value
+
+
+def _delete(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """``delete pointer``: what objects do when they go has been looked at where they were made."""
+    from mlaprobe.evaluator.engine.calls import havoc
+
+    for value in args:
+        if value is not None and not isinstance(value, Pointer):
+            havoc(value, "delete may have written it", span)
+            run.lose_globals(Unknown("what delete does is not followed", span))
+    return None
 
 
 def _left(value: Value, why: Unknown) -> Value:
@@ -140,5 +151,6 @@ def library() -> Mapping[str, Value]:
         "std::forward": Builtin("std::forward", _move, symbolic=True, by_place=True),
         "std::swap": Builtin("std::swap", _swap, symbolic=True, by_place=True),
         "std::exchange": Builtin("std::exchange", _exchange, symbolic=True, by_place=True),
+        "operator delete": Builtin("delete", _delete, symbolic=True),
         "std::clamp": Builtin("std::clamp", _clamp, symbolic=True),
     }

@@ -84,6 +84,44 @@ def _transfer(name: str) -> Builtin:
     return Builtin(f"std::{name}", call, symbolic=True, by_place=True)
 
 
+def _combination(name: str) -> Builtin:
+    """``std::set_intersection`` and its like, of two ranges in order, at an inserter."""
+
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+        one, others = ranged(args, whole=False)
+        other, rest = ranged(others, whole=False)
+        at = rest[0].load() if rest and type(rest[0]) is Ref else rest[0] if rest else None
+        if one is None or other is None or len(rest) != 1 or not isinstance(at, Inserter):
+            raise Unsupported(f"std::{name} over this is not followed", span)
+        for value in _combined(name, one, other, span):
+            at.put_in(run, value, span)
+        return at
+
+    return Builtin(f"std::{name}", call, symbolic=True, by_place=True)
+
+
+def _combined(name: str, one: Range, other: Range, span: Span) -> list[Value]:
+    """What is in both, in one of them, or in the first alone: of plain numbers or texts, each once
+    and in order."""
+    sides = [one.elements(), other.elements()]
+    for side in sides:
+        same = len({type(v) for s in sides for v in s}) < 2 and all(type(v) in _PLAIN for v in side)
+        if not same or list(side) != sorted(set(side)):
+            raise Unsupported(f"std::{name} of what is not known to be in order", span)
+    mine, theirs = map(set, sides)
+    found = {
+        "set_intersection": mine & theirs,
+        "set_difference": mine - theirs,
+        "set_symmetric_difference": mine ^ theirs,
+        "set_union": mine | theirs,
+    }
+    return sorted(found[name])
+
+
+_PLAIN = (int, str)
+_COMBINATIONS = ("intersection", "union", "difference", "symmetric_difference")
+
+
 def _erase(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return _taken_out(run, args, span, tested=False)
 
@@ -122,6 +160,7 @@ def transfers() -> Mapping[str, Value]:
         "std::front_inserter": _inserter("std::front_inserter", "push_front"),
         "std::inserter": _inserter("std::inserter", "insert"),
         **{f"std::{n}": _transfer(n) for n in ("copy", "copy_if", "transform")},
+        **{f"std::set_{n}": _combination(f"set_{n}") for n in _COMBINATIONS},
         "std::erase": Builtin("std::erase", _erase, symbolic=True, by_place=True),
         "std::erase_if": Builtin("std::erase_if", _erase_if, symbolic=True, by_place=True),
     }

@@ -142,6 +142,10 @@ def attribute_of_member(run: Run, member: EnumMember, name: str, span: Span) -> 
     return Unknown(f"attribute {name} of an enum member", span)
 
 
+_ALWAYS = 128
+"""Numbers below this are values of any C++ enum with enumerators, whatever its type is."""
+
+
 def looked_up(run: Run, kind: EnumType, value: Value, span: Span) -> Value:
     """``Kind(value)``.
 
@@ -152,7 +156,16 @@ def looked_up(run: Run, kind: EnumType, value: Value, span: Span) -> Value:
         return value
     cls = kind.cls
     if not isinstance(cls, PyClass):
-        found = kind.of_value(plain(value))
+        number = plain(value)
+        found = kind.of_value(number)
+        if (
+            found is None
+            and cls is None
+            and kind.members
+            and type(number) is int
+            and 0 <= number < _ALWAYS
+        ):
+            return EnumMember(kind.name, str(number), number, scoped=kind.members[0].scoped)
         return found if found is not None else Unknown(f"a member of {kind.name}", span)
     for member in kind.members:
         if member.value is None:

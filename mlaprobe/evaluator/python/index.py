@@ -55,6 +55,12 @@ def parse(text: str, file: str) -> ast.Module | SyntaxProblem:
         return SyntaxProblem(f"cannot be parsed: {error}", Span(file, 1, 1, 1, 2))
 
 
+def _stands_at(function: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> bool:
+    """Whether a line is one of a function's, its decorators' among them."""
+    first = min((d.lineno for d in function.decorator_list), default=function.lineno)
+    return min(first, function.lineno) <= line <= (function.end_lineno or function.lineno)
+
+
 def _others(targets: list[ast.expr], name: str) -> set[str]:
     """The names that are bound to the same value."""
     return {t.id for t in targets if isinstance(t, ast.Name)} - {name}
@@ -113,7 +119,7 @@ class Index:
         """Variables that are the module itself, or the dictionary of its names."""
         if not re.search(r"\b(?:globals|vars|modules|import_module)\b", self.text):
             return frozenset()
-        nodes = (n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, ast.Assign))
+        nodes = (n for n in self._nodes if isinstance(n, ast.Assign))
         given = [n.targets for n in nodes if is_globals(n.value)]
         return frozenset(t.id for targets in given for t in targets if isinstance(t, ast.Name))
 
@@ -122,8 +128,18 @@ class Index:
         """Functions that write names of the module by their text."""
         if not self.own_names and "globals()" not in self.text and "sys.modules" not in self.text:
             return []
-        functions = [n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, FUNCTIONS)]
-        return [n for n in functions if any(self._by_text(part) for part in ast.walk(n))]
+        lines = [getattr(n, "lineno", 0) for n in self._nodes if self._by_text(n)]
+        return [n for n in self._functions if any(_stands_at(n, line) for line in lines)]
+
+    @cached_property
+    def _nodes(self) -> list[ast.AST]:
+        """All parts of the module."""
+        return list(ast.walk(ast.Module(self.body, [])))
+
+    @cached_property
+    def _functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """All functions of the module, those inside others among them."""
+        return [n for n in self._nodes if isinstance(n, FUNCTIONS)]
 
     def _by_text(self, node: ast.AST) -> bool:
         """Whether code writes a name of the module by its text."""
@@ -209,8 +225,7 @@ class Index:
         """Names that functions rebind."""
         if not re.search(r"^\s+global\s", self.text, re.MULTILINE) or not self.body:
             return frozenset()
-        assert isinstance(self.tree, ast.Module)
-        nodes = (n for n in ast.walk(self.tree) if isinstance(n, ast.Global))
+        nodes = (n for n in self._nodes if isinstance(n, ast.Global))
         return frozenset(name for n in nodes for name in n.names)
 
     def rebinding(self, name: str) -> Span:
@@ -234,15 +249,15 @@ class Index:
         that they give it; and such a function."""
         if not self.body:
             return {}
-        assert isinstance(self.tree, ast.Module)
-        functions = [n for n in ast.walk(self.tree) if isinstance(n, FUNCTIONS)]
-        return {name: function for function in functions for name in _changed_outside(function)}
+        return {
+            name: function for function in self._functions for name in _changed_outside(function)
+        }
 
     @cached_property
     def attributes_of_classes(self) -> tuple[frozenset[str], frozenset[str]]:
         """Attributes that functions assign of what may be a class, and those whose values they
         change in place."""
-        functions = [n for n in ast.walk(ast.Module(self.body, [])) if isinstance(n, FUNCTIONS)]
+        functions = self._functions
         written = written_attributes(functions, of_self="(type)" in self.text)
         return frozenset(written), frozenset(changed_attributes(functions))
 

@@ -15,7 +15,7 @@ from mlaprobe.evaluator.stl.shapes import Sort
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Something, Unknown, Value
 from mlaprobe.evaluator.values.comparing import equals
-from mlaprobe.evaluator.values.kinds import Pointer, Ref
+from mlaprobe.evaluator.values.kinds import EnumMember, Pointer, Ref
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -37,6 +37,9 @@ class On:
     box: Container
     place: Pointer | None
     span: Span
+
+    def __post_init__(self) -> None:
+        self.box.run = self.run if self.box.sourced else None
 
     @property
     def make(self) -> Maker:
@@ -174,7 +177,12 @@ def _free(value: Value) -> str | None:
 
 
 def whole(value: Value) -> Value:
-    return value.concretize() if type(value) is Sym else value
+    """A position as a number, where it is one."""
+    if type(value) is Sym:
+        return value.concretize()
+    if type(value) is EnumMember and not value.scoped:
+        value = value.value
+    return int(value) if type(value) is bool else value
 
 
 def value_at(on: On, position: Value) -> Value:
@@ -229,6 +237,8 @@ def bound(upper: bool) -> Method:
     def find(on: On, args: Args) -> Value:
         key = on.make.part(args[0], on.box.shape.element) if len(args) == 1 else Unknown("a key")
         keys = on.box.keys()
+        if on.box.sourced:
+            return on.at(on.box.unknown("a bound", on.span))
         for at, other in enumerate(keys):
             beyond = less(key, other, on.span) if upper else less(other, key, on.span)
             if isinstance(beyond, Unknown) or on.box.shape.hashed:

@@ -88,7 +88,7 @@ def erase(on: On, args: Args) -> Value:
 
 
 def clear(on: On, args: Args) -> Value:
-    on.store(Container(on.box.type, on.box.shape, (), on.box.module))
+    on.store(on.box.emptied())
     return None
 
 
@@ -116,6 +116,14 @@ def pop(on: On, args: Args) -> Value:
     if not items:
         return not_followed(on, "pop_back", ())
     on.store(on.box.with_items(items[:-1], on.span))
+    return None
+
+
+def pop_front(on: On, args: Args) -> Value:
+    items = on.box.items or ()
+    if not items:
+        return not_followed(on, "pop_front", ())
+    on.store(on.box.with_items(items[1:], on.span))
     return None
 
 

@@ -26,6 +26,7 @@ from mlaprobe.evaluator.values.truth import settled
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
+    from mlaprobe.evaluator.engine.runs import Run
 
 _SEARCHED = 256
 """Keys that are compared one by one, because they are no plain numbers or texts."""
@@ -34,7 +35,19 @@ _SEARCHED = 256
 class Container(Model):
     """A container of the C++ library, as it is at one time."""
 
-    __slots__ = ("items", "kept", "layout", "loose", "module", "plain", "shape", "type", "why")
+    __slots__ = (
+        "items",
+        "kept",
+        "layout",
+        "loose",
+        "module",
+        "plain",
+        "run",
+        "shape",
+        "sourced",
+        "type",
+        "why",
+    )
 
     steady = False
 
@@ -60,6 +73,10 @@ class Container(Model):
         """Whether some of its keys may be one and the same."""
         self.plain: type | None = None
         """The type of all its keys, where they are numbers or texts in their order."""
+        self.sourced = False
+        """Whether the source says how its keys compare."""
+        self.run: Run | None = None
+        """The run that asks, where the source's operators are called for it."""
         self.layout: object = object()
         """What two states share between which an iterator stays where it is."""
 
@@ -73,7 +90,12 @@ class Container(Model):
         """
         for item in self.items or ():
             keep(self.type, (item,), why.span)
-        return Container(self.type, self.shape, None, self.module, why)
+        return self._other(None, why)
+
+    def _other(self, items: Args | None, why: Unknown | None) -> Container:
+        made = Container(self.type, self.shape, items, self.module, why)
+        made.sourced, made.run = self.sourced, self.run
+        return made
 
     def with_items(self, items: Args, span: Span, *, same_layout: bool = False) -> Container:
         """The container with other elements.
@@ -83,17 +105,21 @@ class Container(Model):
         """
         if len(items) > LONGEST:
             raise Unsupported(f"a {self.shape.name} grows too long to follow", span)
-        made = Container(self.type, self.shape, items, self.module, self.why)
+        made = self._other(items, self.why)
         made.loose, made.plain = self.loose, self.plain
         if same_layout:
             made.layout = self.layout
         return made
 
+    def emptied(self) -> Container:
+        """The container without elements."""
+        return self._other((), None)
+
     def own(self) -> Container:
         """A copy in a variable of its own."""
         if not self.kept:
             return self
-        made = Container(self.type, self.shape, self.items, self.module, self.why)
+        made = self._other(self.items, self.why)
         made.loose, made.plain = self.loose, self.plain
         return made
 
@@ -125,6 +151,8 @@ class Container(Model):
             return self._nearest(key)[1]
         if self.many():
             return self.unknown("whether a key is there: which of many keys", span)
+        if self.sourced and self.shape.keyed:
+            return self._search(key, span)[1]
         if type(key) is Sym:
             found = membership(self.keys(), key)
             if found is not None:
@@ -140,6 +168,9 @@ class Container(Model):
             return at if there else None
         if self.many():
             return self.unknown("where a key is: which of many keys", span)
+        if self.sourced:
+            at, there = self._search(key, span)
+            return at if there is True else there if isinstance(there, Unknown) else None
         unsure: Unknown | None = None
         for at, known in enumerate(self.keys()):
             same = equals(key, known, span)
@@ -148,6 +179,33 @@ class Container(Model):
             if isinstance(same, Unknown):
                 unsure = same if unsure is None else unsure
         return None if unsure is None else unsure.derive("position", key)
+
+    def _search(self, key: Value, span: Span) -> tuple[int, Value]:
+        """Where a key is, or would stand, and whether it is there, as the source compares keys."""
+        keys, op = self.keys(), "==" if self.shape.hashed else "<"
+        for at, other in enumerate(keys):
+            found = self._compared(op, other, key, span)
+            if isinstance(found, Unknown):
+                return at, found
+            if self.shape.hashed and found:
+                return at, True
+            if not self.shape.hashed and not found:
+                after = self._compared(op, key, other, span)
+                return at, after if isinstance(after, Unknown) else not after
+        return len(keys), False
+
+    def _compared(self, op: str, left: Value, right: Value, span: Span) -> bool | Unknown:
+        """What an operator of the source makes of two keys, on this path."""
+        found: Value = NotImplemented
+        if self.run is not None and self.module is not None:
+            found = self.module.defined(self.run, op, (left, right), span)
+            if found is not NotImplemented:
+                return self.run.holds(found)
+            if isinstance(left, EnumMember) and isinstance(right, EnumMember):
+                return self.run.holds(
+                    equals(left, right, span) if op == "==" else less(left, right, span)
+                )
+        return Unknown(f"how the keys of a {self.shape.name} compare is not followed", span)
 
     def many(self) -> bool:
         """Whether there are more keys than are compared one by one."""
@@ -164,6 +222,8 @@ class Container(Model):
         if self.plain is not None and type(key) is self.plain:
             return self._nearest(key)[0]
         keys = self.keys()
+        if self.sourced and len(keys) <= _SEARCHED:
+            return self._search(key, span)[0]
         if len(keys) > _SEARCHED:
             raise Unsupported(f"a {self.shape.name} grows too long to follow", span)
         for at, other in enumerate(keys if not self.shape.hashed else ()):
@@ -188,6 +248,8 @@ class Container(Model):
 
     def ordered(self, key: Value, span: Span) -> bool:
         """Whether it is known of a key where it stands among the others."""
+        if self.sourced:
+            return True
         if self.shape.hashed:
             return not any(isinstance(equals(key, k, span), Unknown) for k in self.keys())
         return not any(isinstance(less(key, k, span), Unknown) for k in self.keys())
@@ -197,6 +259,8 @@ class Container(Model):
 
     def equals(self, other: Value) -> bool | None:
         if not isinstance(other, Container) or not (self.known and other.known):
+            return None
+        if self.sourced or other.sourced:
             return None
         if other.shape.name != self.shape.name:
             return None
@@ -291,7 +355,7 @@ def keep(ctype: CType, values: Args, span: Span) -> None:
     Raises:
         Unsupported: there may be one.
     """
-    pointers = "*" in ctype.name or "reference_wrapper" in ctype.name
+    pointers = any(part in ctype.name for part in ("*", "reference_wrapper", "_ptr<"))
     for value in values:
         if isinstance(value, (Braced, tuple)):
             keep(ctype, value.items if isinstance(value, Braced) else value, span)

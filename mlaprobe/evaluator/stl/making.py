@@ -9,11 +9,12 @@ from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_
 from mlaprobe.evaluator.ir import CType, Span
 from mlaprobe.evaluator.stl.containers import Container, copied, keep
 from mlaprobe.evaluator.stl.optionals import engaged, held
+from mlaprobe.evaluator.stl.owners import owner
 from mlaprobe.evaluator.stl.places import Iterator, range_of
 from mlaprobe.evaluator.stl.shapes import LONGEST, Shape, Sort, shape_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Braced, EnumType, Pointer, Record
+from mlaprobe.evaluator.values.kinds import Braced, EnumType, Pointer, Record, StructType
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.closures.compiler import Compiler
@@ -43,10 +44,12 @@ class Maker:
         return zero_of(kind, self.span) if kind.kind in _FLAT else self.part(Braced(()), kind)
 
     def compares(self, kind: CType) -> bool:
-        """Whether the source itself says how enumerators of a type compare."""
+        """Whether the source itself says how objects or enumerators of a type compare."""
         if kind.kind != "other" or kind.pointer or "<" in kind.name or self.module is None:
             return False
         found = self.module.lookup(self.run, kind.name, self.span)
+        if isinstance(found, StructType):
+            return True
         first = found.members[:1] if isinstance(found, EnumType) else ()
         return bool(first) and any(self.module.defines(op, first) for op in ("<", "=="))
 
@@ -63,6 +66,9 @@ def made(ctype: CType, items: Args, make: Maker, *, braced: bool = True) -> Valu
     shape = shape_of(ctype, make.constant)
     if shape is not None:
         return container(ctype, shape, items, make, braced=braced)
+    found = owner(ctype, items, make.span)
+    if found is not NotImplemented:
+        return found
     head, types = template_of(ctype.name)
     if head == "std::optional" and len(items) < 2:
         kind = parse_type(types[0] if types else "auto")
@@ -92,9 +98,7 @@ def container(
     elements: Args | None = None
     if len(items) == 1 and isinstance(items[0], Container) and items[0].shape.name == shape.name:
         return _copy(ctype, shape, items[0], make)
-    if make.compares(shape.element):
-        elements = None
-    elif shape.sort is Sort.BITS:
+    if shape.sort is Sort.BITS:
         elements = _bits(shape, items)
     elif shape.sort is Sort.ARRAY:
         elements = _array(shape, items)
@@ -108,13 +112,17 @@ def container(
         if why is None:
             why = Unknown(f"how a {ctype.name} is made is not followed", make.span)
         return Container(ctype, shape, None, make.module, why)
-    return filled(Container(ctype, shape, (), make.module), elements, make)
+    target = Container(ctype, shape, (), make.module)
+    target.sourced, target.run = make.compares(shape.element), make.run
+    return filled(target, elements, make)
 
 
 def _copy(ctype: CType, shape: Shape, other: Container, make: Maker) -> Container:
     if other.items is None or ctype.name == other.type.name or "<" not in ctype.name:
         return other.own()
-    return filled(Container(ctype, shape, (), make.module), other.items, make)
+    target = Container(ctype, shape, (), make.module)
+    target.sourced, target.run = other.sourced, make.run
+    return filled(target, other.items, make)
 
 
 def filled(target: Container, elements: Args, make: Maker) -> Container:

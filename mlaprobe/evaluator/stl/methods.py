@@ -81,6 +81,7 @@ _METHODS: dict[Sort, dict[str, Method]] = {
         "push_front": changing.push_front,
         "emplace_front": changing.push_front,
         "pop_back": changing.pop,
+        "pop_front": changing.pop_front,
         "resize": changing.resize,
         "assign": changing.assign,
         "insert": changing.insert_at,

@@ -11,6 +11,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Header:
+    """What the declaration of a method says of it."""
+
+    const: bool
+    static: bool
+
+
+@dataclass(frozen=True, slots=True)
 class MethodOf:
     """A method of a C++ class."""
 
@@ -42,6 +50,11 @@ class Body:
         """The one method of that name; ``None`` where there is none, or several."""
         return None
 
+    def header(self, name: str) -> Header | None:
+        """What the one declaration of a method says; ``None`` where there are several, or it gives
+        parameters values."""
+        return None
+
     def declares(self, name: str) -> bool:
         """Whether there is any method of that name."""
         return False
@@ -65,9 +78,10 @@ class Body:
         return False
 
     @property
-    def destructor(self) -> Function | None:
-        """What happens when an object goes, where the class says so."""
-        return None
+    def implicit(self) -> tuple[Function, ...]:
+        """What is called where no call is written, where the class says so: when an object goes,
+        and of one that is not followed, when it is copied or converted."""
+        return ()
 
     @property
     def acts(self) -> str:

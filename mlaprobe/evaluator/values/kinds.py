@@ -14,6 +14,10 @@ from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Node, Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.bodies import Body
+from mlaprobe.evaluator.values.pointers import InValue as InValue
+from mlaprobe.evaluator.values.pointers import Owner as Owner
+from mlaprobe.evaluator.values.pointers import Pointer as Pointer
+from mlaprobe.evaluator.values.pointers import Ref as Ref
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
@@ -66,7 +70,7 @@ class Record:
         self.derived = derived
         """Whether its class has bases, so that a variable of another type holds a part of it."""
         self.pointed = False
-        """Whether something may point to it: a pointer to an object is the object."""
+        """Whether something may point to it, and has to see what is assigned to it."""
 
     def like(self, fields: dict[str, Value]) -> Record:
         """One of the same class with other members."""
@@ -111,51 +115,17 @@ class StructType:
     """The methods, constructors and operators that it declares."""
 
 
-class Pointer:
-    """A pointer to a variable: the frame that holds it (or the fields, or the list) and its
-    slot."""
+class ToObject(Pointer):
+    """A pointer to an object of a class."""
 
-    __slots__ = ("frame", "slot")
+    __slots__ = ()
 
-    def __init__(self, frame: Value, slot: Value) -> None:
-        self.frame = frame
-        self.slot = slot
-
-    def load(self, default: Value = None) -> Value:
-        """The value that is pointed to."""
-        try:
-            return self.frame[self.slot]
-        except (KeyError, IndexError):
-            return default
-
-    def store(self, value: Value) -> None:
-        """Write through the pointer."""
-        self.frame[self.slot] = value
+    def __init__(self, record: Record) -> None:
+        record.pointed = True
+        super().__init__({"": record}, "")
 
     def same(self, other: Pointer) -> bool | None:
-        """Whether another points to the same; ``None`` where that is not known."""
-        return True if other.frame is self.frame and other.slot == self.slot else None
-
-    def moved(self, by: int) -> Pointer | None:
-        """The pointer to so many elements further on, where that is followed."""
-        return None
-
-    def distance(self, other: Pointer) -> int | None:
-        """How many elements further on another points, where that is followed."""
-        return None
-
-
-class Ref(Pointer):
-    """What a C++ reference is bound to. A variable that holds one stands for its target."""
-
-    __slots__ = ()
-
-
-class InValue:
-    """What holds a part of a value, as the frame of a pointer: reading gives a copy, and writing
-    gives the variable around it another value."""
-
-    __slots__ = ()
+        return True if other.load() is self.load() else None
 
 
 class Braced:
@@ -191,6 +161,17 @@ class Closure:
 
     def __repr__(self) -> str:
         return f"Closure({self.function.name})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overloaded:
+    """Several C++ functions of one name."""
+
+    name: str
+    functions: tuple[Function, ...]
+    module: Module
+    one_place: bool
+    """Whether they are all of one namespace."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

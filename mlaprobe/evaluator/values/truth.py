@@ -15,7 +15,9 @@ from mlaprobe.evaluator.values.kinds import (
     EnumMember,
     EnumType,
     Model,
+    Owner,
     Record,
+    ToObject,
 )
 
 
@@ -53,7 +55,7 @@ def truth(value: Value) -> Value:
         return truth(value.mapping)
     if isinstance(value, Model) and not value.always_true:
         return value.truth()
-    if isinstance(value, (Model, Record, Closure, Builtin, EnumType)):
+    if isinstance(value, (Model, Record, Closure, Builtin, EnumType, Owner, ToObject)):
         return True
     return Unknown(f"truth of a {kind.__name__} is not known")
 

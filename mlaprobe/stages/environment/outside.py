@@ -13,13 +13,26 @@ from mlaprobe.evaluator.engine.runs import Outcome, Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, Model, Ref, identity
+from mlaprobe.evaluator.values.kinds import (
+    Builtin,
+    Closure,
+    EnumMember,
+    Model,
+    Record,
+    Ref,
+    ToObject,
+    identity,
+)
 from mlaprobe.evaluator.walk import READING
 from mlaprobe.stages.environment import device
 from mlaprobe.stages.environment.dtypes import named_dtypes
 
 COMPUTING = ("std::", "__builtin_", "sizeof", "ck_tile::", "opus::")
 """Names of what computes from its arguments alone: open where these are, not otherwise."""
+_MAKING = ("std::make_", "std::construct_at", "std::allocate_")
+"""Names of what makes objects, maybe of the source's classes."""
+_RUNNING = (Closure, Builtin, Record, ToObject)
+"""Arguments with which a library may run code of the source."""
 SUCCESS = EnumMember("hipError_t", "hipSuccess", 0, scoped=False)
 
 
@@ -51,6 +64,8 @@ class Foreign(Model):
         for value in given:
             run.havocs(value, span)
             havoc(value, f"{self.name} may have written it", span)
+        if self.name.startswith(_MAKING) or any(isinstance(a, _RUNNING) for a in args):
+            run.lose_globals(Unknown(f"{self.name} may have written it", span))
         if self.succeeds and not self.name.endswith("_t"):
             return SUCCESS
         parts = [*map(identity, args), *map(identity, kwargs.values())]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Frame, around
+from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Node
 from mlaprobe.evaluator.stl.asking import On
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
@@ -22,6 +24,7 @@ from mlaprobe.evaluator.values.kinds import (
     EnumType,
     InValue,
     Model,
+    Overloaded,
     Pointer,
     Record,
     Ref,
@@ -213,11 +216,12 @@ def _of_name(unit: Unit, node: ir.Name, scope: Scope) -> Lvalue | None:
     return point
 
 
-_NO_VARIABLES = (Closure, Builtin, Model, StructType, EnumType, EnumMember)
+_NO_VARIABLES = (Closure, Builtin, Overloaded, Model, StructType, EnumType, EnumMember)
 
 
 def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
     load = unit.global_name(node.id, node.span)
+    constant = cache(lambda: unit.module.is_constant(node.id))
     key = (id(unit.module), node.id.rpartition("::")[2])
 
     def point(e: Frame) -> Ref | None:
@@ -225,8 +229,12 @@ def _of_global(unit: Unit, node: ir.Name) -> Lvalue:
         if isinstance(value, _NO_VARIABLES) and type(value) not in (Engaged, Container):
             return None
         e[RUN].effects += 1
-        e[RUN].globals.setdefault(key, value)
-        return Ref(e[RUN].globals, key)
+        held = e[RUN].constants if constant() else e[RUN].globals
+        if held is e[RUN].globals and not unit.module.is_one_variable(node.id):
+            why = f"there are several variables {key[1]}: which is written is not followed"
+            raise Unsupported(why, node.span)
+        held.setdefault(key, value)
+        return Ref(held, key)
 
     return point
 

@@ -39,3 +39,27 @@ def array_initialiser(
     const = element.const and not pointer
     items = expressions_in(tr, value)
     return ir.ArrayInit(tr.span(value), replace(element, ref=False), items, sizes, const)
+
+
+def array_type(tr: Translator, declarator: Syntax, element: ir.CType) -> ir.CType | None:
+    """The type of a member that is a C array, as that of the library's array; ``None`` for any
+    other, and where its sizes are no numbers or constants."""
+    sizes = _sizes(tr, declarator)
+    if not sizes or not all(size.replace("::", "").replace("_", "").isalnum() for size in sizes):
+        return None
+    star = "*" if "*" in tr.source(declarator).split("[", 1)[0] else ""
+    name = f"{'const ' if star and element.const else ''}{element.name}{star}"
+    for size in reversed(sizes):
+        name = f"std::array<{name},{size}>"
+    return ir.CType("other", name, const=element.const)
+
+
+def _sizes(tr: Translator, node: Syntax) -> list[str]:
+    """The sizes of an array from the outside in, as texts."""
+    found: list[str] = []
+    while node is not None:
+        if node.type == "array_declarator":
+            size = field(node, "size")
+            found.insert(0, "" if size is None else tr.source(size).strip())
+        node = field(node, "declarator") if node.type.endswith("declarator") else None
+    return found

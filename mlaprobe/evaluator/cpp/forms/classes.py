@@ -12,7 +12,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expressions_in
 from mlaprobe.evaluator.cpp.tree import Syntax, field, find_declarator
 from mlaprobe.evaluator.ir import CType
-from mlaprobe.evaluator.values.bodies import Body, Constructor, MethodOf
+from mlaprobe.evaluator.values.bodies import Body, Constructor, Header, MethodOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,8 @@ Members = tuple[tuple[str, CType, "ir.Node | None"], ...]
 """Name, type and default of each member, in order."""
 _Given = tuple[ir.Span, tuple[ir.Node, ...], bool]
 """What a constructor gives: where that stands, its arguments, whether they are in braces."""
+CONVERTS = re.compile(r"\boperator\s*(?:!\s*\(|(?!new\b|delete\b|co_await\b)[A-Za-z_:])")
+"""An operator for conditions, or for conversions: what follows the keyword is a type."""
 _POINTS = ("operator->", "operator->*", "operator,", "operator&&", "operator||")
 """Operators that are not looked for where they act."""
 
@@ -64,6 +66,24 @@ class ClassBody(Body):
             self._known[name] = self._find(name)
         return self._known[name]
 
+    def header(self, name: str) -> Header | None:
+        found = self._named(name)
+        if len(found) != 1 or found[0][0].parent.type == "template_declaration":
+            return None
+        member, declarator = found[0]
+        params = field(declarator, "parameters")
+        kinds = [] if params is None else [c.type for c in params.named_children]
+        if "optional_parameter_declaration" in kinds:
+            return None
+        return self._header(member, declarator)
+
+    def _header(self, member: Syntax, declarator: Syntax) -> Header:
+        behind = [c.type for c in declarator.children]
+        const = "type_qualifier" in behind and "const" in self._tr.source(declarator).split(")")[-1]
+        const = const and "mutable" not in self._tr.source(self._body)
+        head = self._tr.tree.head(member, field(member, "declarator")).split()
+        return Header(const=const, static="static" in head)
+
     def declares(self, name: str) -> bool:
         return bool(self._named(name))
 
@@ -87,11 +107,8 @@ class ClassBody(Body):
         function = self._translated(lambda: self._tr.function(member, name))
         if function is None:
             return None
-        behind = [c.type for c in declarator.children]
-        const = "type_qualifier" in behind and "const" in self._tr.source(declarator).split(")")[-1]
-        const = const and "mutable" not in self._tr.source(self._body)
-        head = self._tr.tree.head(member, field(member, "declarator")).split()
-        return MethodOf(function, const=const, static="static" in head)
+        header = self._header(member, declarator)
+        return MethodOf(function, const=header.const, static=header.static)
 
     def _translated(self, translate: Callable[[], T]) -> T:
         """What is translated where the names of the class's template are seen."""
@@ -181,13 +198,26 @@ class ClassBody(Body):
     # --- what objects do on their own ------------------------------------------------------------
 
     @cached_property
-    def destructor(self) -> ir.Function | None:
-        found = self._named("~" + self._name)
-        if not found or _is_defaulted(found[0][0]):
-            return None
-        function = self._translated(lambda: self._tr.function(found[0][0], "~" + self._name))
-        opaque = ir.OpaqueStmt(self._tr.span(found[0][0]), "a destructor", (), True)
-        return function or ir.Function(opaque.span, "~" + self._name, (), (opaque,))
+    def implicit(self) -> tuple[ir.Function, ...]:
+        return tuple(self._whole(member, name) for name, member in self._own())
+
+    def _own(self) -> Iterator[tuple[str, Syntax]]:
+        """The functions that are called where none is written: the destructor, and of an object
+        that is not followed all that copies it, converts it, or is an operator."""
+        strange = bool(self.acts) or CONVERTS.search(self._tr.source(self._body)) is not None
+        for name, member, declarator in self._declared:
+            if _is_defaulted(member) or _is_deleted(member):
+                continue
+            copies = name == self._name and self._copies(declarator)
+            operates = copies or name.startswith("operator")
+            if name == "~" + self._name or (strange and operates):
+                yield name, member
+
+    def _whole(self, member: Syntax, name: str) -> ir.Function:
+        """A function; one whose body is not here may do anything."""
+        function = self._translated(lambda: self._tr.function(member, name))
+        opaque = ir.OpaqueStmt(self._tr.span(member), f"{name} is not defined here", (), True)
+        return function or ir.Function(opaque.span, name, (), (opaque,))
 
     @cached_property
     def acts(self) -> str:

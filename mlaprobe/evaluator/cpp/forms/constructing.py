@@ -30,67 +30,46 @@ def made(
     """A new object of a class that is no aggregate.
 
     Raises:
-        Unsupported: its destructor does something that is not followed.
+        Unsupported: what its objects do on their own is not followed.
     """
-    if _acts(module, struct):
-        raise Unsupported(f"what the destructor of {struct.name} does is not followed", span)
+    refused(module, struct)
     classes = methods.above(module, struct)
     if classes is None:
-        return _lost(struct, items, span, places)
+        return _lost(run, struct, items, span, places)
     for each in classes:
-        if _acts(module, each):
-            raise Unsupported(f"what the destructor of {each.name} does is not followed", span)
         if each.body.acts:
-            return _lost(struct, items, span, places, each.body.acts)
+            return _lost(run, struct, items, span, places, each.body.acts)
     names = [name for each in classes for name, _, _ in each.members]
     if len(set(names)) != len(names) or any(t.ref for c in classes for _, t, _ in c.members):
-        return _lost(struct, items, span, places)
+        return _lost(run, struct, items, span, places)
     if struct.body.made_by_hand:
         return _constructed(module, run, struct, items, span, places)
     if items:
-        return _lost(struct, items, span, places)
+        return _lost(run, struct, items, span, places)
     return _defaulted(module, run, struct, span)
 
 
-def _lost(struct: StructType, items: Args, span: Span, places: Places, why: str = "") -> Unknown:
+def refused(module: CppModule, struct: StructType) -> None:
+    """Refuses a class whose objects do something on their own that is not followed.
+
+    Raises:
+        Unsupported: they do.
+    """
+    place = module.known.acting(struct)
+    if place is not None:
+        what = f"what the objects of {struct.name} do on their own (destructor, conversion, copy)"
+        raise Unsupported(f"{what} is not followed", place.span)
+
+
+def _lost(
+    run: Run, struct: StructType, items: Args, span: Span, places: Places, why: str = ""
+) -> Unknown:
     """An object that is not followed; what its constructor is given it may have written."""
     reason = why or f"how a {struct.name} is made is not followed"
+    run.lose_globals(Unknown(reason, span))
     for value in (*items, *places()):
         havoc(value, reason, span)
     return Unknown(reason, span)
-
-
-def _acts(module: CppModule, struct: StructType) -> bool:
-    """Whether a destructor may do more than give back what is the system's: write anything but
-    members, or hand on what others see as well."""
-    destructor = struct.body.destructor
-    if destructor is None:
-        return False
-    members = {name for name, _, _ in struct.members}
-    shared = {n for n, t, _ in struct.members if t.pointer or t.ref or t.kind == "other"}
-    for node in walk(destructor.body):
-        if isinstance(node, ir.OpaqueStmt):
-            return True
-        if isinstance(node, ir.Call):
-            name = node.func.id.rpartition("::")[2] if isinstance(node.func, ir.Name) else ""
-            called = module.function(name) if name else None
-            given = {n.id for n in walk(node.args) if isinstance(n, ir.Name)}
-            if not name or (called is not None and given & (shared | {"this"})):
-                return True
-            if called is not None and _writes_outside(called.function, frozenset()):
-                return True
-    return _writes_outside(destructor, frozenset(members))
-
-
-def _writes_outside(function: ir.Function, names: frozenset[str]) -> bool:
-    """Whether a function assigns anything but its own variables, and some names."""
-    nodes = tuple(walk(function.body))
-    own = names | {n.name for n in nodes if isinstance(n, ir.Decl) and not n.static}
-    for node in nodes:
-        target = node.target if isinstance(node, ir.AssignExpr) else None
-        if target is not None and not (isinstance(target, ir.Name) and target.id in own):
-            return True
-    return False
 
 
 def _base_parts(
@@ -143,7 +122,7 @@ def _constructed(
     """What a constructor of the source makes."""
     chosen = _chosen(struct, items)
     if chosen is None:
-        return _lost(struct, items, span, places)
+        return _lost(run, struct, items, span, places)
     if chosen.defaulted or chosen.function is None:
         return _defaulted(module, run, struct, span)
     function = chosen.function
@@ -163,11 +142,11 @@ def _constructed(
     if "" in chosen.above:
         record = given("")
         if not isinstance(record, Record):
-            return _lost(struct, items, span, places)
+            return _lost(run, struct, items, span, places)
     else:
         fields = _base_parts(module, run, struct, span, given)
         if isinstance(fields, Unknown):
-            return _lost(struct, items, span, places)
+            return _lost(run, struct, items, span, places)
         fields |= {n: Unknown(f"{n} has no value yet", span) for n, _, _ in struct.members}
         record = Record(struct.name, fields, derived=bool(struct.bases))
     scope, frame = methods.seen(module, run, struct, function, record, {})

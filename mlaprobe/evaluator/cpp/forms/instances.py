@@ -10,9 +10,9 @@ from mlaprobe.evaluator.cpp.forms import methods
 from mlaprobe.evaluator.cpp.forms.templates import PACK
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values import Args, Unknown, Value, unknown_in
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, unknown_in
 from mlaprobe.evaluator.values.comparing import equals
-from mlaprobe.evaluator.values.kinds import Closure, StructType
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, StructType
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:
@@ -77,6 +77,25 @@ def _chosen(
     return None
 
 
+def specialised(
+    module: CppModule, functions: list[ir.Function], special: list[Specialisation]
+) -> Builtin:
+    """A function template that is another for certain arguments."""
+    name = functions[0].name
+
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+        types = kwargs.get("<>", ())
+        chosen: Value = Unknown(f"which {name} is called is not known", span)
+        if len(functions) == 1 and types:
+            chosen = specialised_function(module, run, special, types, span)
+            if chosen is None:
+                function = Closure(functions[0], module)
+                return run.machine.compiler.call_closure(run, function, args, {}, span, types)
+        return run.machine.call(run, chosen, args, {}, span)
+
+    return Builtin(name, call, symbolic=True, takes_template=True)
+
+
 def specialised_function(
     module: CppModule, run: Run, special: list[Specialisation], args: Args, span: Span
 ) -> Closure | Unknown | None:
@@ -105,7 +124,7 @@ def static_of(
     """A static constant or a static method of a class, with its template's arguments."""
     init = dict(struct.statics).get(name)
     if init is None:
-        method = struct.body.method(name)
+        method = methods.declared(module, struct, name)
         if method is not None and method.static and bound_all(struct, names):
             return methods.closure(module, run, struct, method, None, names)
         if method is None and not struct.body.declares(name) and depth <= _DEEPEST:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope
 from mlaprobe.evaluator.cpp.forms import instances
+from mlaprobe.evaluator.cpp.types import template_of
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.bodies import MethodOf
-from mlaprobe.evaluator.values.kinds import Builtin, Closure, Pointer, Record, Ref, StructType
-from mlaprobe.evaluator.walk import walk
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, Record, Ref, StructType, ToObject
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.cpp.unit import CppModule
@@ -27,18 +27,43 @@ _MOST_CLASSES = 16
 def above(module: CppModule, struct: StructType) -> tuple[StructType, ...] | None:
     """A class and all that it is derived from, itself first; ``None`` where one is not known."""
     found: list[StructType] = []
+    inward: list[StructType] = []
+    """Bases that are templates, and know what is derived from them."""
     todo = [struct]
     while todo:
         one = todo.pop(0)
         bases = [module.struct(name) for name in one.bases]
-        if one.template or len(found) > _MOST_CLASSES or one in found:
+        if (one.template and one not in inward) or len(found) > _MOST_CLASSES or one in found:
             return None
         found.append(one)
         for base, name in zip(bases, one.bases, strict=True):
-            if base is None or "<" in name or "virtual" in name:
+            if base is None or "virtual" in name:
                 return None
+            if "<" in name:
+                if not _knows_only(base, name, one.name):
+                    return None
+                inward.append(base)
             todo.append(base)
     return tuple(found)
+
+
+def _knows_only(base: StructType, written: str, derived: str) -> bool:
+    """Whether a base is a template of the class alone that is derived from it, and has no members
+    of its own."""
+    types = template_of(written)[1]
+    return types == (derived,) and len(base.template) == 1 and not base.members
+
+
+def declared(module: CppModule, struct: StructType, name: str) -> MethodOf | None:
+    """The one method of that name which a class declares, wherever it is defined."""
+    found = struct.body.method(name)
+    header = struct.body.header(name) if found is None else None
+    if header is None:
+        return found
+    functions = module.outside(struct, name)
+    if len(functions) != 1:
+        return None
+    return MethodOf(functions[0], const=header.const, static=header.static)
 
 
 def method_of(module: CppModule, run: Run, record: Record, name: str) -> Value:
@@ -49,7 +74,7 @@ def method_of(module: CppModule, run: Run, record: Record, name: str) -> Value:
         return None
     head, _, label = name.rpartition("::")
     found = [c for c in classes if c.body.declares(label) and head in ("", c.name)]
-    method = found[0].body.method(label) if found else None
+    method = declared(module, found[0], label) if found else None
     if method is None:
         return None
     if not head and len(found) > 1 and not _overrides(classes, found, label):
@@ -86,7 +111,7 @@ def seen(
     names: dict[str, Value],
 ) -> tuple[Scope, Frame]:
     """The scope around a method: members are references to those of the object."""
-    used = {n.id for n in walk((function,)) if isinstance(n, ir.Name)}
+    used = module.known.names_in(function)
     scope = Scope(FunctionScope(None))
     frame: Frame = {OUTER: None, RUN: run}
     classes = above(module, struct) or (struct,)
@@ -96,7 +121,7 @@ def seen(
         for name, ctype in _members(classes):
             if name in record.fields:
                 frame[scope.declare(name, ctype)] = Ref(record.fields, name)
-        frame[scope.declare("this")] = Pointer({"this": record}, "this")
+        frame[scope.declare("this")] = ToObject(record)
     for each in classes:
         for name, _ in each.statics:
             if name in used - frame.keys():
@@ -127,7 +152,7 @@ def _declare_method(
     owners = [c for c in classes if c.body.declares(label) and head in ("", c.name)]
     if not owners:
         return
-    method = owners[0].body.method(label)
+    method = declared(module, owners[0], label)
     static = method is not None and method.static
 
     def call(run: Run, args: Args, kwargs: Kwargs, span: ir.Span) -> Value:

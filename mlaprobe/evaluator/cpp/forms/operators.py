@@ -28,6 +28,8 @@ _WRITTEN = {"c/": "/", "c%": "%", "not": "!"}
 
 def spelled(code: str) -> tuple[tuple[str, int, str], ...]:
     """The operators that a text declares: the operator, where, and the parameters."""
+    if "operator" not in code:
+        return ()
     return tuple((m.group(1), m.start(), m.group(2)) for m in _DECLARED.finditer(code))
 
 
