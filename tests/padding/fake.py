@@ -66,6 +66,9 @@ class Fake:
 
     session = capability = None
 
+    def knobs_read(self, shape: DecodeShape) -> None:
+        """It does not know."""
+
     @property
     def source(self) -> Source:
         return Source(release=self.release)
