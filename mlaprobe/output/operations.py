@@ -64,23 +64,24 @@ def overview_lines(found: Sequence[Overview | Missing], width: int) -> list[Line
 def overview_texts(found: Sequence[Overview | Missing]) -> Iterator[str]:
     """The same as texts: settings alike are one, and entry points of which there is nothing to
     say for one reason."""
-    texts: dict[tuple[str, str], list[str]] = {}
+    texts: dict[tuple[str, str], dict[str, list[str]]] = {}
     missing: dict[str, list[str]] = {}
     for each in found:
         name = f"{each.entry.op} ({each.entry.name})"
         if isinstance(each, Missing):
             missing.setdefault(each.why, []).append(name)
         elif each.runs or any(verdict is Verdict.UNKNOWN for verdict, _ in each.fails):
-            setting = f"{each.setting.arch} {each.setting.dtype}"
-            texts.setdefault((name, _summary(each)), []).append(setting)
+            settings = texts.setdefault((name, _summary(each)), {})
+            settings.setdefault(each.setting.arch, []).append(each.setting.dtype)
         else:
-            texts.setdefault((name, ""), []).append(each.setting.arch)
+            texts.setdefault((name, ""), {}).setdefault(each.setting.arch, [])
     running = {name for name, text in texts if text}
     for (name, text), settings in texts.items():
         if text:
-            yield f"{name} {', '.join(settings)}: {text}"
+            where = "; ".join(f"{arch} {', '.join(dtypes)}" for arch, dtypes in settings.items())
+            yield f"{name} {where}: {text}"
         elif name not in running:
-            yield f"{name}: nothing runs on {', '.join(dict.fromkeys(settings))}"
+            yield f"{name}: nothing runs on {', '.join(settings)}"
     for why, names in missing.items():
         yield f"{', '.join(names)}: {why}"
 

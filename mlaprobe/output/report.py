@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from mlaprobe.core.axes import AXIS_NAMES, LAUNCH_AXES
@@ -242,20 +243,27 @@ def _every(qlens: Sequence[int]) -> str:
 
 def native_summary(block: Block) -> str:
     """The native head counts of a block in one sentence."""
-    always: list[str] = []
-    sometimes: list[str] = []
+    always: list[tuple[int, str]] = []
+    sometimes: list[tuple[int, str]] = []
     for heads, answers in block.rows:
         native = [each for each in answers if each.decision.verdict is Verdict.NATIVE]
         if native:
             gap = LSE_GAP if any(each.lse_gap for each in native) else ""
-            (always if len(native) == len(answers) else sometimes).append(f"{heads}{gap}")
+            (always if len(native) == len(answers) else sometimes).append((heads, gap))
     parts = []
     if always:
-        parts.append(f"native at {_every(block.qlens)}: {', '.join(always)}")
+        parts.append(f"native at {_every(block.qlens)}: {_marked(always)}")
     if sometimes:
-        parts.append(f"native at some: {', '.join(sometimes)}")
+        parts.append(f"native at some: {_marked(sometimes)}")
     none = "no head count is known to be native" if block.unknown else "no head count is native"
     return "; ".join(parts) or none
+
+
+def _marked(counts: Sequence[tuple[int, str]]) -> str:
+    """Head counts and their marks: ``1-4, 5-8*``."""
+    groups = groupby(counts, key=lambda each: each[1])
+    texts = (ranges([heads for heads, _ in same], f"{mark}, ") + mark for mark, same in groups)
+    return ", ".join(texts)
 
 
 def _nothing_runs(drawn: _Drawn, width: int) -> list[Line]:

@@ -107,8 +107,7 @@ def test_a_report_of_everything_has_a_line_for_each(run: Run, tree: str) -> None
     ) in text
     # The tree's host looks at the query's dtype only.
     assert (
-        "prefill (mla_prefill_fwd) gfx950 bf16/bf16, gfx950 bf16/fp8: runs at 16; rejected at any "
-        "other"
+        "prefill (mla_prefill_fwd) gfx950 bf16/bf16, bf16/fp8: runs at 16; rejected at any other"
     ) in text
     absent = text[text.index("sparse (mla_decode_fwd_ds32), ") :].partition(": absent")[0]
     assert absent.endswith("triton-sparse (unified_attention_sparse_mla)")
