@@ -132,8 +132,8 @@ class Fake:
     def knobs(self) -> tuple[str, ...]:
         return (LONG_KNOB, QUIET_KNOB) if self.asked else ()
 
-    def knobs_read(self, shape: DecodeShape) -> None:
-        """It does not know."""
+    def knobs_read(self, shape: DecodeShape) -> frozenset[str] | None:
+        return None
 
     def forget(self) -> None:
         """It remembers nothing."""

@@ -66,8 +66,8 @@ class Fake:
 
     session = capability = None
 
-    def knobs_read(self, shape: DecodeShape) -> None:
-        """It does not know."""
+    def knobs_read(self, shape: DecodeShape) -> frozenset[str] | None:
+        return None
 
     @property
     def source(self) -> Source:
