@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from mlaprobe.core.grid import Grid
 from mlaprobe.core.numbers import ranges
-from mlaprobe.core.shape import Verdict
+from mlaprobe.core.shape import Operation, Verdict
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import Row, picked, to_json
 from mlaprobe.output.style import Line, Span, labelled, line, paragraph
 from mlaprobe.reports.operations import Missing, Overview, Variable
-from mlaprobe.rulefiles.operations import Entry, OperationRule
+from mlaprobe.rulefiles.operations import Entry, OperationRule, operations
 
 _EMPTY: Line = ()
 _LEAST_WIDTH, _MOST_WIDTH = 40, 120
@@ -95,18 +96,32 @@ def _summary(found: Overview) -> str:
     return "; ".join(parts)
 
 
+def function_texts(grid: Grid) -> Iterator[str]:
+    """The functions that a report of another operation than decode is about."""
+    if grid.op is Operation.DECODE:
+        return
+    for entry in operations()[grid.op].entries:
+        if entry.mode in grid.persistent:
+            yield f"{grid.op} by {entry.name}: {entry.about}"
+
+
 def variable_lines(found: Sequence[Variable], width: int) -> list[Line]:
     """The variables of an operation that change its answers, with an example of each."""
     if not found:
         return []
     lines = [_EMPTY, line(Span("Variables that change answers", "title"))]
+    for text in variable_texts(found):
+        lines += paragraph(text, width, first="  ")
+    return lines
+
+
+def variable_texts(found: Sequence[Variable]) -> Iterator[str]:
+    """The same as texts."""
     for each in found:
         knob, shape = each.knob, each.shape
         setting = f"{knob.name} unset" if knob.value is None else f"{knob.name}={knob.value}"
         example = f"{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
-        text = f"{setting}: {example}: {each.verdict} -> {knob.decision.verdict}"
-        lines += paragraph(printable(text), width, first="  ")
-    return lines
+        yield printable(f"{setting}: {example}: {each.verdict} -> {knob.decision.verdict}")
 
 
 def variable_rows(found: Sequence[Variable]) -> list[Row]:

@@ -18,13 +18,12 @@ from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, Cell, cell
 from mlaprobe.output.escape import printable
 from mlaprobe.output.explaining.emulated import overview_lines
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
+from mlaprobe.output.operations import function_texts, variable_lines
 from mlaprobe.output.operations import overview_lines as operations_in_short
-from mlaprobe.output.operations import variable_lines
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import notes, troubles
 from mlaprobe.reports.emulated import overview
 from mlaprobe.reports.survey import Block, Others, Survey
-from mlaprobe.rulefiles.operations import operations
 
 LEAST_WIDTH, MOST_WIDTH = 40, 120
 _KINDS = {
@@ -113,11 +112,8 @@ def header(survey: Survey, width: int) -> list[Line]:
         if status != Status.PRESENT:
             absent = printable(f"{stage}: {text}" if text else stage)
             lines += paragraph(absent, width, first="  absent  ")
-    if survey.grid.op is not Operation.DECODE:
-        for entry in operations()[survey.grid.op].entries:
-            if entry.mode in survey.grid.persistent:
-                text = f"{survey.grid.op} by {entry.name}: {entry.about}"
-                lines += paragraph(text, width, first="  op      ")
+    for text in function_texts(survey.grid):
+        lines += paragraph(text, width, first="  op      ")
     lines += paragraph(_asked(survey), width, first="  asked   ")
     return lines
 

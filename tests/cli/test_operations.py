@@ -136,7 +136,6 @@ def test_a_report_of_one_operation(run: Run, tree: str) -> None:
         (("resolve", *PREFILL, "--heads", "8", "--mode", "off"), "--mode goes with decode"),
         (("findings", *PREFILL, "--rule", "MLA001"), "MLA001 is about a decode"),
         (("findings", *ONE, "--rule", "MLA022"), "MLA022 is about another operation"),
-        (("report", *PREFILL, "--format", "html"), "--format html goes with decode"),
     ],
 )
 def test_what_does_not_go_together(run: Run, tree: str, words: tuple[str, ...], said: str) -> None:
