@@ -134,6 +134,7 @@ def test_a_report_of_one_operation(run: Run, tree: str) -> None:
         (("table", *ONE, "--kv-heads", "1"), "a decode has one KV head"),
         (("table", *ONE, "--op", "triton", "--persistent", "0"), "has no use for --persistent"),
         (("resolve", *PREFILL, "--heads", "8", "--mode", "off"), "--mode goes with decode"),
+        (("models", *PREFILL, "--dcp", "2"), "--dcp goes with decode"),
         (("findings", *PREFILL, "--rule", "MLA001"), "MLA001 is about a decode"),
         (("findings", *ONE, "--rule", "MLA022"), "MLA022 is about another operation"),
     ],
@@ -182,6 +183,31 @@ def test_findings_are_about_the_heads_of_models(run: Run, tree: str) -> None:
     (found,) = json.loads(done.out)["findings"]
     assert {8, 64, 96} <= set(found["shapes"]["heads"])  # 64 / 8, 128 / 2 and 96 / 1
     assert not {16, 9, 50} & set(found["shapes"]["heads"])
+
+
+def test_models_in_an_operation(run: Run, tree: str) -> None:
+    """The tree merges 16 heads at head_dim 128: less is padded to 16, more has no reducer up to
+    112, and is refused beyond."""
+    words = ("--model", "deepseek-v3", "--tp", "1,2,8,16", "--op", "prefill", *ONE)
+    text = run("models", "--aiter", tree, *words)
+    assert (text.code, text.err) == (0, "")
+    lines = [each.split() for each in text.out.splitlines()]
+    assert ["8", "NO_REDUCER", "16", "DeepSeek-V3", "TP16"] in lines
+    assert ["16", "NATIVE", "16", "DeepSeek-V3", "TP8"] in lines
+    assert ["64", "NO_REDUCER", "none", "works", "DeepSeek-V3", "TP2"] in lines
+    assert ["128", "REJECTED", "none", "works", "DeepSeek-V3", "TP1"] in lines
+    rows = run("models", "--aiter", tree, *words, "--format", "jsonl").out.splitlines()
+    found = {row["tp"]: row for row in map(json.loads, rows)}
+    assert {row["function"] for row in found.values()} == {"mla_prefill_ps_fwd"}
+    assert (found[16]["num_heads"], found[16]["padded_num_heads"]) == (8, 16)
+    assert (found[1]["verdict"], found[1]["padded_num_heads"]) == ("REJECTED", None)
+    whole = json.loads(run("models", "--aiter", tree, *words, "--format", "json").out)
+    assert (whole["schema"], len(whole["rows"])) == (1, 4)
+    table = run("models", "--aiter", tree, *words, "--format", "markdown").out
+    head = "| DeepSeek-V3 | 16 | mla\\_prefill\\_ps\\_fwd | gfx950 | fp8/fp8 | 8 |"
+    assert head in table
+    nothing = run("models", "--aiter", tree, "--op", "triton-rope", *ONE)
+    assert "triton-rope by decode_attention_fwd_grouped_rope: absent" in nothing.out
 
 
 def test_check_an_operation(run: Run, tree: str, tmp_path: Path) -> None:
