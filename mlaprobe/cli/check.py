@@ -12,6 +12,7 @@ from mlaprobe.cli.support import common, emit, outputs, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.outputs import FormatOption
 from mlaprobe.cli.support.progress import Progress
+from mlaprobe.core.enums import Operation
 from mlaprobe.core.inputs import closest
 from mlaprobe.errors import UsageError
 from mlaprobe.output.escape import printable
@@ -127,13 +128,15 @@ def _judge(given: dict[str, Any], old: Any, new: Any, **rules: Any) -> Check:
     from mlaprobe.compare.signatures import changed_signatures
     from mlaprobe.findings.inspection import new_findings
 
+    op = common.parse_operation("--op", given["op"] or "decode")
+    changes = changed_signatures(old, new) if op is Operation.DECODE else ()
     with Progress("shapes compared", quiet=given["quiet"]) as progress:
         return judged(
             old,
             new,
             grids=() if rules["served"] else grids_of(given, old, new),
             needs=given["needs"],
-            findings=(*changed_signatures(old, new), *new_findings(old, new, rules["served"])),
+            findings=(*changes, *new_findings(old, new, rules["served"], op)),
             step=progress.step,
             **rules,
         )

@@ -10,6 +10,7 @@ import typer
 from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.progress import Progress
+from mlaprobe.core.enums import Operation
 from mlaprobe.errors import UsageError
 
 FORMATS = ("text", "json", "jsonl", "markdown")
@@ -21,9 +22,11 @@ Examples:
   mlaprobe models --arch gfx950
   mlaprobe models --arch gfx950 --model kimi-k3 --tp 8 --dcp 1,2,4,8 --draft 0-3
   mlaprobe models --arch gfx942,gfx950 --dtype fp8/fp8 --model deepseek
+  mlaprobe models --arch gfx950 --op prefill
   mlaprobe models --arch gfx950 --format jsonl
 """
 _MOST_DRAFT = 63
+DCPS = "1,2,4,8"
 
 
 def models(
@@ -31,7 +34,7 @@ def models(
     aiter: o.AiterOption = "installed",
     model: Annotated[o.Text, o.option("--model", "LIST", MODELS)] = None,
     tp: Annotated[str, o.option("--tp", "LIST", "Tensor parallel sizes.")] = "1,2,4,8,16",
-    dcp: Annotated[str, o.option("--dcp", "LIST", "Decode context parallel sizes.")] = "1,2,4,8",
+    dcp: Annotated[str, o.option("--dcp", "LIST", "Decode context parallel sizes.")] = DCPS,
     draft: Annotated[o.Text, o.option("--draft", "LIST", DRAFTS)] = None,
     arch: Annotated[o.Text, o.option("--arch", "LIST", "Default: this machine's GPU.")] = None,
     dtype: Annotated[str, o.option("--dtype", "LIST", PAIRS)] = "bf16/bf16,fp8/fp8",
@@ -40,13 +43,15 @@ def models(
     kv_cache_bytes: o.CacheOne = None,
     kv_len: o.KvLenOne = None,
     env: o.EnvOption = None,
+    op: o.OperationOption = None,
     format: str = typer.Option("text", "--format", metavar="FORMAT", help=", ".join(FORMATS) + "."),
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
 ) -> None:
     """For each deployment the decode heads, what happens, the pad target and the expected gain.
 
-    Those that break come first, then those that fold most.
+    Those that break come first, then those that fold most. With --op: what an operation besides
+    decode does with the heads of each rank, and the least count that runs.
     """
     _run(ctx.params)
 
@@ -55,6 +60,9 @@ def _run(given: dict[str, Any]) -> None:
     from mlaprobe.reports.deployments import assess
 
     common.parse_choice("--format", given["format"], FORMATS)
+    if common.parse_operation("--op", given["op"] or "decode") is not Operation.DECODE:
+        _operation(given)
+        return
     wanted = wanted_deployments(given)
     grid = _grid(given)
     answers = common.reading(given["aiter"], quiet=given["quiet"], quick=True)
@@ -68,6 +76,39 @@ def _run(given: dict[str, Any]) -> None:
         emit.write_text(lines_of, answers.source, found, output=given["output"])
         return
     emit.write(_text(given["format"], answers.source, found), given["output"])
+
+
+_OF_DECODE = {
+    **{"dcp": DCPS, "draft": None, "batch": None, "page_size": "1", "kv_cache_bytes": None},
+    **{"kv_len": None, "env": None},
+}
+"""Options that say how a decode is launched, with their defaults."""
+
+
+def _operation(given: dict[str, Any]) -> None:
+    """The deployments in an operation besides decode."""
+    from mlaprobe.output import operation_models as shown
+    from mlaprobe.output.tabular import json_array, jsonl
+    from mlaprobe.reports.operation_models import launches
+
+    common.refuse_of_decode(given, _OF_DECODE)
+    op = Operation(given["op"])
+    wanted = wanted_deployments({**given, "dcp": "1", "draft": "0"})
+    grid = _grid(given)
+    archs, dtypes = grid["archs"], grid["dtypes"]
+    answers = common.reading(given["aiter"], quiet=given["quiet"], quick=True)
+    common.warn_unnamed([answers], archs, quiet=given["quiet"])
+    with Progress("settings", quiet=given["quiet"]) as progress:
+        found = launches(answers, op, wanted, archs=archs, dtypes=dtypes, step=progress.step)
+    form, output = given["format"], given["output"]
+    if form == "text":
+        emit.write_text(shown.launch_lines, answers.source, op, found, output=output)
+    elif form == "markdown":
+        emit.write(shown.launch_markdown(found), output)
+    else:
+        rows = shown.launch_rows(found)
+        head = shown.launch_head(answers.source)
+        emit.write(jsonl(rows) if form == "jsonl" else json_array(rows, head), output)
 
 
 def _text(form: str, source: Any, found: Any) -> Any:

@@ -12,6 +12,7 @@ from mlaprobe.cli.support.progress import Progress
 from mlaprobe.compare.diff import compare
 from mlaprobe.compare.results import Results, compared, found
 from mlaprobe.compare.signatures import changed_signatures
+from mlaprobe.core.enums import Operation
 from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import LiveAnswers, Opened
 from mlaprobe.findings.inspection import inspect
@@ -19,9 +20,10 @@ from mlaprobe.findings.rules import finding_rules
 from mlaprobe.opening.shortcut import KnownSource
 from mlaprobe.output.html import Page, html_report
 from mlaprobe.reports.deployments import Assessment, assess
-from mlaprobe.reports.operations import overviews
+from mlaprobe.reports.operations import overviews, variables
 from mlaprobe.reports.survey import head_counts, survey
 from mlaprobe.rulefiles.models import deployments, models
+from mlaprobe.rulefiles.operations import operations
 
 TPS, DCPS = (1, 2, 4, 8, 16), (1, 2, 4, 8)
 
@@ -49,6 +51,8 @@ def write_page(
         asked = survey(answers, grid, step=progress.step)
         if is_bare(given):
             asked = replace(asked, operations=overviews(answers, grid.archs, grid.dtypes))
+        if grid.op is not Operation.DECODE:
+            asked = replace(asked, variables=variables(answers, asked.decisions))
         page = Page(
             survey=asked,
             spec=aiter,
@@ -66,9 +70,15 @@ def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
     """What the filters say, and both values of what a page can switch between."""
     from mlaprobe.cli.report import QLENS
 
-    grid = shapes.make_grid(given, qlens=QLENS, archs=lambda: answers.archs)
+    qlens = QLENS if given["op"] in (None, Operation.DECODE) else (1,)
+    grid = shapes.make_grid(given, qlens=qlens, archs=lambda: answers.archs)
     if given["heads"] is None:
         grid = replace(grid, heads=head_counts(answers, grid)[0])
+    if grid.op is not Operation.DECODE:
+        # Work metadata chooses the function, whose question may be another.
+        switches = operations()[grid.op].entry(grid.persistent[0]).asks("lse")
+        both = switches and given["lse"] is None
+        return replace(grid, lse=(False, True) if both else grid.lse)
     return replace(
         grid,
         lse=(False, True) if given["lse"] is None else grid.lse,
@@ -82,7 +92,9 @@ def _with_files(answers: Opened) -> Opened:
 
 
 def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessment, ...]:
-    """What deployments of the known models launch."""
+    """What deployments of the known models launch in a decode."""
+    if grid.op is not Operation.DECODE:
+        return ()
     wanted = tuple(
         each
         for model in models()
@@ -102,10 +114,12 @@ def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessmen
 
 
 def _findings(given: dict[str, Any], answers: Opened, step: Any) -> Results:
-    result = inspect(answers, scope_of(given, answers), step=step)
-    return found(result, tuple(each.rule for each in finding_rules()), None)
+    scope = scope_of(given, answers)
+    result = inspect(answers, scope, step=step)
+    return found(result, tuple(r.rule for r in finding_rules() if r.concerns(scope.op)), None)
 
 
 def _changes(given: dict[str, Any], old: Any, new: Any, step: Any) -> Results:
     comparison = compare(old, new, grids_of(given, old, new), step=step)
-    return compared(comparison, changed_signatures(old, new))
+    decode = given["op"] in (None, Operation.DECODE)
+    return compared(comparison, changed_signatures(old, new) if decode else ())

@@ -61,10 +61,6 @@ def _run(
 
     common.parse_choice("--format", format, FORMATS)
     _needs_html(given["against"], format)
-    if format == "html" and given["op"] not in (None, Operation.DECODE.value):
-        raise UsageError(
-            "--format html goes with decode", hint="ask for an operation in another format"
-        )
     shapes.check_filters(given)
     aiter, instead = or_bundled(aiter)
     banner = "" if instead is None else _instead(instead, aiter)

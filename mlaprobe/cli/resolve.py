@@ -11,7 +11,6 @@ from mlaprobe.cli.support import common, emit, shapes
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.progress import Progress
 from mlaprobe.core.enums import Operation
-from mlaprobe.errors import UsageError
 
 FORMATS = ("text", "json")
 NOTHING_RUNS, UNDECIDED = 10, 11
@@ -108,12 +107,7 @@ def _operation(given: dict[str, Any]) -> None:
     from mlaprobe.padding.operations import least_count
     from mlaprobe.system.gpu import arch as local_arch
 
-    for name, usual in _OF_DECODE.items():
-        if (given[name] or None) != (usual or None):
-            option = "--" + name.replace("_", "-")
-            raise UsageError(
-                f"{option} goes with decode", hint=f"leave it out with --op {given['op']}"
-            )
+    common.refuse_of_decode(given, _OF_DECODE)
     qlens = common.parse_numbers("--qlens", given["qlens"])
     arch = given["arch"] or local_arch()
     shape = shapes.parse_shape({**given, "arch": arch, "qlen": str(qlens[0]), "route": "asm"})

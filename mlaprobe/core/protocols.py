@@ -91,6 +91,10 @@ class LiveAnswers(Answers, Protocol):
     def reducer_rows(self, heads: Sequence[int]) -> Iterable[tuple[int, int, StageOutcome]]:
         """Head count, head_dim and answer, for every head_dim that the router names."""
 
+    def knobs_read(self, shape: DecodeShape) -> frozenset[str] | None:
+        """The variables that may have been read for a shape that has been decided; ``None``: not
+        known."""
+
     def source_text(self, file: str) -> str | None:
         """A file of the source, or ``None`` where it has none."""
 

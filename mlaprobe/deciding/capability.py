@@ -157,6 +157,11 @@ class Capability(ReduceHeads):
         """Environment variables that the deciding code has read so far."""
         return self.session.knobs
 
+    def knobs_read(self, shape: DecodeShape) -> frozenset[str] | None:
+        """Those that may have been read for a shape that has been decided: on its arch, with its
+        environment. Any other changes nothing of its answer."""
+        return self.session.knobs_in((shape.arch, shape.env))
+
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""
         return self.gluon is not None if route is Route.GLUON else self.dispatcher is not None

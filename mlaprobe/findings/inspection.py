@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from mlaprobe.core.enums import Operation
 from mlaprobe.core.protocols import Opened
 from mlaprobe.findings.engine import Findings, apply, known_as
 from mlaprobe.findings.facts import Fact
+from mlaprobe.findings.facts.operations import operation_facts
 from mlaprobe.findings.facts.shapes import Scope, ShapeFacts
 from mlaprobe.findings.model import Finding
-from mlaprobe.findings.rules import FindingRule, finding_rules, settings
+from mlaprobe.findings.rules import OPERATION, FindingRule, finding_rules, settings
+from mlaprobe.rulefiles.models import model_heads
 from mlaprobe.rulefiles.serving import Serving
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Step = Callable[[], None]
-_STAGES, _FILES = ("chain", "shape"), ("row", "argument", "flag", "buffer")
+_STAGES, _FILES = ("chain", "shape", OPERATION), ("row", "argument", "flag", "buffer")
 NO_SOURCE = "it needs AITER's files, which a snapshot does not hold"
 
 
@@ -45,7 +48,8 @@ def inspect(
     scope = scope or Scope(archs=answers.archs)
     scope = replace(scope, ignored_knobs=frozenset(settings()["knobs"]["ignored"]))
     able = _kinds(answers)
-    wanted = tuple(rule for rule in finding_rules() if not only or rule.rule.id in only)
+    concerned = (rule for rule in finding_rules() if rule.concerns(scope.op))
+    wanted = tuple(rule for rule in concerned if not only or rule.rule.id in only)
     rules = tuple(rule for rule in wanted if rule.about <= able)
     found = apply(gather(answers, scope, rules, step), rules=rules)
     unfollowed = {rule.rule.id for rule in rules if rule.match({"verdict": "UNKNOWN"})}
@@ -57,30 +61,41 @@ def inspect(
     )
 
 
-def new_findings(old: Opened, new: Opened, served: Sequence[Serving] = ()) -> tuple[Finding, ...]:
-    """What the rules find in a new source and not in the old one: for deployments in what they
-    launch, else for the head counts that are usual. Which rows of the kernel table are out of
-    reach is left to ``inspect``: it takes longer than everything else.
+def new_findings(
+    old: Opened,
+    new: Opened,
+    served: Sequence[Serving] = (),
+    op: Operation = Operation.DECODE,
+) -> tuple[Finding, ...]:
+    """What the rules find in a new source and not in the old one, about an operation: for
+    deployments in what they launch, else for the head counts that are usual. Which rows of the
+    kernel table are out of reach is left to ``inspect``: it takes longer than everything else.
 
     Raises:
         SourceError: a file cannot be read.
     """
-    scope = _served_scope(served) if served else _usual_scope(old, new)
+    scope = _served_scope(served) if served else _usual_scope(old, new, op)
     able = _kinds(old) & _kinds(new)
-    rules = tuple(r for r in finding_rules() if r.about <= able and not r.looks_at("by_host"))
-    known = {
-        known_as(rule, fact)
-        for fact in gather(old, scope, rules, lambda: None)
-        for rule in rules
-        if rule.means(fact)
-    }
+    concerned = (rule for rule in finding_rules() if rule.concerns(op) and rule.about <= able)
+    rules = tuple(rule for rule in concerned if not rule.looks_at("by_host"))
+    before = list(gather(old, scope, rules, lambda: None))
+    if not before and op is not Operation.DECODE:  # a snapshot that does not hold it
+        return ()
+    known = {known_as(rule, fact) for fact in before for rule in rules if rule.means(fact)}
     return apply(gather(new, scope, rules, lambda: None), rules=rules, known=known or {("", "")})
 
 
-def _usual_scope(old: Opened, new: Opened) -> Scope:
+def _usual_scope(old: Opened, new: Opened, op: Operation) -> Scope:
     archs = tuple(arch for arch in new.archs if arch in old.archs)
+    if op is not Operation.DECODE:
+        return operation_scope(op, archs=archs)
     heads = tuple(range(16, 129, 16))
     return Scope(archs=archs, heads=heads, beyond=(), qlens=(1, 2, 4), plain_heads=(), knobs=False)
+
+
+def operation_scope(op: Operation, **fields: Any) -> Scope:
+    """The shapes of an operation that matter: the head counts that models lead to."""
+    return Scope(**{"op": op, "heads": model_heads(), "beyond": (), "qlens": (1, 2, 4), **fields})
 
 
 def _served_scope(served: Sequence[Serving]) -> Scope:
@@ -117,6 +132,9 @@ def gather(
     answers: Opened, scope: Scope, rules: tuple[FindingRule, ...], step: Step
 ) -> Iterator[Fact]:
     """The facts that some rules are about."""
+    if scope.op is not Operation.DECODE:
+        yield from operation_facts(answers, scope, step)
+        return
     kinds = {about for rule in rules for about in rule.about}
     shapes = ShapeFacts(answers, scope, step)
     if kinds - {"row", "argument"}:

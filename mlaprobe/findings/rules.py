@@ -13,6 +13,7 @@ from string import Formatter
 from typing import Any
 
 from mlaprobe.core.caches import Cache, cached
+from mlaprobe.core.enums import Operation
 from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.model import Level, Rule
 from mlaprobe.rulefiles.loader import Place, load_rules, rule_names
@@ -33,7 +34,9 @@ FOLDER = "findings"
 SETTINGS = "findings"
 _NUMBER_RANGE = re.compile(r"[0-9]+(?:-[0-9]+|\+)")
 _LEVELS = tuple(map(str, Level))
-KINDS = ("chain", "shape", "row", "argument", "flag", "signature", "buffer")
+OPERATION = "operation"
+"""The kind of facts about what is no decode."""
+KINDS = ("chain", "shape", "row", "argument", "flag", "signature", "buffer", OPERATION)
 """What facts are about."""
 _VALUE = Either(Text(), whole(), Flag(), Nothing())
 _WHEN = MapOf(ListOf(_VALUE, at_least=1, unique=True))
@@ -143,6 +146,10 @@ class FindingRule:
     group: tuple[str, ...]
     """Facts that differ in these fields are different findings."""
     otherwise: tuple[Otherwise, ...]
+
+    def concerns(self, op: Operation) -> bool:
+        """Whether it is about an operation: a rule is about decodes, or about all others."""
+        return (OPERATION in self.about) is not (op is Operation.DECODE)
 
     def means(self, fact: Fact) -> bool:
         """Whether a fact is a finding."""

@@ -101,7 +101,6 @@ class KnownSource(ReduceHeads):
         self._snapshot = snapshot
         self.archs = snapshot.archs
         self.stage_status = snapshot.stage_status
-        self.knobs = snapshot.knobs
         self.erratum_release = snapshot.erratum_release
 
     @property
@@ -111,6 +110,18 @@ class KnownSource(ReduceHeads):
 
     capability = None
     """The snapshot answers."""
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Environment variables that the deciding code reads: all that the snapshot knows of, and
+        what has been read of the source so far."""
+        read = self.live.knobs if "live" in vars(self) else ()
+        return tuple(sorted({*self._snapshot.knobs, *read}))
+
+    def knobs_read(self, shape: DecodeShape) -> frozenset[str] | None:
+        """Those that were read for a shape that the source has decided."""
+        held = self._snapshot.decide(shape).stage != OUTSIDE
+        return None if held else self.live.knobs_read(shape)
 
     @cached_property
     def live(self) -> Capability:

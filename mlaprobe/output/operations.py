@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from mlaprobe.core.grid import Grid
 from mlaprobe.core.numbers import ranges
-from mlaprobe.core.shape import Verdict
+from mlaprobe.core.shape import Operation, Verdict
 from mlaprobe.output import SCHEMA
 from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import Row, picked, to_json
 from mlaprobe.output.style import Line, Span, labelled, line, paragraph
 from mlaprobe.reports.operations import Missing, Overview, Variable
-from mlaprobe.rulefiles.operations import Entry, OperationRule
+from mlaprobe.rulefiles.operations import Entry, OperationRule, operations
 
 _EMPTY: Line = ()
 _LEAST_WIDTH, _MOST_WIDTH = 40, 120
@@ -64,23 +65,24 @@ def overview_lines(found: Sequence[Overview | Missing], width: int) -> list[Line
 def overview_texts(found: Sequence[Overview | Missing]) -> Iterator[str]:
     """The same as texts: settings alike are one, and entry points of which there is nothing to
     say for one reason."""
-    texts: dict[tuple[str, str], list[str]] = {}
+    texts: dict[tuple[str, str], dict[str, list[str]]] = {}
     missing: dict[str, list[str]] = {}
     for each in found:
         name = f"{each.entry.op} ({each.entry.name})"
         if isinstance(each, Missing):
             missing.setdefault(each.why, []).append(name)
         elif each.runs or any(verdict is Verdict.UNKNOWN for verdict, _ in each.fails):
-            setting = f"{each.setting.arch} {each.setting.dtype}"
-            texts.setdefault((name, _summary(each)), []).append(setting)
+            settings = texts.setdefault((name, _summary(each)), {})
+            settings.setdefault(each.setting.arch, []).append(each.setting.dtype)
         else:
-            texts.setdefault((name, ""), []).append(each.setting.arch)
+            texts.setdefault((name, ""), {}).setdefault(each.setting.arch, [])
     running = {name for name, text in texts if text}
     for (name, text), settings in texts.items():
         if text:
-            yield f"{name} {', '.join(settings)}: {text}"
+            where = "; ".join(f"{arch} {', '.join(dtypes)}" for arch, dtypes in settings.items())
+            yield f"{name} {where}: {text}"
         elif name not in running:
-            yield f"{name}: nothing runs on {', '.join(dict.fromkeys(settings))}"
+            yield f"{name}: nothing runs on {', '.join(settings)}"
     for why, names in missing.items():
         yield f"{', '.join(names)}: {why}"
 
@@ -94,18 +96,32 @@ def _summary(found: Overview) -> str:
     return "; ".join(parts)
 
 
+def function_texts(grid: Grid) -> Iterator[str]:
+    """The functions that a report of another operation than decode is about."""
+    if grid.op is Operation.DECODE:
+        return
+    for entry in operations()[grid.op].entries:
+        if entry.mode in grid.persistent:
+            yield f"{grid.op} by {entry.name}: {entry.about}"
+
+
 def variable_lines(found: Sequence[Variable], width: int) -> list[Line]:
     """The variables of an operation that change its answers, with an example of each."""
     if not found:
         return []
     lines = [_EMPTY, line(Span("Variables that change answers", "title"))]
+    for text in variable_texts(found):
+        lines += paragraph(text, width, first="  ")
+    return lines
+
+
+def variable_texts(found: Sequence[Variable]) -> Iterator[str]:
+    """The same as texts."""
     for each in found:
         knob, shape = each.knob, each.shape
         setting = f"{knob.name} unset" if knob.value is None else f"{knob.name}={knob.value}"
         example = f"{shape.arch} {shape.dtype}, {shape.num_heads} heads, qlen {shape.qlen}"
-        text = f"{setting}: {example}: {each.verdict} -> {knob.decision.verdict}"
-        lines += paragraph(printable(text), width, first="  ")
-    return lines
+        yield printable(f"{setting}: {example}: {each.verdict} -> {knob.decision.verdict}")
 
 
 def variable_rows(found: Sequence[Variable]) -> list[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from mlaprobe.core.axes import AXIS_NAMES, LAUNCH_AXES
@@ -17,13 +18,12 @@ from mlaprobe.output.cells import LSE_GAP, LSE_MEANING, WORDS, Cell, cell
 from mlaprobe.output.escape import printable
 from mlaprobe.output.explaining.emulated import overview_lines
 from mlaprobe.output.grid import INDENT, Table, fits, render, table_of, width_of
+from mlaprobe.output.operations import function_texts, variable_lines
 from mlaprobe.output.operations import overview_lines as operations_in_short
-from mlaprobe.output.operations import variable_lines
 from mlaprobe.output.style import Line, Span, broken, line, paragraph
 from mlaprobe.output.troubles import notes, troubles
 from mlaprobe.reports.emulated import overview
 from mlaprobe.reports.survey import Block, Others, Survey
-from mlaprobe.rulefiles.operations import operations
 
 LEAST_WIDTH, MOST_WIDTH = 40, 120
 _KINDS = {
@@ -112,11 +112,8 @@ def header(survey: Survey, width: int) -> list[Line]:
         if status != Status.PRESENT:
             absent = printable(f"{stage}: {text}" if text else stage)
             lines += paragraph(absent, width, first="  absent  ")
-    if survey.grid.op is not Operation.DECODE:
-        for entry in operations()[survey.grid.op].entries:
-            if entry.mode in survey.grid.persistent:
-                text = f"{survey.grid.op} by {entry.name}: {entry.about}"
-                lines += paragraph(text, width, first="  op      ")
+    for text in function_texts(survey.grid):
+        lines += paragraph(text, width, first="  op      ")
     lines += paragraph(_asked(survey), width, first="  asked   ")
     return lines
 
@@ -242,20 +239,27 @@ def _every(qlens: Sequence[int]) -> str:
 
 def native_summary(block: Block) -> str:
     """The native head counts of a block in one sentence."""
-    always: list[str] = []
-    sometimes: list[str] = []
+    always: list[tuple[int, str]] = []
+    sometimes: list[tuple[int, str]] = []
     for heads, answers in block.rows:
         native = [each for each in answers if each.decision.verdict is Verdict.NATIVE]
         if native:
             gap = LSE_GAP if any(each.lse_gap for each in native) else ""
-            (always if len(native) == len(answers) else sometimes).append(f"{heads}{gap}")
+            (always if len(native) == len(answers) else sometimes).append((heads, gap))
     parts = []
     if always:
-        parts.append(f"native at {_every(block.qlens)}: {', '.join(always)}")
+        parts.append(f"native at {_every(block.qlens)}: {_marked(always)}")
     if sometimes:
-        parts.append(f"native at some: {', '.join(sometimes)}")
+        parts.append(f"native at some: {_marked(sometimes)}")
     none = "no head count is known to be native" if block.unknown else "no head count is native"
     return "; ".join(parts) or none
+
+
+def _marked(counts: Sequence[tuple[int, str]]) -> str:
+    """Head counts and their marks: ``1-4, 5-8*``."""
+    groups = groupby(counts, key=lambda each: each[1])
+    texts = (ranges([heads for heads, _ in same], f"{mark}, ") + mark for mark, same in groups)
+    return ", ".join(texts)
 
 
 def _nothing_runs(drawn: _Drawn, width: int) -> list[Line]:

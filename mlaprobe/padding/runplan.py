@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
 
+from mlaprobe.core.numbers import ranges
 from mlaprobe.core.protocols import Decider
 from mlaprobe.core.shape import PlannerCall, Route
 from mlaprobe.errors import MlaprobeError, UsageError
@@ -258,6 +259,6 @@ def _reason(group: tuple[str, ...], served: Mapping[str, set[int]], possible: bo
 
 
 def _few(counts: list[int]) -> str:
-    shown = ", ".join(map(str, counts[:_SHOWN]))
+    shown = ranges(counts[:_SHOWN], ", ")
     rest = len(counts) - _SHOWN
     return f"{shown} and {rest} more" if rest > 0 else shown

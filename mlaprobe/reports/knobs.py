@@ -29,12 +29,14 @@ def _answer(decision: Decision) -> tuple[object, ...]:
 def knobs_of(
     answers: LiveAnswers, decision: Decision
 ) -> tuple[tuple[Knob, ...], tuple[str, ...], tuple[str, ...]]:
-    """Each knob set, or unset where it is set: a knob may bring others into play.
+    """Each knob set, or unset where it is set: a knob may bring others into play. One that was not
+    read for the answer does not change it, and is not asked about.
 
     Returns:
         The knobs that change the answer, all that were tried, and those without an answer.
     """
     shape = decision.shape
+    read = answers.knobs_read(shape)
     changed: list[Knob] = []
     tried: list[str] = []
     unanswered: list[str] = []
@@ -42,6 +44,8 @@ def knobs_of(
     while waiting:
         name = waiting.pop(0)
         tried.append(name)
+        if read is not None and name not in read:
+            continue
         env = dict(shape.env)
         value = None if name in env else KNOB_VALUE
         env.pop(name, None)

@@ -84,14 +84,14 @@ def _overviews(
                 op=entry.op,
                 persistent=entry.mode,
             )
-            why = _missing(answers.decide(setting))
+            why = missing(answers.decide(setting))
             if why is not None:
                 yield Missing(entry=entry, why=why)
                 return
             yield _overview(answers, entry, setting)
 
 
-def _missing(decision: Decision) -> str | None:
+def missing(decision: Decision) -> str | None:
     """Why nothing can be said of an entry point, whatever the shape."""
     if decision.stage == OUTSIDE:
         message = decision.message or "not held"

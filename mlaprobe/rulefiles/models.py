@@ -106,6 +106,16 @@ def models() -> tuple[Model, ...]:
     return tuple(Model(**fields_of(entry)) for entry in load_rules("models", SCHEMA)["models"])
 
 
+TENSOR_PARALLEL = (1, 2, 4, 8, 16)
+"""Over how many ranks heads are split, usually."""
+
+
+def model_heads() -> tuple[int, ...]:
+    """The head counts of a rank that models lead to."""
+    counts = {m.heads // tp for m in models() for tp in TENSOR_PARALLEL if m.heads % tp == 0}
+    return tuple(sorted(counts))
+
+
 def find(name: str) -> tuple[Model, ...]:
     """The models that a person means: an id or name (also of a model of the same shape), or a
     family, in any case.

@@ -107,6 +107,9 @@ class Snapshot(ReduceHeads):
         """Environment variables that the deciding code reads."""
         return tuple(sorted(self._knobs))
 
+    def knobs_read(self, shape: DecodeShape) -> None:
+        """Which of them were read for one shape is not recorded."""
+
     session = capability = None
     """A snapshot holds no source."""
 

@@ -148,7 +148,7 @@ def test_a_snapshot_is_not_accepted(run: Run, pin: Path) -> None:
     ("edit", "message"),
     [
         (lambda text: text[: len(text) // 2], "aiter.pin"),
-        (lambda text: text.replace('"schema":2', '"schema":99', 1), "schema 99"),
+        (lambda text: text.replace('"schema":3', '"schema":99', 1), "schema 99"),
         (lambda text: "{}", "aiter.pin"),
     ],
 )

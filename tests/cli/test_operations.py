@@ -107,8 +107,7 @@ def test_a_report_of_everything_has_a_line_for_each(run: Run, tree: str) -> None
     ) in text
     # The tree's host looks at the query's dtype only.
     assert (
-        "prefill (mla_prefill_fwd) gfx950 bf16/bf16, gfx950 bf16/fp8: runs at 16; rejected at any "
-        "other"
+        "prefill (mla_prefill_fwd) gfx950 bf16/bf16, bf16/fp8: runs at 16; rejected at any other"
     ) in text
     absent = text[text.index("sparse (mla_decode_fwd_ds32), ") :].partition(": absent")[0]
     assert absent.endswith("triton-sparse (unified_attention_sparse_mla)")
@@ -135,7 +134,9 @@ def test_a_report_of_one_operation(run: Run, tree: str) -> None:
         (("table", *ONE, "--kv-heads", "1"), "a decode has one KV head"),
         (("table", *ONE, "--op", "triton", "--persistent", "0"), "has no use for --persistent"),
         (("resolve", *PREFILL, "--heads", "8", "--mode", "off"), "--mode goes with decode"),
-        (("report", *PREFILL, "--format", "html"), "--format html goes with decode"),
+        (("models", *PREFILL, "--dcp", "2"), "--dcp goes with decode"),
+        (("findings", *PREFILL, "--rule", "MLA001"), "MLA001 is about a decode"),
+        (("findings", *ONE, "--rule", "MLA022"), "MLA022 is about another operation"),
     ],
 )
 def test_what_does_not_go_together(run: Run, tree: str, words: tuple[str, ...], said: str) -> None:
@@ -156,6 +157,78 @@ def test_compare(run: Run, tree: str, tmp_path: Path) -> None:
     done = run("compare", str(tmp_path), tree, *PREFILL, "--heads", "16-18", "--quiet")
     assert done.code == 0
     assert "gfx950 fp8/fp8, 17 heads, qlen 1, prefill: native -> no reducer" in done.out
+
+
+def _merged_at_128(root: Path, *counts: int) -> str:
+    """The tree, whose reducer has some head counts at head_dim 128."""
+    from tests.trees import today
+
+    merged = (*((heads, 128) for heads in counts), *today.ROUTED[1:])
+    routed = today.REDUCER_HEAD + today.router(merged) + today.REDUCER_ENTRY
+    return str(write(root, {**prefill.tree(), today.REDUCER: routed}))
+
+
+def test_findings_of_an_operation(run: Run, tree: str) -> None:
+    """The tree merges 16 heads at head_dim 128, and takes 64 until then."""
+    done = run("findings", "--aiter", tree, *PREFILL, "--heads", "16,64", "--format", "json")
+    assert done.code == 10
+    found = json.loads(done.out)["findings"]
+    assert [(each["rule"], each["level"]) for each in found] == [("MLA022", "warning")]
+    assert found[0]["shapes"]["heads"] == [64]
+    assert run("findings", "--aiter", tree, *PREFILL, "--heads", "16").code == 0
+
+
+def test_findings_are_about_the_heads_of_models(run: Run, tree: str) -> None:
+    done = run("findings", "--aiter", tree, *PREFILL, "--rule", "MLA022", "--format", "json")
+    (found,) = json.loads(done.out)["findings"]
+    assert {8, 64, 96} <= set(found["shapes"]["heads"])  # 64 / 8, 128 / 2 and 96 / 1
+    assert not {16, 9, 50} & set(found["shapes"]["heads"])
+
+
+def test_models_in_an_operation(run: Run, tree: str) -> None:
+    """The tree merges 16 heads at head_dim 128: less is padded to 16, more has no reducer up to
+    112, and is refused beyond."""
+    words = ("--model", "deepseek-v3", "--tp", "1,2,8,16", "--op", "prefill", *ONE)
+    text = run("models", "--aiter", tree, *words)
+    assert (text.code, text.err) == (0, "")
+    lines = [each.split() for each in text.out.splitlines()]
+    assert ["8", "NO_REDUCER", "16", "DeepSeek-V3", "TP16"] in lines
+    assert ["16", "NATIVE", "16", "DeepSeek-V3", "TP8"] in lines
+    assert ["64", "NO_REDUCER", "none", "works", "DeepSeek-V3", "TP2"] in lines
+    assert ["128", "REJECTED", "none", "works", "DeepSeek-V3", "TP1"] in lines
+    rows = run("models", "--aiter", tree, *words, "--format", "jsonl").out.splitlines()
+    found = {row["tp"]: row for row in map(json.loads, rows)}
+    assert {row["function"] for row in found.values()} == {"mla_prefill_ps_fwd"}
+    assert (found[16]["num_heads"], found[16]["padded_num_heads"]) == (8, 16)
+    assert (found[1]["verdict"], found[1]["padded_num_heads"]) == ("REJECTED", None)
+    whole = json.loads(run("models", "--aiter", tree, *words, "--format", "json").out)
+    assert (whole["schema"], len(whole["rows"])) == (1, 4)
+    table = run("models", "--aiter", tree, *words, "--format", "markdown").out
+    head = "| DeepSeek-V3 | 16 | mla\\_prefill\\_ps\\_fwd | gfx950 | fp8/fp8 | 8 |"
+    assert head in table
+    nothing = run("models", "--aiter", tree, "--op", "triton-rope", *ONE)
+    assert "triton-rope by decode_attention_fwd_grouped_rope: absent" in nothing.out
+
+
+def test_check_an_operation(run: Run, tree: str, tmp_path: Path) -> None:
+    """What the new source does worse fails, and no finding about decodes is shown."""
+    better = _merged_at_128(tmp_path, 16, 24)
+    words = (*PREFILL, "--heads", "16-32", "--quiet")
+    worse = run("check", "--pin", better, "--aiter", tree, *words)
+    assert worse.code == 10
+    assert "gfx950 fp8/fp8, 24 heads, qlen 1, prefill: native -> no reducer" in worse.out
+    assert "MLA022: an operation has no reducer for the heads of a model" in worse.out
+    assert worse.out.count("MLA") == 1
+    same = run("check", "--pin", tree, "--aiter", better, *words)
+    assert (same.code, "MLA" in same.out) == (0, False)
+    assert "no reducer -> native" in same.out
+
+
+def test_check_an_operation_that_the_pin_does_not_hold(run: Run, tree: str) -> None:
+    """A release that is bundled without it: nothing is new in that."""
+    words = ("--op", "triton", *ONE, "--heads", "16", "--quiet")
+    done = run("check", "--pin", RELEASE, "--aiter", tree, *words)
+    assert "MLA" not in done.out
 
 
 def test_reduce_heads(tree: str) -> None:

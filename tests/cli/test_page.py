@@ -10,7 +10,7 @@ import pytest
 from tests.browser import browser, missing
 from tests.cli.conftest import Run
 from tests.output.test_html import island, numbers
-from tests.trees import today
+from tests.trees import launching, prefill, today
 from tests.trees.common import changed, write
 
 LEAST = ("--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "16,48,64", "--qlen", "1,2")
@@ -43,6 +43,41 @@ def test_a_tree_against_another(run: Run, tmp_path: Path) -> None:
     messages = [data["texts"][each[2]] for each in data["changes"]["found"]]
     assert any("32 heads" in each and "-> native" in each for each in messages)
     assert data["before"] is not None
+
+
+def test_another_operation_than_decode(run: Run, tmp_path: Path) -> None:
+    """The tree's reducer has 16 heads at head_dim 128, and 64 is a count of models."""
+    source = str(write(tmp_path / "aiter", prefill.tree()))
+    words = ("--op", "prefill", "--arch", "gfx950", "--dtype", "fp8/fp8", "--heads", "16,64")
+    done = run("report", "--aiter", source, "--format", "html", *words)
+    assert (done.code, done.err) == (0, "")
+    data = island(done.out)
+    assert "<title>MLA prefill of " in done.out
+    assert (data["op"], data["options"]) == ("prefill", "--op prefill")
+    (function,) = data["functions"]
+    assert function.startswith("prefill by mla_prefill_ps_fwd: ")
+    assert (cells(data, 16, 1, ""), cells(data, 64, 1, "")) == (("NATIVE", 1), ("NO_REDUCER", 1))
+    assert data["map"]["switches"] == []
+    assert data["deployments"]["places"] == []
+    (found,) = data["findings"]["found"]
+    assert "64 heads" in data["texts"][found[2]]
+
+
+def test_variables_of_another_operation(run: Run, tmp_path: Path) -> None:
+    """A knob without which the launch is refused."""
+    line = "    assert causal, "
+    refused = '    assert os.environ.get("AITER_TRY"), "set AITER_TRY"\n'
+    tree = changed(
+        launching.tree(),
+        f"{launching.FOLDER}/attention/mla.py",
+        ("import torch\n", "import os\n\nimport torch\n"),
+        (line, refused + line),
+    )
+    source = str(write(tmp_path / "aiter", tree))
+    words = ("--op", "triton", "--arch", "gfx950", "--dtype", "bf16/bf16", "--heads", "16")
+    data = island(run("report", "--aiter", source, "--format", "html", *words).out)
+    example = "gfx950 bf16/bf16, 16 heads, qlen 1"
+    assert data["variables"] == [f"AITER_TRY=1: {example}: REJECTED -> NATIVE"]
 
 
 def test_a_filter_takes_its_switch_away(run: Run, tmp_path: Path) -> None:

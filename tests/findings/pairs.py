@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlaprobe.core.blobs import blob_hash
-from mlaprobe.core.enums import Standing
+from mlaprobe.core.enums import Operation, Standing
 from mlaprobe.rulefiles.outcomes import KernelRecord, KernelRun
 from tests.trees import indices, today
 from tests.trees.common import Row, Tree, changed, code_object, tables
@@ -44,6 +44,8 @@ class Pair:
     bad: Tree
     also: frozenset[str] = frozenset()
     """Other rules that have to do with the same fault."""
+    op: Operation = Operation.DECODE
+    """What is asked about too."""
 
 
 def _table(arch: str, rows: list[Row], **files: bytes) -> Tree:

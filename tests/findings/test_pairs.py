@@ -3,13 +3,14 @@ the faults of all others."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
 from mlaprobe.compare.signatures import signature_facts
-from mlaprobe.core.shape import Dtype
+from mlaprobe.core.shape import Dtype, Operation
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.findings.engine import apply, known_as
 from mlaprobe.findings.facts import Fact
@@ -18,6 +19,7 @@ from mlaprobe.findings.facts.shapes import Scope
 from mlaprobe.findings.inspection import gather
 from mlaprobe.findings.rules import finding_rules, settings
 from mlaprobe.reports import emulated
+from tests.findings.operation_pairs import operation_pairs
 from tests.findings.pairs import RECORD, Pair, pairs
 from tests.trees.common import Tree, write
 
@@ -29,7 +31,7 @@ SCOPE = Scope(
     qlens=(1, 2),
     plain_heads=(8, 16, 32, 64, 128),
 )
-PAIRS = pairs()
+PAIRS = {**pairs(), **operation_pairs()}
 RULES = finding_rules()
 
 
@@ -42,23 +44,25 @@ def _record(monkeypatch: pytest.MonkeyPatch) -> None:
 FUNCTIONS = [(each["module"], each["function"]) for each in settings()["functions"]]
 
 
-def facts(root: Path, tree: Tree) -> list[Fact]:
-    """Everything about one tree, however long it takes."""
+def facts(root: Path, tree: Tree, op: Operation) -> list[Fact]:
+    """Everything about decodes in one tree, and about an operation, however long it takes."""
     able = tuple(rule for rule in RULES if "signature" not in rule.about)
-    return list(gather(Capability.open(str(write(root, tree))), SCOPE, able, lambda: None))
+    answers = Capability.open(str(write(root, tree)))
+    scopes = [replace(SCOPE, op=each) for each in dict.fromkeys((Operation.DECODE, op))]
+    return [fact for scope in scopes for fact in gather(answers, scope, able, lambda: None)]
 
 
 @lru_cache(maxsize=1)
 def base_facts(root: Path) -> list[Fact]:
     """What most pairs are compared with."""
-    return facts(root / "base", PAIRS["MLA001"].good)
+    return facts(root / "base", PAIRS["MLA001"].good, Operation.DECODE)
 
 
 def new_in(pair: Pair, root: Path, shared: Path) -> dict[str, list[str]]:
     """What each rule finds in the bad tree and not in the good one, by rule."""
     usual = pair.good == PAIRS["MLA001"].good
-    before = base_facts(shared) if usual else facts(root / "good", pair.good)
-    after = facts(root / "bad", pair.bad)
+    before = base_facts(shared) if usual else facts(root / "good", pair.good, pair.op)
+    after = facts(root / "bad", pair.bad, pair.op)
     good, bad = write(root / "old", pair.good), write(root / "new", pair.bad)
     lists = [parameter_lists(Capability.open(str(root)).session, FUNCTIONS) for root in (good, bad)]
     after += signature_facts(*lists)

@@ -132,6 +132,9 @@ class Fake:
     def knobs(self) -> tuple[str, ...]:
         return (LONG_KNOB, QUIET_KNOB) if self.asked else ()
 
+    def knobs_read(self, shape: DecodeShape) -> frozenset[str] | None:
+        return None
+
     def forget(self) -> None:
         """It remembers nothing."""
 

@@ -105,6 +105,23 @@ def test_knobs_are_tried_either_way() -> None:
     ]
 
 
+def test_knobs_that_were_not_read_are_not_asked_about() -> None:
+    asked: list[DecodeShape] = []
+
+    class Reads(Fake):
+        def knobs_read(self, shape: DecodeShape) -> frozenset[str]:
+            return frozenset({QUIET_KNOB})
+
+        def decide(self, shape: DecodeShape) -> Decision:
+            asked.append(shape)
+            return super().decide(shape)
+
+    found = explain(Reads(), shape())
+    assert found.knobs == ()
+    assert found.knobs_tried == (LONG_KNOB, QUIET_KNOB)
+    assert {name for each in asked for name, _ in each.env} == {QUIET_KNOB}
+
+
 def test_alternatives_are_the_nearest_that_do_better() -> None:
     fake = Fake()
     found = explain(fake, shape(arch="gfx1250", num_heads=16))

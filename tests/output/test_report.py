@@ -73,6 +73,20 @@ def test_a_git_revision_with_every_mode() -> None:
     assert found.others is Others.NONE
 
 
+def test_counts_are_ranges_as_far_as_their_marks_agree() -> None:
+    """Of 1 to 20 heads all are native; where the LSE is wanted too, 8 and 9 are not."""
+
+    class Gapped(Fake):
+        def decide(self, shape: DecodeShape) -> Decision:
+            gap = shape.lse and shape.num_heads in (8, 9)
+            return Decision(shape=shape, verdict=Verdict.NO_KERNEL if gap else Verdict.NATIVE)
+
+    found = asked(
+        Gapped(), archs=("gfx950",), dtypes=(FP8,), heads=(*range(1, 13), 16, 20), qlens=(1,)
+    )
+    assert "native at qlen 1: 1-7, 8-9*, 10-12, 16, 20\n" in text(found)
+
+
 def test_markdown() -> None:
     found = asked(archs=("gfx950",))
     check("report.md", "".join(report_text("markdown", found)))

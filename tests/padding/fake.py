@@ -66,6 +66,9 @@ class Fake:
 
     session = capability = None
 
+    def knobs_read(self, shape: DecodeShape) -> frozenset[str] | None:
+        return None
+
     @property
     def source(self) -> Source:
         return Source(release=self.release)

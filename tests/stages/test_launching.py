@@ -10,7 +10,8 @@ import pytest
 from mlaprobe.core.shape import Decision, Failure, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import UsageError
-from tests.stages.ask import BF16, FP8, ask, opened
+from mlaprobe.rulefiles.operations import entry_of
+from tests.stages.ask import BF16, FP8, ask, opened, shape
 from tests.trees import launching, today
 from tests.trees.common import Tree, changed
 
@@ -92,6 +93,14 @@ def test_an_arch_without_a_configuration(capability: Capability) -> None:
     assert decision.message == f"FileNotFoundError: {path}"
     first = ask(capability, "gfx950", BF16, 16, op="triton-rope")
     assert any("called for the first time" in note for note in first.notes)
+
+
+def test_counts_that_round_up_to_one_power_of_two_share_a_run(capability: Capability) -> None:
+    point = capability.entry_point(entry_of(shape("gfx942", BF16, 1, op="triton")))
+    for group in (range(17, 33), range(33, 65)):
+        solved = [point.solve_launch(shape("gfx942", BF16, n, op="triton")) for n in group]
+        assert len({id(each.leaf.run) for each in solved if each.leaf is not None}) == 1
+        assert [each.answer.outcome.final_heads for each in solved] == list(group)
 
 
 def test_a_kernel_in_gluon_needs_a_triton_that_has_it(capability: Capability) -> None:

@@ -182,6 +182,8 @@ TORCH = dedent(
     def alike(n, x): return torch.empty_like(torch.empty((n, 2))).shape
     def unknown_size(n, x): return torch.empty(x, 2).shape[1]
     def long(n, x): return torch.arange(4).dim()
+    def power(n): return triton.next_power_of_2(n)
+    def quotient(n, by): return triton.cdiv(n, by)
     def divided(n, x): return triton.cdiv(n, 4), triton.next_power_of_2(n)
     """
 )
@@ -205,6 +207,29 @@ def test_new_tensors_have_the_shapes_that_torch_gives(name: str, expected: Any) 
     (outcome,) = session.paths(name, 5, Unknown("an input", key=("x",), free="x"))
     assert outcome.kind == "returned"
     assert outcome.value == expected
+
+
+@pytest.mark.parametrize("number", [*range(-5, 70), 2**31, 2**31 + 1, 2**62 + 1])
+def test_powers_of_two_are_what_triton_computes(number: int) -> None:
+    """It fills the bits below the highest of ``n - 1``; of 0 and less that makes 0."""
+    expected = 0 if number <= 0 else next(p for p in map((2).__pow__, range(64)) if p >= number)
+    session = SourceSession(TORCH, externals=python_externals())
+    (outcome,) = session.paths("power", number)
+    assert outcome.value == expected
+
+
+@pytest.mark.parametrize(("n", "by"), [(0, 4), (7, 4), (-7, 4), (3, -2), (8, -3)])
+def test_quotients_are_what_triton_computes(n: int, by: int) -> None:
+    session = SourceSession(TORCH, externals=python_externals())
+    (outcome,) = session.paths("quotient", n, by)
+    assert outcome.value == (n + by - 1) // by
+
+
+def test_a_quotient_by_nothing_fails() -> None:
+    session = SourceSession(TORCH, externals=python_externals())
+    (outcome,) = session.paths("quotient", 8, 0)
+    assert outcome.failure is not None
+    assert outcome.failure.how == "ZeroDivisionError"
 
 
 MODULES = {

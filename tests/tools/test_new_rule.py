@@ -41,6 +41,7 @@ def pairs_of(file: Path) -> dict[str, Any]:
 
 def test_begins_a_rule(checkout: Path) -> None:
     before = {file.stem for file in (checkout / new_rule.RULES).iterdir()}
+    others = pairs_of(checkout / new_rule.PAIRS)
     rule_id, (rule, pairs) = new_rule.begin(checkout, "a  row nobody\nreads")
     assert rule_id not in before
     assert rule_id == f"MLA{len(before) + 1:03}"
@@ -48,7 +49,7 @@ def test_begins_a_rule(checkout: Path) -> None:
     SCHEMA.check(loaded, loaded.place)
     assert (loaded["id"], loaded["title"]) == (rule_id, "a row nobody reads")
     made = pairs_of(pairs)
-    assert sorted(made) == sorted([*before, rule_id])
+    assert sorted(made) == sorted([*others, rule_id])
     assert made[rule_id].good == made[rule_id].bad, "its test fails until it is filled in"
     assert new_rule.begin(checkout, "another")[0] == f"MLA{len(before) + 2:03}"
 

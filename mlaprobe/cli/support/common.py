@@ -6,7 +6,7 @@ option, for the message."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlaprobe.core.grid import DtypePair
@@ -278,3 +278,17 @@ def parse_plan(given: dict[str, Any]) -> dict[str, Any]:
         "strategy": ("tile", "repeat", "zero"),
     }
     return {n: parse_choice(f"--{n}", given[n].lower(), words) for n, words in choices.items()}
+
+
+def refuse_of_decode(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
+    """Checks that options which say how a decode is launched have their defaults.
+
+    Raises:
+        UsageError: one does not.
+    """
+    for name, value in usual.items():
+        if (given[name] or None) != (value or None):
+            option = "--" + name.replace("_", "-")
+            raise UsageError(
+                f"{option} goes with decode", hint=f"leave it out with --op {given['op']}"
+            )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Function, Node, Span
+from mlaprobe.evaluator.symbolic import symbols
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.bodies import Body
 from mlaprobe.evaluator.values.pointers import InValue as InValue
@@ -334,19 +335,24 @@ def identity(value: Value) -> Hashable | None:
 
 def plain(name: str, function: Callable[..., Value]) -> Builtin:
     """A function of plain values; anything else makes the result unknown."""
-    return Builtin(
-        name, lambda run, args, kwargs, span: computed(name, function, args, kwargs, span)
-    )
+
+    def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+        return computed(name, function, args, kwargs, span)
+
+    return Builtin(name, call, symbolic=True)
 
 
 def computed(
     name: str, function: Callable[..., Value], args: Args, kwargs: Kwargs, span: Span
 ) -> Value:
-    """The result of a function of plain values."""
+    """The result of a function of plain values. Symbols become plain numbers where it is computed,
+    and stay what they are in what is unknown."""
     values = [*args, *kwargs.values()]
     unknown = next((v for v in values if isinstance(v, Unknown)), None)
     if unknown is not None:
         return unknown.derive(name, *values)
+    args, kwargs = symbols.plain(args), {n: symbols.plain(v) for n, v in kwargs.items()}
+    values = [*args, *kwargs.values()]
     if not all(isinstance(v, (int, float, str)) for v in values):
         return Unknown(f"{name} of something that is not followed", span)
     try:

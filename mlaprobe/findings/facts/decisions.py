@@ -53,11 +53,11 @@ def decision_fact(decision: Decision, given: Verdict | None = None) -> Fact:
         "lack": _LACKS.get(decision.verdict),
         "entry": None if dispatcher is None else dispatcher.entry,
         "undefined": undefined,
-        "place": _place(decision),
+        "place": place_of(decision),
         **_emulated(decision),
     }
     cell = cell_of(decision.shape)
-    return Fact(about="shape", values=values, cell=cell, proof=lambda: _evidence(decision))
+    return Fact(about="shape", values=values, cell=cell, proof=lambda: evidence_of(decision))
 
 
 def _is_unfit(decision: Decision) -> bool:
@@ -80,7 +80,7 @@ def _emulated(decision: Decision) -> dict[str, str | None]:
     return dict.fromkeys(("emulated", "emulated_text", "co"))
 
 
-def _place(decision: Decision) -> str | None:
+def place_of(decision: Decision) -> str | None:
     """The place that an unknown came from, by which unknowns are grouped."""
     if decision.verdict is not Verdict.UNKNOWN:
         return None
@@ -88,7 +88,7 @@ def _place(decision: Decision) -> str | None:
     return None if clause is None else f"{clause.file}:{clause.line}"
 
 
-def _evidence(decision: Decision) -> tuple[Evidence, ...]:
+def evidence_of(decision: Decision) -> tuple[Evidence, ...]:
     """All places, the one that decided first."""
     first = deciding_clause(decision)
     found = (*([first] if first else []), *decision.evidence)

@@ -14,7 +14,7 @@ from itertools import product
 from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.grid import DEFAULT_DTYPES, DtypePair, Grid
 from mlaprobe.core.protocols import Opened
-from mlaprobe.core.shape import DecodeShape, StageName, Status
+from mlaprobe.core.shape import DecodeShape, Operation, StageName, Status
 from mlaprobe.findings.facts import Fact
 from mlaprobe.findings.facts.chain import chain_of, may_take, omitting_matters
 from mlaprobe.findings.facts.decisions import decision_fact
@@ -28,6 +28,7 @@ _TRIED_HEADS = (16, 128, 64, 32, 8)
 class Scope:
     """The shapes that facts are gathered about."""
 
+    op: Operation = Operation.DECODE
     archs: tuple[str, ...]
     dtypes: tuple[DtypePair, ...] = DEFAULT_DTYPES
     heads: tuple[int, ...] = tuple(range(1, 129))

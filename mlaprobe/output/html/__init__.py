@@ -48,7 +48,7 @@ def html_report(page: Page) -> str:
     """The whole file."""
     style, script = asset(STYLES), asset(SCRIPTS)
     return _TEMPLATE.format(
-        title=escape(f"MLA decode of {printable(where_found(page.survey.source))}"),
+        title=escape(f"MLA {page.survey.grid.op} of {printable(where_found(page.survey.source))}"),
         style=style,
         style_hash=_hash(style),
         script=script,

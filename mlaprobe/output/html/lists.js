@@ -9,10 +9,11 @@ function header() {
     "header",
     {},
     DATA.banner ? el("p", { class: "banner", role: "note" }, DATA.banner) : "",
-    el("h1", {}, "MLA decode: ", source.title),
+    el("h1", {}, `MLA ${DATA.op}: `, source.title),
     el(
       "dl",
       {},
+      DATA.functions.map((each) => fact("op", each)),
       fact("at", source.location),
       source.commit ? fact("commit", source.commit) : "",
       DATA.before ? fact("against", DATA.before) : "",
@@ -30,6 +31,7 @@ function sections() {
   if (DATA.changes) found.push(["changes", `Changes (${DATA.changes.found.length})`]);
   if (DATA.deployments.places.length) found.push(["deployments", "Deployments"]);
   if (DATA.operations.length) found.push(["operations", "Other operations"]);
+  if (DATA.variables.length) found.push(["variables", "Variables"]);
   if (DATA.findings) found.push(["findings", `Findings (${DATA.findings.found.length})`]);
   return found;
 }
@@ -165,10 +167,9 @@ function results(id, title, found) {
   );
 }
 
-function operationSection() {
-  if (!DATA.operations.length) return "";
-  const lines = DATA.operations.map((each) => el("li", {}, each));
-  return el("section", { id: "operations" }, el("h2", {}, "Other operations"), el("ul", {}, lines));
+function listed(id, title, lines) {
+  if (!lines.length) return "";
+  return el("section", { id }, el("h2", {}, title), el("ul", {}, lines.map((each) => el("li", {}, each))));
 }
 
 // --- the page ------------------------------------------------------------------------------------
@@ -182,7 +183,8 @@ document.body.append(
     mapSection(),
     results("changes", "Changes", DATA.changes),
     deploymentSection(),
-    operationSection(),
+    listed("operations", "Other operations", DATA.operations),
+    listed("variables", "Variables that change answers", DATA.variables),
     results("findings", "Findings", DATA.findings),
   ),
   panel.make(),

@@ -15,7 +15,7 @@ from mlaprobe.output import SCHEMA, commands
 from mlaprobe.output.escape import printable
 from mlaprobe.output.html.answers import NONE, Shared, fixed_words, map_data
 from mlaprobe.output.models_text import gain, target, words
-from mlaprobe.output.operations import overview_texts
+from mlaprobe.output.operations import function_texts, overview_texts, variable_texts
 from mlaprobe.output.report import where_found
 from mlaprobe.output.results.text import summary
 from mlaprobe.reports.deployments import Assessment
@@ -48,6 +48,8 @@ def page_data(page: Page) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": version("mlaprobe"),
         "banner": printable(page.banner),
+        "op": page.survey.grid.op.value,
+        "functions": list(map(printable, function_texts(page.survey.grid))),
         "source": _source(page.survey, page.survey.source),
         "before": None if page.before is None else where_found(page.before.source),
         "spec": " ".join(commands.source_words(page.spec)),
@@ -56,6 +58,7 @@ def page_data(page: Page) -> dict[str, Any]:
         "map": map_data(page.survey, shared, page.before),
         "deployments": _deployments(page.assessments, shared),
         "operations": list(map(printable, overview_texts(page.survey.operations))),
+        "variables": list(variable_texts(page.survey.variables)),
         "findings": None if page.findings is None else _results(page.findings, shared, page),
         "changes": None if page.changes is None else _results(page.changes, shared, page),
     }

@@ -151,12 +151,40 @@ def _limits(floating: bool) -> Call:
     return call
 
 
-def _cdiv(a: int, b: int) -> int:
-    return -(-a // b)
+def _cdiv(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """``triton.cdiv``: the quotient, rounded up."""
+    given = {**dict(zip(("x", "y"), args, strict=False)), **kwargs}
+    if len(args) > 2 or given.keys() != {"x", "y"}:
+        return Unknown("triton.cdiv of these arguments", span)
+    above = binary("-", binary("+", given["x"], given["y"], span), 1, span)
+    return binary("//", above, given["y"], span)
 
 
-def _next_power_of_two(value: int) -> int:
-    return 1 if value <= 1 else 1 << (value - 1).bit_length()
+_next_power = plain("triton.next_power_of_2", lambda n: next_power_of_two(n))
+
+
+def _next_power_of_two(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """``triton.next_power_of_2``. All numbers between two powers have one answer."""
+    number = args[0] if len(args) == 1 and not kwargs else None
+    if type(number) is not Sym or type(number.value) is not int:
+        return _next_power.call(run, args, kwargs, span)
+    power = next_power_of_two(number.value)
+    if power and power <= _LARGEST_POWER:
+        number.fits(power // 2 + 1, power)
+        return power
+    return _next_power.call(run, args, kwargs, span)
+
+
+def next_power_of_two(n: int) -> int:
+    """What Triton computes: it sets all bits below the highest of ``n - 1``, and adds one. For what
+    is not positive that is 0."""
+    n -= 1
+    for bits in (1, 2, 4, 8, 16, 32):
+        n |= n >> bits
+    return n + 1
+
+
+_LARGEST_POWER = 1 << 62
 
 
 _LIBRARIES = (
@@ -178,8 +206,8 @@ def library_externals() -> dict[str, Any]:
     }
     values |= {name: Library(name) for name in _LIBRARIES}
     values |= FUNCTIONS
-    values["triton.cdiv"] = plain("triton.cdiv", _cdiv)
-    values["triton.next_power_of_2"] = plain("triton.next_power_of_2", _next_power_of_two)
+    for name, call in (("cdiv", _cdiv), ("next_power_of_2", _next_power_of_two)):
+        values[f"triton.{name}"] = Builtin(f"triton.{name}", call, symbolic=True)
     values["triton.__version__"] = Unknown("triton's version", key=("version",), free="device")
     values["torch.arange"] = Builtin("torch.arange", _arange, symbolic=True)
     values["torch.dtype"] = Builtin("dtype", lambda run, a, k, s: Unknown("a dtype", s))

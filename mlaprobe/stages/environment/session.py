@@ -84,7 +84,7 @@ class SourceSession:
         self._functions: dict[str, Closure | None] = {}
         self._trees: dict[Hashable, Tree] = cache(Cache.PATHS)
         self._shared: dict[Context, SharedState] = {}
-        self._knobs: set[str] = set()
+        self._knobs: dict[Context, set[str]] = {}
         self.exclusive = Exclusive(source)
         """Whoever evaluates, or looks at what evaluation keeps, does it within."""
         self.listed: dict[Listing, None] = {}
@@ -232,7 +232,7 @@ class SourceSession:
                 facts=known,
                 decisions=dict(decided or {}),
                 trace=[] if trace else None,
-                knobs=self._knobs,
+                knobs=self._knobs.setdefault(context, set()),
                 on_entry=on_entry or self.bindings.called,
             )
 
@@ -333,4 +333,9 @@ class SourceSession:
     def knobs(self) -> tuple[str, ...]:
         """Environment variables that anything evaluated so far has read."""
         with self.exclusive:
-            return tuple(sorted(self._knobs))
+            return tuple(sorted(set().union(*self._knobs.values())))
+
+    def knobs_in(self, context: Context) -> frozenset[str]:
+        """Those that anything has read so far on an arch, with an environment."""
+        with self.exclusive:
+            return frozenset(self._knobs.get(context, ()))

@@ -13,7 +13,7 @@ from typing import Any
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import NOWHERE, Span
-from mlaprobe.evaluator.symbolic.symbols import Sym
+from mlaprobe.evaluator.symbolic.symbols import Sym, same
 from mlaprobe.evaluator.values import Args, Kwargs, Something, Unknown, Unsure, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model
 from mlaprobe.evaluator.values.operators import binary
@@ -89,7 +89,8 @@ class Tensor(Model):
 
     def truth(self) -> Unknown:
         """That of its one element; of more there is none."""
-        if all(type(size) is int and size == 1 for size in self.shape):
+        known = all(type(size) in (int, Sym) for size in self.shape)
+        if known and all(same(size, 1) for size in self.shape):
             return super().truth()
         reason = f"the truth of {self.name}, a tensor that may have several elements"
         return Unsure(reason, self.span, key=("truth", self.identity))
