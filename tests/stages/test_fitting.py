@@ -234,3 +234,11 @@ def test_neighbours_of_round_robin_in_aiter(at: Any, release: str) -> None:
         decision = ask(at(release), "gfx950", dtypes, heads, 4, lse=True, cp_round_robin=True)
         assert decision.verdict in runs, (dtypes, heads)
     assert ask(at(release), "gfx950", FP8, 96, 4, lse=True).verdict is Verdict.FOLDED
+
+
+def test_the_map_of_partial_results_fits_every_fold(aiter_git: Path) -> None:
+    """AITER sizes it for as many entries as a fold makes of a request: v0.1.6.post3 views what is
+    allocated by it with the caller's heads again, 112 as 7 times 16."""
+    capability = Capability.open(f"{aiter_git}@v0.1.6.post3")
+    for heads in range(32, 113, 16):
+        assert ask(capability, "gfx942", BF16, heads).verdict is Verdict.FOLDED, heads

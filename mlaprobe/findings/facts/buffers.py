@@ -113,6 +113,5 @@ def _bytes_per_entry(capability: Capability, shape: DecodeShape) -> int | None:
     dtype = tensors[0].dtype
     width = _BYTES.get(dtype.kind) if isinstance(dtype, DtypeToken) else None
     total: int = prod(tensors[0].shape)
-    if width is None or total % PLANNED:
-        return None
-    return total // PLANNED * width
+    entries = PLANNED * shape.num_heads
+    return None if width is None or total % entries else total // entries * width

@@ -35,7 +35,8 @@ WORKERS = 256
 
 
 PLANNED = 600
-"""Entries of the map of partial results that a caller passes."""
+"""Entries of the map of partial results that a caller passes, for each head: AITER's sizing makes
+it a multiple of what heads are folded by."""
 
 
 class Dispatcher(PythonStage[DecodeShape, Dispatched]):
@@ -126,7 +127,7 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
             "last_page": Tensor("kv_last_page_lens", (batch,), int32),
             "qlen": qlen,
             "page_size": page_size,
-            **_work_metadata(shape.persistent),
+            **_work_metadata(shape.persistent, heads),
             "q_scale": scale,
             "kv_scale": scale,
             "splits": inputs.get("splits"),
@@ -139,9 +140,10 @@ class Dispatcher(PythonStage[DecodeShape, Dispatched]):
         }
 
 
-def _work_metadata(given: bool) -> dict[str, Tensor | None]:
+def _work_metadata(given: bool, heads: Any) -> dict[str, Tensor | None]:
     """The arguments that the planner fills in, which select the persistent path."""
     int32 = DtypeToken("i32")
+    planned = binary("*", PLANNED, heads, ir.NOWHERE)
     some = Tensor("metadata", (Unknown("metadata", free="data"),), int32)
     tensors = {
         "metadata": Tensor("work", (2,), DtypeToken("u64")),
@@ -149,7 +151,7 @@ def _work_metadata(given: bool) -> dict[str, Tensor | None]:
         "work_info": some,
         "reduce_indptr": some,
         "reduce_final_map": some,
-        "reduce_partial_map": Tensor("reduce_partial_map", (PLANNED,), int32),
+        "reduce_partial_map": Tensor("reduce_partial_map", (planned,), int32),
     }
     return {role: tensor if given else None for role, tensor in tensors.items()}
 
