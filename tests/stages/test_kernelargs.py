@@ -257,7 +257,7 @@ def test_an_unknown_value_is_a_slot_that_is_not_known(tmp_path: Path) -> None:
     strange = tree((STORES, "    args.s_MQA = Q->storage_offset();\n"))
     block = launched(Capability.open(str(write(tmp_path, strange))), batch("gfx950", 16)).block
     assert block.unknown is block.slot("s_MQA") is not None
-    with pytest.raises(ValueError, match="s_MQA is not known: Q"):
+    with pytest.raises(ValueError, match=r"s_MQA is not known: .*Q\.storage_offset"):
         block.pack(lambda name, tensor: 0)
 
 

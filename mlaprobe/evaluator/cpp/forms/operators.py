@@ -43,7 +43,8 @@ def functions(module: CppModule, op: str, names: frozenset[str]) -> list[Functio
                 continue
             head = re.match(r"\s*template\s*<([^{}()]*?)>", file.code[chunk.start : at])
             general = head is not None and _TAKES_ANY.match(params) is not None
-            if general or not names.isdisjoint(_mentioned(module, params)):
+            meant = general or not names.isdisjoint(_mentioned(module, params))
+            if meant or _by_macro(module, params):
                 found += [f for f in module.operators_in(file, chunk, op) if f not in found]
         for macro in module.unit.spellings("operator"):
             for chunk in index_of(file.code).mentioning(macro):
@@ -60,8 +61,42 @@ def _types(function: Function) -> set[str]:
 
 def _mentioned(module: CppModule, params: str) -> set[str]:
     """The types that a list of parameters may name, aliases resolved."""
-    words = {w for w in re.findall(r"[A-Za-z_]\w*", params) if w not in ("const", "typename")}
-    return words | {(module.alias(w) or w).rpartition("::")[2] for w in words if len(w) > 1}
+    words = _type_words(params)
+    return words | {_resolved(module, word) for word in words}
+
+
+def _type_words(params: str) -> set[str]:
+    """The words of the types in a list of parameters: all but the last of each, which is its name
+    unless it has none."""
+    found: set[str] = set()
+    for param in params.split(","):
+        words = re.findall(r"[A-Za-z_]\w*", param)
+        found.update(words[: max(1, len(words) - 1)])
+    return found
+
+
+def _by_macro(module: CppModule, params: str) -> bool:
+    """Whether a type may be spelled by a macro: a name that nothing defines."""
+    words = _type_words(params) - _PLAIN
+    return any(not module.definitions(word) for word in words)
+
+
+_PLAIN = frozenset(
+    (
+        *("const", "volatile", "typename", "struct", "class", "enum", "std", "auto"),
+        *("unsigned", "signed", "int", "long", "short", "char", "bool", "float", "double"),
+    )
+)
+
+
+def _resolved(module: CppModule, name: str) -> str:
+    """The type that a name stands for, without its namespace."""
+    seen: list[str] = []
+    bare = template_of(name)[0].rpartition("::")[2]
+    while bare not in seen:
+        seen.append(bare)
+        bare = template_of(module.alias(bare) or bare)[0].rpartition("::")[2]
+    return bare
 
 
 def applied(module: CppModule, run: Run, op: str, args: tuple[Value, ...], span: Span) -> Value:
@@ -103,7 +138,7 @@ def _called(module: CppModule, run: Run, op: str, args: tuple[Value, ...], span:
         if not takes or module.operators(op, frozenset(names)):
             return Unknown(f"which {op} of a {first.type} is meant is not known", span)
         return run.machine.call(run, method, args[1:], {}, span)
-    fitting = [f for f in module.operators(op, frozenset(names)) if _fits(f, args)]
+    fitting = [f for f in module.operators(op, frozenset(names)) if _fits(module, f, args)]
     if not fitting:
         return NotImplemented
     if len(fitting) > 1 or fitting[0].template:
@@ -117,23 +152,25 @@ def _type(value: Value) -> str:
     return value.type.rpartition("::")[2] if isinstance(value, Record) else ""
 
 
-def _fits(function: Function, args: tuple[Value, ...]) -> bool:
+def _fits(module: CppModule, function: Function, args: tuple[Value, ...]) -> bool:
     """Whether an operator may be meant for some operands."""
     if len(function.params) != len(args):
         return False
     return all(
-        param.type is None or param.type.name in function.template or _takes(param.type, arg)
+        param.type is None
+        or param.type.name in function.template
+        or _takes(module, param.type, arg)
         for param, arg in zip(function.params, args, strict=True)
     )
 
 
-def _takes(ctype: CType, value: Value) -> bool:
+def _takes(module: CppModule, ctype: CType, value: Value) -> bool:
     if isinstance(value, Unknown) or ctype.kind == "auto":
         return True
     name = _type(value)
     if not name:
         return ctype.kind in (*SCALARS, "string") or ctype.name.startswith("std::")
-    same = template_of(ctype.name)[0].rpartition("::")[2] == name
+    same = name in (template_of(ctype.name)[0].rpartition("::")[2], _resolved(module, ctype.name))
     return same or isinstance(value, Record) or ctype.kind in SCALARS
 
 
