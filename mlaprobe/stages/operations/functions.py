@@ -5,7 +5,7 @@ The entry point's answer is what it does: which compiled functions it calls, wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -32,16 +32,21 @@ from mlaprobe.stages.operations.refusals import reached, refusals
 from mlaprobe.stages.pyfunction import PythonFunction, PythonStage, Start
 from mlaprobe.stages.sizing import accepted, passed
 
+Read = Callable[[tuple[Outcome, ...], Mapping[str, Any]], Dispatched]
+
 
 class EntryStage(PythonStage[DecodeShape, Dispatched]):
     """The entry point of an operation, which calls a compiled function."""
 
     name = StageName.DISPATCHER
+    exported = True
+    """Whether what the package exports by the function's name is the same function."""
 
     def __init__(self, session: SourceSession, entry: Entry) -> None:
         """Raises ``Absent`` where the source has none."""
         self.entry = entry
-        super().__init__(session, python_function(session, self.name, entry.function))
+        function = python_function(session, self.name, entry.function, exported=self.exported)
+        super().__init__(session, function)
 
     def _of(self, outcome: StageOutcome) -> Dispatched:
         return Dispatched(outcome=outcome)
@@ -55,9 +60,17 @@ class EntryStage(PythonStage[DecodeShape, Dispatched]):
             inputs_of(question, self.entry),
             start,
             (question.arch, question.env),
-            Reader(self.session, question).answer,
-            on_entry=EntryEvents(self.session, compiled=True).called,
+            self._reader(question),
+            on_entry=self._on_entry(),
         )
+
+    def _reader(self, question: DecodeShape) -> Read:
+        """Reads the answer off the paths."""
+        return Reader(self.session, question).answer
+
+    def _on_entry(self) -> Callable[..., Any]:
+        """What a call of a compiled function is."""
+        return EntryEvents(self.session, compiled=True).called
 
 
 class SizingStage(OutcomeStage[DecodeShape], PythonStage[DecodeShape, StageOutcome]):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from mlaprobe.core.shape import DecodeShape, StageName, StageOutcome, Status, altered
+from mlaprobe.core.shape import DecodeShape, Status, altered
 from mlaprobe.evaluator.engine.runs import Outcome
 from mlaprobe.evaluator.symbolic.symbols import joined
 from mlaprobe.rulefiles.operations import Entry
@@ -14,41 +14,26 @@ from mlaprobe.stages.base import undecided
 from mlaprobe.stages.dispatching.dispatched import Dispatched
 from mlaprobe.stages.environment.outside import assumptions
 from mlaprobe.stages.environment.session import SourceSession
-from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.kernellaunch import Launches, check_and_launch, judged, launched
-from mlaprobe.stages.operations.functions import python_function
-from mlaprobe.stages.operations.question import arguments_of, family, inputs_of
+from mlaprobe.stages.operations.functions import EntryStage, Read
 from mlaprobe.stages.operations.triton import Needed, written_in
-from mlaprobe.stages.pyfunction import PythonStage, Start
 
 
-class LaunchStage(PythonStage[DecodeShape, Dispatched]):
+class LaunchStage(EntryStage):
     """The entry point of an operation that launches its kernels itself."""
 
-    name = StageName.DISPATCHER
+    exported = False
 
     def __init__(self, session: SourceSession, entry: Entry) -> None:
         """Raises ``Absent`` where the source has none."""
-        self.entry = entry
-        function = python_function(session, self.name, entry.function, exported=False)
-        super().__init__(session, function)
-        self._needed = Needed(session, function.file)
+        super().__init__(session, entry)
+        self._needed = Needed(session, self._function.file)
 
-    def _of(self, outcome: StageOutcome) -> Dispatched:
-        return Dispatched(outcome=outcome)
+    def _reader(self, question: DecodeShape) -> Read:
+        return partial(self._read, question.dtype)
 
-    def _values(self, question: DecodeShape, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        return arguments_of(question, self.entry, self.entry.function, inputs)
-
-    def _evaluated(self, question: DecodeShape, start: Start) -> Solved[Dispatched]:
-        return self.session.solve(
-            family(question, self.entry, self.name),
-            inputs_of(question, self.entry),
-            start,
-            (question.arch, question.env),
-            partial(self._read, question.dtype),
-            on_entry=Launches(self.session).called,
-        )
+    def _on_entry(self) -> Callable[..., Any]:
+        return Launches(self.session).called
 
     def _read(
         self, dtype: str, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]
