@@ -127,6 +127,10 @@ def test_it_answers_like_the_source(aiter_git: Path, release: str) -> None:
         for _ in range(300):
             shape = shape_of(choose, scope)
             assert said(kept.judge(shape)) == said(live.judge(shape)), shape
+        # Another source is taken for this release by what is recorded to be read of it.
+        recorded = next(each for each in bundled.reads().values() if each.held_by(source))
+        assert set(source.blobs_read) <= set(recorded.paths)
+        assert set(live.session.listed) <= set(recorded.listings)
 
 
 def test_a_case_that_everybody_knows() -> None:

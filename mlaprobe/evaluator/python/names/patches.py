@@ -53,7 +53,7 @@ def _imported(project: PyProject, root: PyModule) -> Iterator[PyModule]:
     wanted: dict[str, None] = {}
     for name, inside in root.index.imports_anywhere:
         wanted[name] = None
-        wanted.update(dict.fromkeys(f"{name}.{part}" for part in inside))
+        wanted.update(dict.fromkeys(f"{name}.{part}" for part in inside if part != "as"))
     for dotted in wanted:
         if dotted.split(".")[0] == root.dotted.split(".")[0]:
             module = project.module(dotted)
@@ -82,7 +82,8 @@ def _may_set(project: PyProject, module: PyModule) -> bool:
 def _gives_module(project: PyProject, source: str, name: str, inside: tuple[str, ...]) -> bool:
     """Whether an import may bind a name to a module of the source."""
     at = inside.index(name)
-    parts = {f"{source}.{part}" for part in inside[max(at - 2, 0) : at + 1]}
+    near = inside[max(at - 2, 0) : at + 1]
+    parts = {f"{source}.{part}" for part in near if part != "as"}
     parts |= {source} if inside[0] == source.split(".")[0] else set()  # as ``import`` has it
     ours = (part for part in parts if part.split(".")[0] in project.roots)
     return any(project.module(part) is not None for part in ours)
