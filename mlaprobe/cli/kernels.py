@@ -13,6 +13,7 @@ from mlaprobe.cli.support.options import SCHEDULES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mlaprobe.core.enums import Operation
     from mlaprobe.deciding.capability import Capability
     from mlaprobe.emulation.case import CaseResult
     from mlaprobe.emulation.inspecting import KernelFacts
@@ -26,6 +27,7 @@ SWEEP = "edges: lengths at the edges of tiles in one batch, in 1 to 4 parts."
 EPILOG = """\b
 Examples:
   mlaprobe kernels --aiter ~/src/aiter@v0.1.20 --arch gfx950          what is in them
+  mlaprobe kernels --aiter ~/src/aiter@v0.1.20 --arch gfx950 --op prefill
   mlaprobe kernels --aiter ~/src/aiter@v0.1.20 --arch gfx950 --run    run each at its own shapes
   mlaprobe kernels --run --arch gfx942 --name qh16 --schedules all    some, under every schedule
   mlaprobe kernels --run --arch gfx950 --dtype bf16/bf16 --heads 24 --qlen 3 --kv-len 70
@@ -47,6 +49,7 @@ def kernels(
     ctx: typer.Context,
     aiter: o.AiterOption = "installed",
     arch: o.ArchHere = None,
+    op: o.OperationOption = None,
     dtype: o.DtypeList = None,
     heads: o.HeadsList = None,
     qlen: o.QlenList = None,
@@ -125,18 +128,18 @@ def _show(given: dict[str, Any]) -> int:
     from mlaprobe.cli import machine
     from mlaprobe.cli.support import emit
     from mlaprobe.cli.support.progress import Progress
-    from mlaprobe.emulation.inspecting import facts
+    from mlaprobe.emulation.inspecting import facts, missing
     from mlaprobe.output.runs.kernels import kernels_json, kernels_text
 
-    arch, capability = machine.arch(given), _opened(given)
-    paths = _code_objects(capability, arch, given["name"])
+    op, arch, capability = _operation(given), machine.arch(given), _opened(given)
+    paths = _code_objects(capability, op, arch, given["name"])
     if not paths:
-        raise _none(capability, arch, given["name"])
+        raise _none(capability, op, arch, given["name"])
     with Progress("code objects read", quiet=given["quiet"]) as progress:
         found: list[KernelFacts] = []
         for path in paths:
             file = capability.source.read(path)
-            found.extend(facts(path, file.data) if file is not None else ())
+            found.extend(facts(path, file.data) if file is not None else (missing(path),))
             progress.step()
     if given["format"] == "json":
         emit.write([kernels_json(capability.source, found)], given["output"])
@@ -146,21 +149,45 @@ def _show(given: dict[str, Any]) -> int:
     return 0
 
 
-def _code_objects(capability: Capability, arch: str, name: str) -> list[str]:
+def _operation(given: dict[str, Any]) -> Operation | None:
+    """The operation that was named."""
+    from mlaprobe.cli.support import common
+    from mlaprobe.emulation.shipped import with_code_objects
+    from mlaprobe.errors import UsageError
+
+    if given["op"] is None:
+        return None
+    found, having = common.parse_operation("--op", given["op"]), with_code_objects()
+    if found not in having:
+        raise UsageError(
+            f"--op: {found} has no code objects: its kernels are compiled where they run",
+            hint=f"one of {', '.join(having)}",
+        )
+    return found
+
+
+def _code_objects(
+    capability: Capability, op: Operation | None, arch: str, name: str
+) -> Sequence[str]:
+    """Those of an operation; without one, all that lie with those of a decode."""
+    from mlaprobe.emulation.shipped import code_objects
     from mlaprobe.rulefiles.layouts import layouts
 
+    if op is not None:
+        return [path for path in code_objects(capability, op, arch) if name in path]
     folder = f"hsa/{arch}/{layouts().data['host']['table_module']}"
     paths = sorted(path for path in capability.source.list(folder) if path.endswith(".co"))
     return [path for path in paths if name in path]
 
 
-def _none(capability: Capability, arch: str, name: str) -> SourceError:
+def _none(capability: Capability, op: Operation | None, arch: str, name: str) -> SourceError:
     """There is nothing to show, or to run."""
     from mlaprobe.errors import SourceError
 
     named = f" with {name} in its name" if name else ""
     return SourceError(
-        f"{capability.source.label} has no code object of a decode kernel for {arch}{named}",
+        f"{capability.source.label} has no code object of a {op or 'decode'} kernel for "
+        f"{arch}{named}",
         hint="--aiter names a source that has: a checkout of AITER, or REPO@REV",
     )
 
@@ -182,8 +209,8 @@ def _run(given: dict[str, Any]) -> int:
     wanted, rest = cases(capability, scope)
     tolerances = {pair: rules().tolerance(*pair) for pair in (*DTYPES, *scope.dtypes)}
     how = How(tolerances=tolerances, schedules=given["schedules"])
-    if not wanted and not _code_objects(capability, scope.arch, scope.names):
-        raise _none(capability, scope.arch, scope.names)
+    if not wanted and not _code_objects(capability, None, scope.arch, scope.names):
+        raise _none(capability, None, scope.arch, scope.names)
     check_times(capability, wanted, how)
     with Progress("launches run", len(wanted), quiet=given["quiet"]) as progress:
         results = run_cases(

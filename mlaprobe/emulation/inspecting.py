@@ -18,8 +18,8 @@ class KernelFacts:
 
     co: str
     """The path of the code object."""
-    blob: str
-    """Its git blob id."""
+    blob: str | None
+    """Its git blob id; ``None`` where the source does not hold it."""
     arch: str = ""
     symbol: str = ""
     lds_bytes: int = 0
@@ -74,3 +74,8 @@ def facts(co: str, data: bytes) -> tuple[KernelFacts, ...]:
         )
         for kernel in code.kernels
     )
+
+
+def missing(co: str) -> KernelFacts:
+    """What is to be said of a code object that a table names and the source does not hold."""
+    return KernelFacts(co=co, blob=None, problem="the source does not hold this file")

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 
 from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.blobs import blob_hash
-from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
+from mlaprobe.core.shape import DecodeShape, Dtype, Operation, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.case import Case, CaseResult
 from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.planned import Options, emulate_launch, launch_seconds, refuse_long
+from mlaprobe.emulation.shipped import code_objects
 from mlaprobe.emulation.wording import details, outside_line, race_line
 from mlaprobe.errors import SourceError
 
@@ -81,7 +82,8 @@ def cases(capability: Capability, scope: Scope) -> tuple[tuple[Case, ...], tuple
         for case in _launches(each if narrow else extremes(each), scope, narrow)
     ]
     reached = {case.co for case in picked}
-    rest = (co for co in _code_objects(capability, scope) if co not in reached)
+    known = code_objects(capability, Operation.DECODE, scope.arch)
+    rest = (co for co in known if co not in reached and scope.names in co)
     return tuple(picked), tuple(rest)
 
 
@@ -151,17 +153,6 @@ def _splits(case: Case) -> Iterator[Case]:
     yield case
     if not case.shape.persistent:
         yield replace(case, kv_splits=1)
-
-
-def _code_objects(capability: Capability, scope: Scope) -> Iterator[str]:
-    """The code objects of the decode kernels of an arch's table."""
-    named = {
-        row.co: row
-        for table in capability.tables.modules.values()
-        for row in table.rows
-        if row.arch == scope.arch and not row.fields.get("prefill")
-    }
-    return (co for co in named if scope.names in co)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,8 +75,13 @@ _ENTRY = Record(
         ),
     },
 )
+_CODE_OBJECTS = Record(
+    required={"module": Text()},
+    optional={"columns": MapOf(whole(0)), "named": Text()},
+)
 _OPERATION = Record(
     required={"about": Text(), "entries": ListOf(_ENTRY, at_least=1)},
+    optional={"code_objects": _CODE_OBJECTS},
 )
 SCHEMA = MapOf(_OPERATION, Text(choices=tuple(map(str, Operation))))
 
@@ -189,12 +194,27 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CodeObjects:
+    """Which code objects of a source carry an operation out."""
+
+    module: str
+    """The kernel module: a folder of each arch, with its table."""
+    columns: Mapping[str, int]
+    """What columns of the rows of its kernels hold; 0 where the table has no such column."""
+    named: str | None
+    """Part of the names of its kernels' files in releases without a table, which hold those of no
+    other operation."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OperationRule:
     """An operation."""
 
     op: Operation
     about: str
     entries: tuple[Entry, ...]
+    code_objects: CodeObjects | None = None
+    """``None`` for one whose kernels are all compiled where they run."""
 
     def entry(self, persistent: bool) -> Entry:
         """The function that is called with work metadata, or without.
@@ -218,6 +238,7 @@ def operations() -> Mapping[Operation, OperationRule]:
             op=Operation(name),
             about=rule["about"],
             entries=tuple(_entry(Operation(name), each) for each in rule["entries"]),
+            code_objects=_code_objects(rule.get("code_objects")),
         )
         for name, rule in load_rules("operations", SCHEMA).items()
     }
@@ -275,6 +296,14 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
         bundled=rule.get("bundled", True),
         dtypes=tuple(rule["dtypes"]) if "dtypes" in rule else None,
         route=Route(rule["route"]) if "route" in rule else None,
+    )
+
+
+def _code_objects(rule: Mapping[str, Any] | None) -> CodeObjects | None:
+    if rule is None:
+        return None
+    return CodeObjects(
+        module=rule["module"], columns=dict(rule.get("columns", {})), named=rule.get("named")
     )
 
 

@@ -52,6 +52,33 @@ def test_the_same_for_programs(run: Run) -> None:
     assert (found["workgroup_size"], found["without_rule"], found["runs"]) == (256, [], True)
 
 
+def test_the_kernels_of_an_operation(run: Run) -> None:
+    done = kernels(run, "--arch gfx942 --op prefill --format json")
+    assert done.code == 0
+    found = json.loads(done.out)["kernels"]
+    assert [row["co"].rpartition("/")[2] for row in found] == [
+        "mla_pfl_bf16_a16w16_causal_subQ128_mqa128.co",
+        "mla_pfl_bf16_a16w16_causal_subQ16_mqa16.co",
+    ]
+    every = json.loads(kernels(run, "--arch gfx942 --format json").out)["kernels"]
+    decode = json.loads(kernels(run, "--arch gfx942 --op decode --format json").out)["kernels"]
+    assert len(every) == len(decode) + len(found)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        ("--op v4", 1, "has no code object of a v4 kernel for gfx942"),
+        ("--op sparse", 2, "sparse has no code objects: its kernels are compiled where they run"),
+        ("--op prefil", 2, "prefil"),
+    ],
+)
+def test_operations_without_code_objects(run: Run, words: str, code: int, text: str) -> None:
+    done = kernels(run, f"--arch gfx942 {words}")
+    assert (done.code, done.out) == (code, "")
+    assert text in done.err
+
+
 def test_every_kernel_is_run_at_its_shapes(run: Run, tmp_path: Path) -> None:
     """And a second time it goes on where the first ended, which is at the end."""
     file = tmp_path / "runs.jsonl"
