@@ -65,6 +65,15 @@ class Operation(TextEnum):
     TRITON_SPARSE = "triton-sparse"
 
 
+class Layout(TextEnum):
+    """How a caller holds queries, keys and values."""
+
+    LATENT = "latent"
+    """Pages of tokens of 576 values, the first 512 of which are the values of all heads."""
+    HEADS = "heads"
+    """Keys of 192 and values of 128 for each head and token."""
+
+
 class StageName(TextEnum):
     """The stages of AITER's MLA decode that decide."""
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from mlaprobe.core.enums import Layout
 from mlaprobe.core.shape import Dtype
 from mlaprobe.emulator.floats import FP8, bf16_from_f32, f32_from_bf16, narrow, widen
 from mlaprobe.errors import UsageError
@@ -16,6 +17,8 @@ HEAD_DIM = 576
 """Values per token of a query head and of the KV cache: 512 latent, 64 rope."""
 LATENT_DIM = 512
 """Values per token of an output head."""
+WIDTHS = {Layout.LATENT: (HEAD_DIM, LATENT_DIM), Layout.HEADS: (192, 128)}
+"""Values per token of a key, and of an output head."""
 
 
 def encoded(values: npt.NDArray[np.float32], dtype: Dtype, arch: str) -> Array:

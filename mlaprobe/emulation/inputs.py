@@ -7,16 +7,16 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.arrays import Array
-from mlaprobe.emulation.batch import Values
-from mlaprobe.emulation.formats import LATENT_DIM
+from mlaprobe.emulation.holding import Stored, Tensors
 from mlaprobe.emulation.works import Works
 from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for
 from mlaprobe.stages.environment.placed import Placed
 
 _POINTERS = 10
 """Numbers in the tensor of pointers to the work metadata: the first two are used."""
+_NAMES = {"last_page": "kv_last_page_lens"}
+"""What is said of a tensor whose meaning has another name than users know it by."""
 
 
 class Given(NamedTuple):
@@ -31,56 +31,44 @@ Inputs: TypeAlias = Mapping[str, Given | None]
 """By what the parameters of the dispatcher mean; ``None`` for one that is left out."""
 
 
-def inputs_of(values: Values, works: Works | None) -> Inputs:
+def inputs_of(values: Tensors, works: Works | None) -> Inputs:
     """The tensors for a batch, with its work metadata where it has some."""
     batch, vectors = values.batch, values.vectors
-    scales = ((batch.q_dtype, batch.q_scale), (batch.kv_dtype, batch.kv_scale))
-    q_scale, kv_scale = (
-        np.array([scale], np.float32) if dtype is Dtype.FP8 else None for dtype, scale in scales
-    )
     pointers = None if works is None else np.zeros(_POINTERS, np.uint64)
     world = np.array([0, *np.cumsum(batch.global_lens)], np.int32) if batch.world > 1 else None
     output = Placed(
-        "output", (batch.tokens, batch.num_heads, LATENT_DIM), dtype_for("bf16", batch.arch)
+        "output", (batch.tokens, batch.num_heads, batch.value_dim), dtype_for("bf16", batch.arch)
     )
     output.filled("empty", ())
+    own = values.stored().items()
     return {
-        "q": _given("q", values.q, batch.q_dtype.value, batch.arch),
-        "kv": Given(_cache(values), values.kv),
+        **{role: stored and _stored(role, stored, batch.arch) for role, stored in own},
         "output": Given(output, None),
-        "qo_indptr": _given("qo_indptr", vectors.qo_indptr, "i32"),
-        "kv_indptr": _given("kv_indptr", vectors.kv_indptr, "i32"),
-        "kv_indices": _given("kv_indices", values.kv_indices, "i32"),
-        "last_page": _given("kv_last_page_lens", vectors.last_page, "i32"),
-        "q_scale": _given("q_scale", q_scale, "fp32"),
-        "kv_scale": _given("kv_scale", kv_scale, "fp32"),
-        "global_indptr": _given("global_indptr", world, "i32"),
-        "metadata": _given("work_metadata_ptrs", pointers, "u64"),
+        "qo_indptr": _given("qo_indptr", vectors.qo_indptr),
+        "kv_indptr": _given("kv_indptr", vectors.kv_indptr),
+        "kv_indices": _given("kv_indices", values.kv_indices),
+        "global_indptr": _given("global_indptr", world),
+        "metadata": None
+        if pointers is None
+        else Given(Placed("work_metadata_ptrs", pointers.shape, DtypeToken("u64")), pointers),
         **_metadata(works),
     }
 
 
-def _cache(values: Values) -> Placed:
-    """The cache, of which only some pages have memory."""
-    shape = (values.num_pages, *values.kv.shape[1:])
-    return Placed("kv", shape, dtype_for(values.batch.kv_dtype.value, values.batch.arch))
+def _stored(role: str, stored: Stored, arch: str) -> Given:
+    name = _NAMES.get(role, role)
+    token = dtype_for(stored.dtype, arch)
+    return Given(Placed(name, stored.shape or stored.array.shape, token), stored.array)
 
 
 def _metadata(works: Works | None) -> dict[str, Given | None]:
+    names = ("work_indptr", "work_info", "reduce_indptr", "reduce_final_map", "reduce_partial_map")
     if works is None:
-        names = ("work_indptr", "work_info", "reduce_indptr")
-        return dict.fromkeys((*names, "reduce_final_map", "reduce_partial_map"))
-    return {
-        "work_indptr": _given("work_indptr", works.work_indptr, "i32"),
-        "work_info": _given("work_info", works.work_info, "i32"),
-        "reduce_indptr": _given("reduce_indptr", works.reduce_indptr, "i32"),
-        "reduce_final_map": _given("reduce_final_map", works.reduce_final_map, "i32"),
-        "reduce_partial_map": _given("reduce_partial_map", works.reduce_partial_map, "i32"),
-    }
+        return dict.fromkeys(names)
+    return {name: _given(name, getattr(works, name)) for name in names}
 
 
-def _given(name: str, array: Array | None, dtype: str, arch: str = "") -> Given | None:
+def _given(name: str, array: Array | None) -> Given | None:
     if array is None:
         return None
-    token = dtype_for(dtype, arch) if arch else DtypeToken(dtype)
-    return Given(Placed(name, array.shape, token), array)
+    return Given(Placed(name, array.shape, DtypeToken("i32")), array)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.arrays import Arrays, Marks
-from mlaprobe.emulation.batch import Values
+from mlaprobe.emulation.arrays import Arrays, Marks, memory_of
+from mlaprobe.emulation.holding import Spread, Tensors
 from mlaprobe.emulation.inputs import Inputs, inputs_of
 from mlaprobe.emulation.regions import Regions
 from mlaprobe.emulation.results.following import Followed, follow
@@ -37,7 +37,7 @@ Change = Callable[[bytearray, Launched], None]
 class Call:
     """How a batch is launched."""
 
-    values: Values
+    values: Tensors
     works: Works | None
     """Work metadata; ``None`` for a launch without."""
     device: Device
@@ -138,8 +138,8 @@ def execute(
     """
     memory, launched = Memory(), ready.launched
     arrays, marks = _given(ready, seed)
-    cache, output = (ready.tensor(role) for role in ("kv", "output"))
-    regions = Regions(memory, arrays, launched, cache, ready.call.values)
+    output = ready.tensor("output")
+    regions = Regions(memory, arrays, launched, _spread(ready, arrays))
     regions.place_metadata(ready.inputs)
     block = bytearray(
         launched.block.pack(regions.address, unset or np.random.default_rng(seed).bytes)
@@ -169,6 +169,14 @@ def _given(ready: Prepared, seed: int) -> tuple[Arrays, Marks]:
             arrays.give(given.tensor, given.array)
             marks.give(given.tensor, np.zeros(given.array.shape, np.bool_))
     return arrays, marks
+
+
+def _spread(ready: Prepared, arrays: Arrays) -> dict[int, Spread]:
+    """What holds only some pages of a cache, by the id of the array that owns the memory."""
+    spread = ready.call.values.spread
+    if spread is None:
+        return {}
+    return {id(memory_of(arrays.of(ready.tensor(spread.role)))): spread}
 
 
 def _numbers(call: Call) -> dict[str, Any]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from mlaprobe.emulation.arrays import Array
-from mlaprobe.emulation.batch import Values
+from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.holding import Tensors
+from mlaprobe.emulation.values import Values
 from mlaprobe.padding.tensors import Strategy, check_target
+
+T = TypeVar("T", bound=Tensors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +28,7 @@ class Padding:
     """What padding heads hold."""
 
 
-def pad(values: Values, padding: Padding) -> Values:
+def pad(values: T, padding: Padding) -> T:
     """The values of the batch that is launched: padding tokens are zero and in front of a request's
     own, because a kernel's causal windows end with the last token.
 
@@ -31,6 +36,9 @@ def pad(values: Values, padding: Padding) -> Values:
         UsageError: so many heads cannot be padded to that count in this way.
     """
     batch = values.batch
+    if _is_none(batch, padding):
+        return values
+    assert isinstance(values, Values)
     check_target(batch.num_heads, padding.heads, padding.strategy)
     q = values.q
     if padding.heads != batch.num_heads:
@@ -45,14 +53,21 @@ def pad(values: Values, padding: Padding) -> Values:
     return replace(values, batch=launched, q=q, vectors=launched.vectors)
 
 
-def unpad(rows: Array, values: Values, padding: Padding) -> Array:
+def unpad(rows: Array, values: Tensors, padding: Padding) -> Array:
     """Of ``[tokens, heads, ...]`` as launched, the real tokens and heads of the unpadded values."""
     batch = values.batch
+    if _is_none(batch, padding):
+        return rows
     own = rows.reshape(batch.requests, padding.qlen, *rows.shape[1:])
     own = own[:, padding.qlen - batch.qlen :].reshape(-1, *rows.shape[1:])
     if padding.strategy is Strategy.REPEAT:
         return own[:, :: padding.heads // batch.num_heads]
     return own[:, : batch.num_heads]
+
+
+def _is_none(batch: Batch, padding: Padding) -> bool:
+    """Whether a batch is launched as it is."""
+    return (padding.heads, padding.qlen) == (batch.num_heads, batch.qlen)
 
 
 def _sources(heads: int, padding: Padding) -> Array:

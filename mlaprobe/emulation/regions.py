@@ -4,8 +4,10 @@ that one of them points to in turn.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mlaprobe.emulation.arrays import Array, Arrays, Marks, memory_of, offset_in
-from mlaprobe.emulation.batch import Values
+from mlaprobe.emulation.holding import Spread
 from mlaprobe.emulation.inputs import Inputs
 from mlaprobe.emulator.memory import Memory
 from mlaprobe.stages.environment.placed import Placed
@@ -19,13 +21,17 @@ class Regions:
     """Arrays in the address space of the device."""
 
     def __init__(
-        self, memory: Memory, arrays: Arrays, launched: Launched, cache: Placed, values: Values
+        self,
+        memory: Memory,
+        arrays: Arrays,
+        launched: Launched,
+        spread: Mapping[int, Spread],
     ) -> None:
-        """``cache`` is the tensor of the KV cache, of which ``values`` has the pages."""
+        """``spread`` says of arrays, by the ids of those that own the memory, that they hold only
+        some pages of a cache, and which."""
         self._memory = memory
         self._arrays = arrays
-        self._values = values
-        self._cache = id(memory_of(arrays.of(cache)))
+        self._spread = spread
         self._names: dict[int, str] = {}
         """By the array that owns the memory."""
         passed = (launched.passed.get(role) for role in _OUTPUTS)
@@ -54,14 +60,14 @@ class Regions:
         return self._memory.address(known) + offset_in(array, owner)
 
     def _place(self, name: str, owner: Array) -> None:
-        values = self._values
-        if id(owner) != self._cache or len(values.kv_places) == values.num_pages:
+        spread = self._spread.get(id(owner))
+        if spread is None:
             self._memory.place(name, owner, writable=id(owner) in self._writable)
             return
-        size = values.batch.page_bytes
-        pages = zip(values.kv_places.tolist(), owner, strict=True)
+        size = spread.page_bytes
+        pages = zip(spread.places.tolist(), owner, strict=True)
         parts = {place * size: page for place, page in pages}
-        self._memory.spread(name, values.num_pages * size, parts)
+        self._memory.spread(name, spread.num_pages * size, parts)
 
     def take_back(self, marks: Marks) -> None:
         """Copies what the kernel wrote to the arrays, and marks it."""

@@ -11,13 +11,15 @@ from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.shape import Decision
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.arrays import NotFollowedError
-from mlaprobe.emulation.batch import Batch, Values
+from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.holding import Tensors
 from mlaprobe.emulation.launch import Call, Change, Prepared, Result, execute, prepare
 from mlaprobe.emulation.outcome import Check, Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad
 from mlaprobe.emulation.planner import Planning, works_for
 from mlaprobe.emulation.reruns import FIRST_SEED, Reruns
 from mlaprobe.emulation.results.judging import Judge, Judged
+from mlaprobe.emulation.values import Values
 from mlaprobe.emulation.works import Cutting, Works
 from mlaprobe.emulator.machine import BUDGET
 from mlaprobe.emulator.memory import OutsideAccess
@@ -119,7 +121,7 @@ def tile_of(decision: Decision, qlen: int, heads: int) -> int:
 
 
 def _judged(
-    values: Values, padding: Padding, ready: Prepared, settings: Settings, change: Change | None
+    values: Tensors, padding: Padding, ready: Prepared, settings: Settings, change: Change | None
 ) -> Emulated:
     first = execute(ready, seed=FIRST_SEED, budget=settings.budget, change=change)
     launched, works = ready.launched, ready.call.works

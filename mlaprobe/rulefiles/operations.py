@@ -9,7 +9,7 @@ from typing import Any
 
 from mlaprobe.core.axes import AXES, cell_of
 from mlaprobe.core.caches import Cache, cached
-from mlaprobe.core.enums import Operation, Route, StageName
+from mlaprobe.core.enums import Layout, Operation, Route, StageName
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles.loader import Place, load_rules
@@ -64,6 +64,7 @@ _ENTRY = Record(
         "bundled": Flag(),
         "dtypes": ListOf(Text(pattern="[a-z0-9]+/[a-z0-9]+", form="a dtype pair"), at_least=1),
         "route": Text(choices=tuple(map(str, Route))),
+        "layout": Text(choices=tuple(map(str, Layout))),
         "arguments": _ARGUMENTS,
         "arguments_on": MapOf(_ARGUMENTS),
         "head_dim": whole(1),
@@ -148,6 +149,8 @@ class Entry:
     ``None``: it does."""
     route: Route | None = None
     """The route of a decode that it is, whose stage answers for it."""
+    layout: Layout | None = None
+    """How it is given queries, keys and values, where its launches are emulated."""
 
     @property
     def name(self) -> str:
@@ -296,6 +299,7 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
         bundled=rule.get("bundled", True),
         dtypes=tuple(rule["dtypes"]) if "dtypes" in rule else None,
         route=Route(rule["route"]) if "route" in rule else None,
+        layout=Layout(rule["layout"]) if "layout" in rule else None,
     )
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.emulation.batch import Batch, Values
+from mlaprobe.emulation.batch import Batch
 from mlaprobe.emulation.formats import HEAD_DIM, LATENT_DIM, decoded, encoded
 from mlaprobe.emulation.padding import Padding, pad, unpad
+from mlaprobe.emulation.values import Values
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.tensors import Strategy
 
@@ -57,9 +58,9 @@ def test_round_robin_shows_each_rank_its_own_tokens() -> None:
     shared = replace(
         BATCH, world=4, rank=1, kv_lens=(3, 3), global_lens=(11, 10), page_size=1, num_heads=1
     )
-    assert shared.visible(0, 0).tolist() == [True, True, True]
-    assert shared.visible(1, 0).tolist() == [True, True, False]
-    assert shared.visible(1, 1).tolist() == [True, True, True]
+    assert shared.visible(0)[0].tolist() == [True, True, True]
+    assert shared.visible(1)[0].tolist() == [True, True, False]
+    assert shared.visible(1)[1].tolist() == [True, True, True]
 
 
 def test_values_are_what_the_scales_make_of_them() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from mlaprobe.core.accuracy import Error, Tolerance
 from mlaprobe.emulation.arrays import Array
-from mlaprobe.emulation.batch import Values
+from mlaprobe.emulation.holding import Tensors
 from mlaprobe.emulation.launch import Result
 from mlaprobe.emulation.padding import Padding, unpad
 from mlaprobe.emulation.results.merging import Rows
@@ -41,7 +42,7 @@ class Judged:
 class Judge:
     """Compares results of one batch with attention."""
 
-    def __init__(self, values: Values, padding: Padding, tolerance: Tolerance) -> None:
+    def __init__(self, values: Tensors, padding: Padding, tolerance: Tolerance) -> None:
         self._values = values
         self._padding = padding
         self._tolerance = tolerance
@@ -58,7 +59,8 @@ class Judge:
         )
         batch = self._values.batch
         whole = self._error(real, slice(None))
-        parts = (slice(n * batch.qlen, (n + 1) * batch.qlen) for n in range(batch.requests))
+        starts = batch.vectors.qo_indptr.tolist()
+        parts = (slice(first, behind) for first, behind in pairwise(starts))
         wrong = [n for n, part in enumerate(parts) if not self._error(real, part).passed]
         return Judged(rows=real, error=whole, wrong=tuple(wrong))
 
