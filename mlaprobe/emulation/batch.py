@@ -85,6 +85,12 @@ class Batch:
         return len(self.kv_lens)
 
     @property
+    def v_scale(self) -> float:
+        """What fp8 values are multiplied with, where keys have a scale of their own: the square of
+        that, so that no scale stands for another."""
+        return self.kv_scale**2
+
+    @property
     def query_lens(self) -> tuple[int, ...]:
         """Query tokens of each request."""
         return self.qlens or (self.qlen,) * self.requests

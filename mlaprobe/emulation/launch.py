@@ -22,10 +22,13 @@ from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.kernels.codeobject import CodeObject
+from mlaprobe.rulefiles.operations import Entry
+from mlaprobe.stages.base import Absent
 from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.environment.placed import Placed
 from mlaprobe.stages.kernelargs import Unset
 from mlaprobe.stages.launching import Launched, Launching, LaunchQuestion, NotLaunchedError
+from mlaprobe.stages.operations.functions import EntryCall
 
 ARGUMENTS = "arguments"
 """The name of the region that holds the argument block."""
@@ -45,6 +48,8 @@ class Call:
     splits: int | None = None
     """AITER's ``num_kv_splits``; ``None`` leaves it to AITER."""
     env: tuple[tuple[str, str], ...] = ()
+    entry: Entry | None = None
+    """The entry point of an operation; ``None`` for a decode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +85,9 @@ def prepare(capability: Capability, call: Call) -> Prepared:
         NotLaunchedError: AITER refuses it, or what is launched is not known.
         SourceError: there is no code object, or one that cannot be run.
     """
-    if capability.dispatcher is None or capability.host is None:
-        raise NotLaunchedError("the source has no dispatcher or no host function")
     inputs = inputs_of(call.values, call.works)
     batch = call.values.batch
-    launched = Launching(capability.dispatcher, capability.host).launch(
+    launched = _launching(capability, call.entry).launch(
         LaunchQuestion(
             arch=batch.arch,
             q_dtype=batch.q_dtype,
@@ -111,6 +114,18 @@ def prepare(capability: Capability, call: Call) -> Prepared:
         code=CodeObject.read(file.data),
         data=file.data,
     )
+
+
+def _launching(capability: Capability, entry: Entry | None) -> Launching:
+    """Evaluates calls of the function that launches."""
+    host, function = capability.host, capability.dispatcher
+    try:
+        called = function if entry is None else EntryCall(capability.session, entry)
+    except Absent as why:
+        raise NotLaunchedError(str(why)) from None
+    if called is None or host is None:
+        raise NotLaunchedError("the source has no dispatcher or no host function")
+    return Launching(called, host)
 
 
 def execute(
@@ -182,7 +197,7 @@ def _spread(ready: Prepared, arrays: Arrays) -> dict[int, Spread]:
 def _numbers(call: Call) -> dict[str, Any]:
     batch = call.values.batch
     return {
-        "qlen": batch.qlen,
+        "qlen": max(batch.query_lens),
         "page_size": batch.page_size,
         "intra_batch": False,
         "return_lse": batch.lse,

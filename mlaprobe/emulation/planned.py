@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlaprobe.core.accuracy import Tolerance
+from mlaprobe.core.enums import Layout
 from mlaprobe.core.shape import Decision, Route
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.headworks import ROWS
 from mlaprobe.emulation.outcome import Emulated
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.rules import rules
@@ -85,8 +87,11 @@ def unfit(plan: PadPlan, batch: Batch) -> str | None:
 def instructions(decision: Decision, batch: Batch, padding: Padding, options: Options) -> int:
     """About how many instructions one run of a launch takes."""
     limits = rules()
-    tile = tile_of(decision, padding.qlen, padding.heads)
-    times = decision.fold * (-(-padding.qlen // tile) if tile else 1)
+    if batch.layout is Layout.HEADS:
+        tile = ROWS * batch.num_kv_heads // batch.num_heads
+    else:
+        tile = tile_of(decision, padding.qlen, padding.heads)
+    times = decision.fold * (-(-padding.qlen // tile) if tile else 1) * batch.num_kv_heads
     works = max(batch.requests * times * options.splits, _planned_units(batch, options))
     return sum(batch.kv_lens) * times * limits.per_token + works * limits.per_workgroup
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mlaprobe.core.enums import Layout
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.metadata import BatchPlanner
-from mlaprobe.emulation.works import Cutting, Works, own_works
+from mlaprobe.emulation.laying import LAYOUTS
+from mlaprobe.emulation.metadata import BatchPlanner, NoWorks
+from mlaprobe.emulation.works import Cutting, Works
 from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.launching import NotLaunchedError
 
@@ -36,12 +38,21 @@ def works_for(
         NotLaunchedError: AITER's planner refuses the batch, or goes wrong with it.
         NotFollowedError: metadata of our own cannot say what the batch needs.
     """
+    own = LAYOUTS[batch.layout].works
     if planning.own:
-        return own_works(batch, planning.cutting)
-    found = BatchPlanner(capability).plan(shape, batch.vectors, planning.device)
+        return own(batch, planning.cutting, None)
+    found = _planned(capability, shape, batch, planning.device)
     if isinstance(found, Works):
         return found
     if found.status in ("rejected", "outside"):
         what = "refuses this" if found.status == "rejected" else "goes wrong"
         raise NotLaunchedError(f"AITER's planner {what}: {found.reason}", found.span, refused=True)
-    return own_works(batch, planning.cutting, why=f"AITER's planner: {found.reason}")
+    return own(batch, planning.cutting, f"AITER's planner: {found.reason}")
+
+
+def _planned(
+    capability: Capability, shape: DecodeShape, batch: Batch, device: Device
+) -> Works | NoWorks:
+    if batch.layout is Layout.HEADS:
+        return NoWorks(status="unknown", reason="its loops are not followed")
+    return BatchPlanner(capability).plan(shape, batch.vectors, device)

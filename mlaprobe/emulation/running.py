@@ -8,23 +8,24 @@ from dataclasses import dataclass, replace
 
 from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.blobs import blob_hash
-from mlaprobe.core.shape import Decision
+from mlaprobe.core.shape import Decision, Operation
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.arrays import NotFollowedError
 from mlaprobe.emulation.batch import Batch
 from mlaprobe.emulation.holding import Tensors
 from mlaprobe.emulation.launch import Call, Change, Prepared, Result, execute, prepare
+from mlaprobe.emulation.laying import LAYOUTS
 from mlaprobe.emulation.outcome import Check, Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad
 from mlaprobe.emulation.planner import Planning, works_for
 from mlaprobe.emulation.reruns import FIRST_SEED, Reruns
 from mlaprobe.emulation.results.judging import Judge, Judged
-from mlaprobe.emulation.values import Values
 from mlaprobe.emulation.works import Cutting, Works
 from mlaprobe.emulator.machine import BUDGET
 from mlaprobe.emulator.memory import OutsideAccess
 from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.rulefiles.layouts import layouts
+from mlaprobe.rulefiles.operations import Entry, entry_of
 from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.launching import NotLaunchedError
 
@@ -73,7 +74,7 @@ def emulate(
     Raises:
         SourceError: the code object is missing, or cannot be run.
     """
-    values = Values.random(batch, settings.seed)
+    values = LAYOUTS[batch.layout].values(batch, settings.seed)
     try:
         launched = pad(values, padding)
         works = None
@@ -85,6 +86,7 @@ def emulate(
             device=settings.device,
             splits=settings.kv_splits,
             env=settings.env,
+            entry=_entry(decision),
         )
         ready = prepare(capability, call)
         return _judged(values, padding, ready, settings, change)
@@ -96,6 +98,11 @@ def emulate(
         )
     except NotFollowedError as error:
         return Emulated(batch=batch, padding=padding, standing=Standing.UNKNOWN, message=str(error))
+
+
+def _entry(decision: Decision) -> Entry | None:
+    """The entry point of an operation besides decode."""
+    return None if decision.shape.op is Operation.DECODE else entry_of(decision.shape)
 
 
 def _works(capability: Capability, batch: Batch, decision: Decision, settings: Settings) -> Works:

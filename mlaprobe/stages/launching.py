@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from mlaprobe.core.shape import Dtype, Kernel
 from mlaprobe.evaluator import ir
@@ -16,7 +16,6 @@ from mlaprobe.evaluator.values.kinds import Braced, Closure, Pointer, Record
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import how_failed, why_unknown
 from mlaprobe.stages.dispatching.dispatched import entry_of, refusal
-from mlaprobe.stages.dispatching.dispatcher import Dispatcher
 from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.environment.kernels import AsmKernel
 from mlaprobe.stages.environment.libraries import NEW_TENSOR
@@ -40,7 +39,7 @@ class NotLaunchedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchQuestion:
-    """A batch, as ``mla_decode_fwd`` gets it."""
+    """A batch, as ``mla_decode_fwd`` or the entry point of another operation gets it."""
 
     arch: str
     q_dtype: Dtype
@@ -78,10 +77,22 @@ class Launched:
     """Of the launch."""
 
 
+class Called(Protocol):
+    """A function of AITER's that a caller gives a batch."""
+
+    def call(self, run: Run, values: Mapping[str, Any]) -> Any:
+        """Calls it with arguments by what its parameters mean."""
+
+    @property
+    def on_entry(self) -> Callable[..., Any]:
+        """What happens where it calls a function that is compiled elsewhere: an event."""
+
+
 class Launching:
     """Evaluates launches of one source."""
 
-    def __init__(self, dispatcher: Dispatcher, host: Host) -> None:
+    def __init__(self, dispatcher: Called, host: Host) -> None:
+        """``dispatcher`` is the function that launches."""
         self._dispatcher = dispatcher
         self._host = host
         self._session = host.session

@@ -73,6 +73,29 @@ class EntryStage(PythonStage[DecodeShape, Dispatched]):
         return EntryEvents(self.session, compiled=True).called
 
 
+class EntryCall:
+    """The entry point of an operation, called with the tensors of one launch."""
+
+    def __init__(self, session: SourceSession, entry: Entry) -> None:
+        """Raises ``Absent`` where the source has none."""
+        self._session = session
+        self._function = PythonFunction(
+            session,
+            StageName.DISPATCHER,
+            places=entry.function.places,
+            roles=session.names.roles("operation"),
+        )
+
+    def call(self, run: Run, values: Mapping[str, Any]) -> Any:
+        """Calls the function with arguments by what its parameters mean."""
+        return self._function.call(run, values)
+
+    @property
+    def on_entry(self) -> Callable[..., Any]:
+        """What happens where the function calls one that is compiled elsewhere: an event."""
+        return EntryEvents(self._session, compiled=True).called
+
+
 class SizingStage(OutcomeStage[DecodeShape], PythonStage[DecodeShape, StageOutcome]):
     """A function that says how large the buffers of a plan are, or refuses."""
 
