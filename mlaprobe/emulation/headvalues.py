@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.core.enums import Layout
+from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.attention import Array, Floats
 from mlaprobe.emulation.batch import Batch, IndexVectors
 from mlaprobe.emulation.formats import WIDTHS, decoded, encoded
@@ -19,6 +20,7 @@ from mlaprobe.emulation.holding import (
     attention_of,
     check_lens,
     factor,
+    places_of,
     scale_of,
 )
 
@@ -40,7 +42,10 @@ class HeadValues:
     vectors: IndexVectors
     kv_indices: npt.NDArray[np.int32]
     """Places of KV tokens, request by request."""
-    spread: Spread | None = field(init=False, default=None)
+    kv_places: npt.NDArray[np.int32]
+    """``[places]``, ascending: the number of each of those that have memory."""
+    num_places: int
+    """All that there are."""
 
     @classmethod
     def random(cls, batch: Batch, seed: int = 0) -> HeadValues:
@@ -55,12 +60,13 @@ class HeadValues:
         check_lens(batch)
         rng = np.random.default_rng(seed)
         width, value_width = WIDTHS[Layout.HEADS]
-        used = sum(batch.kv_lens)
-        order = rng.permutation(used + _SPARE).astype(np.int32)
-        places = (used + _SPARE, batch.num_kv_heads)
+        used, size = sum(batch.kv_lens), _place_bytes(batch, width)
+        places = places_of(batch, used, _SPARE, size)
+        order = rng.permutation(len(places))
+        shape = (len(places), batch.num_kv_heads)
         q = rng.standard_normal((batch.tokens, batch.num_heads, width), np.float32)
-        k = rng.standard_normal((*places, width), np.float32)
-        v = rng.standard_normal((*places, value_width), np.float32)
+        k = rng.standard_normal((*shape, width), np.float32)
+        v = rng.standard_normal((*shape, value_width), np.float32)
         k /= factor(batch.kv_dtype, batch.kv_scale)
         v /= factor(batch.kv_dtype, batch.v_scale)
         k[order[used:]] = v[order[used:]] = HIDDEN
@@ -70,7 +76,24 @@ class HeadValues:
             k=encoded(k, batch.kv_dtype, batch.arch),
             v=encoded(v, batch.kv_dtype, batch.arch),
             vectors=batch.vectors,
-            kv_indices=order[:used],
+            kv_indices=places[order[:used]],
+            kv_places=places,
+            num_places=max(int(places[-1]) + 1, batch.kv_cache_bytes // size),
+        )
+
+    @property
+    def spread(self) -> tuple[Spread, ...]:
+        """Where the tokens lie in caches that have memory for these only."""
+        if len(self.kv_places) == self.num_places:
+            return ()
+        return tuple(
+            Spread(
+                role=role,
+                places=self.kv_places,
+                num_pages=self.num_places,
+                page_bytes=_place_bytes(self.batch, width),
+            )
+            for role, width in zip(("k", "v"), WIDTHS[Layout.HEADS], strict=True)
         )
 
     def stored(self) -> Mapping[str, Stored | None]:
@@ -78,8 +101,8 @@ class HeadValues:
         batch = self.batch
         return {
             "q": Stored(self.q, batch.q_dtype.value),
-            "k": Stored(self.k, batch.kv_dtype.value),
-            "v": Stored(self.v, batch.kv_dtype.value),
+            "k": Stored(self.k, batch.kv_dtype.value, (self.num_places, *self.k.shape[1:])),
+            "v": Stored(self.v, batch.kv_dtype.value, (self.num_places, *self.v.shape[1:])),
             "q_scale": scale_of(batch.q_dtype, batch.q_scale),
             "k_scale": scale_of(batch.kv_dtype, batch.kv_scale),
             "v_scale": scale_of(batch.kv_dtype, batch.v_scale),
@@ -94,7 +117,7 @@ class HeadValues:
 
         def held(request: int) -> tuple[Floats, Floats]:
             first, behind = self.vectors.kv_indptr[request : request + 2]
-            rows = self.kv_indices[first:behind]
+            rows = np.searchsorted(self.kv_places, self.kv_indices[first:behind])
             scales = (batch.kv_scale, batch.v_scale)
             k, v = (
                 decoded(stored[rows], batch.kv_dtype, batch.arch)
@@ -104,3 +127,8 @@ class HeadValues:
             return k, v
 
         return attention_of(batch, queries, held)
+
+
+def _place_bytes(batch: Batch, width: int) -> int:
+    """Bytes of a KV token's keys or values of all heads."""
+    return batch.num_kv_heads * width * (1 if batch.kv_dtype is Dtype.FP8 else 2)

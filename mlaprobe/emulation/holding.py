@@ -13,6 +13,7 @@ from mlaprobe.core.inputs import check_kv_lens
 from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.attention import Array, Floats, attention
 from mlaprobe.emulation.batch import Batch, IndexVectors
+from mlaprobe.errors import UsageError
 
 HIDDEN = 200.0
 """What no request may see: every fp8 can hold it, and it shows in a result."""
@@ -42,6 +43,25 @@ class Spread:
     page_bytes: int
 
 
+def places_of(batch: Batch, used: int, spare: int, page_bytes: int) -> npt.NDArray[np.int32]:
+    """The numbers of the pages that have memory, ascending, in a cache of as many bytes as the
+    batch says; in one of ``spare`` pages more than are used where it says none.
+
+    Raises:
+        UsageError: the cache cannot hold the pages.
+    """
+    whole = batch.kv_cache_bytes // page_bytes
+    if not whole:
+        return np.arange(used + spare, dtype=np.int32)
+    if not used <= whole < 1 << 31:
+        raise UsageError(
+            f"a KV cache of {batch.kv_cache_bytes} bytes has {whole} pages, and {used} are used",
+            hint="a page number has 31 bits",
+        )
+    places: npt.NDArray[np.int32] = np.linspace(0, whole - 1, used).astype(np.int32)
+    return places
+
+
 class Tensors(Protocol):
     """The tensors of a batch."""
 
@@ -58,8 +78,8 @@ class Tensors(Protocol):
         """Pages of the cache, request by request."""
 
     @property
-    def spread(self) -> Spread | None:
-        """Where the pages of a cache are that has memory for some only."""
+    def spread(self) -> tuple[Spread, ...]:
+        """Where the pages of caches are that have memory for some only."""
 
     def stored(self) -> Mapping[str, Stored | None]:
         """What the caller passes besides index vectors, by what it means."""

@@ -188,10 +188,10 @@ def _given(ready: Prepared, seed: int) -> tuple[Arrays, Marks]:
 
 def _spread(ready: Prepared, arrays: Arrays) -> dict[int, Spread]:
     """What holds only some pages of a cache, by the id of the array that owns the memory."""
-    spread = ready.call.values.spread
-    if spread is None:
-        return {}
-    return {id(memory_of(arrays.of(ready.tensor(spread.role)))): spread}
+    return {
+        id(memory_of(arrays.of(ready.tensor(spread.role)))): spread
+        for spread in ready.call.values.spread
+    }
 
 
 def _numbers(call: Call) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from mlaprobe.emulation.holding import (
     attention_of,
     check_lens,
     factor,
+    places_of,
     scale_of,
 )
-from mlaprobe.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Values:
         check_lens(batch)
         rng = np.random.default_rng(seed)
         used = sum(batch.pages)
-        places = _places(batch, used, spare_pages)
+        places = places_of(batch, used, spare_pages, batch.page_bytes)
         order = rng.permutation(len(places))
         kv_shape = (len(places), batch.page_size, 1, HEAD_DIM)
         kv = rng.standard_normal(kv_shape, np.float32) / factor(batch.kv_dtype, batch.kv_scale)
@@ -73,16 +73,17 @@ class Values:
         )
 
     @property
-    def spread(self) -> Spread | None:
+    def spread(self) -> tuple[Spread, ...]:
         """Where the pages lie in a cache that has memory for these only."""
         if len(self.kv_places) == self.num_pages:
-            return None
-        return Spread(
+            return ()
+        spread = Spread(
             role="kv",
             places=self.kv_places,
             num_pages=self.num_pages,
             page_bytes=self.batch.page_bytes,
         )
+        return (spread,)
 
     def stored(self) -> Mapping[str, Stored | None]:
         """What the caller passes of these, by what it means."""
@@ -122,20 +123,6 @@ class Values:
             return keys, keys[..., :LATENT_DIM]
 
         return attention_of(self.batch, self.queries(), held)
-
-
-def _places(batch: Batch, used: int, spare: int) -> npt.NDArray[np.int32]:
-    """The numbers of the pages that have memory."""
-    whole = batch.kv_cache_bytes // batch.page_bytes
-    if not whole:
-        return np.arange(used + spare, dtype=np.int32)
-    if not used <= whole < 1 << 31:
-        raise UsageError(
-            f"a KV cache of {batch.kv_cache_bytes} bytes has {whole} pages, and {used} are used",
-            hint="a page number has 31 bits",
-        )
-    places: npt.NDArray[np.int32] = np.linspace(0, whole - 1, used).astype(np.int32)
-    return places
 
 
 def _hide(kv: Floats, order: npt.NDArray[np.intp], vectors: IndexVectors) -> None:
