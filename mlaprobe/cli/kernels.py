@@ -33,6 +33,7 @@ Examples:
   mlaprobe kernels --run --arch gfx950 --dtype bf16/bf16 --heads 24 --qlen 3 --kv-len 70
   mlaprobe kernels --run --arch gfx950 --name qh16 --kv-cache-bytes 5GiB
   mlaprobe kernels --run --arch gfx950 --dtype bf16/bf16 --heads 16 --qlen 4 --sweep edges
+  mlaprobe kernels --run --arch gfx950 --op prefill --kv-len 300,70
   mlaprobe kernels --run --arch gfx950 --record runs.jsonl --format junit -o kernels.xml
 
 Needs numpy, and a source with code objects. A run emulates AITER's own instructions on the CPU:
@@ -80,8 +81,8 @@ def kernels(
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
 ) -> int:
-    """What is in AITER's code objects, and whether they are right: AITER's own decode kernels,
-    emulated and compared with attention in float32."""
+    """What is in AITER's code objects, and whether they are right: AITER's own kernels of decode or
+    prefill, emulated and compared with attention in float32."""
     given = ctx.params
     _check(given)
     return _run(given) if run else _show(given)
@@ -209,8 +210,8 @@ def _run(given: dict[str, Any]) -> int:
     wanted, rest = cases(capability, scope)
     tolerances = {pair: rules().tolerance(*pair) for pair in (*DTYPES, *scope.dtypes)}
     how = How(tolerances=tolerances, schedules=given["schedules"])
-    if not wanted and not _code_objects(capability, None, scope.arch, scope.names):
-        raise _none(capability, None, scope.arch, scope.names)
+    if not wanted and not _code_objects(capability, scope.op, scope.arch, scope.names):
+        raise _none(capability, scope.op, scope.arch, scope.names)
     check_times(capability, wanted, how)
     with Progress("launches run", len(wanted), quiet=given["quiet"]) as progress:
         results = run_cases(
@@ -233,6 +234,7 @@ def _run(given: dict[str, Any]) -> int:
 def _scope(given: dict[str, Any]) -> Scope:
     from mlaprobe.cli import emulated, machine
     from mlaprobe.cli.support import common, shapes
+    from mlaprobe.core.enums import Operation
     from mlaprobe.emulation.matrix import DTYPES, Scope
 
     given_lens = (given["kv_len"] or KV_LENS).split(",")
@@ -242,6 +244,7 @@ def _scope(given: dict[str, Any]) -> Scope:
     return Scope(
         arch=machine.arch(given),
         kv_lens=lens,
+        op=_operation(given) or Operation.DECODE,
         dtypes=dtypes,
         scales=common.parse_scales(given["scales"], dtypes),
         edges=given["sweep"] is not None,

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mlaprobe.core.enums import Layout, Operation
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.formats import WIDTHS
+from mlaprobe.errors import UsageError
+from mlaprobe.rulefiles.operations import operations
 
 WORLD = 2
 """Ranks of a round-robin launch, where nothing else is said."""
@@ -25,6 +29,8 @@ class Case:
     """The code object's path in AITER's repository layout."""
     shape: DecodeShape
     kv_lens: tuple[int, ...]
+    qlens: tuple[int, ...] = ()
+    """Query tokens of each request, where they differ."""
     kv_splits: int | None = None
     """AITER's ``num_kv_splits``; ``None`` leaves it to AITER."""
     kv_cache_bytes: int = 0
@@ -40,18 +46,23 @@ class Case:
     @property
     def batch(self) -> Batch:
         """What is launched."""
-        shape = self.shape
+        shape, layout = self.shape, layout_of(self.shape)
         world = self.world if shape.cp_round_robin else 1
+        own = shape.num_kv_heads or shape.num_heads
         return Batch(
             arch=shape.arch,
             q_dtype=shape.q_dtype,
             kv_dtype=shape.kv_dtype,
             num_heads=shape.num_heads,
+            layout=layout,
+            num_kv_heads=own if layout is Layout.HEADS else 1,
             kv_lens=self.kv_lens,
             qlen=shape.qlen,
+            qlens=self.qlens,
             page_size=shape.page_size,
             lse=shape.lse,
             causal=shape.causal,
+            sm_scale=WIDTHS[layout][0] ** -0.5,
             q_scale=self.scales[0],
             kv_scale=self.scales[1],
             world=world,
@@ -71,7 +82,12 @@ class Case:
             ("no metadata", not shape.persistent),
             ("one split", self.kv_splits == 1),
         )
-        words = [shape.dtype, f"{shape.num_heads} heads", f"qlen {shape.qlen}"]
+        words = [shape.dtype, f"{shape.num_heads} heads"]
+        if shape.op is not Operation.DECODE:
+            words.insert(0, str(shape.op))
+        if shape.num_kv_heads is not None:
+            words.append(f"{shape.num_kv_heads} KV heads")
+        words.append("query " + ",".join(_runs(self.qlens)) if self.qlens else f"qlen {shape.qlen}")
         if shape.page_size > 1:
             words.append(f"pages of {shape.page_size}")
         words += [word for word, there in flags if there]
@@ -86,6 +102,18 @@ class Case:
         if self.kv_cache_bytes:
             words.append(f"a cache of {self.kv_cache_bytes} bytes")
         return ", ".join([*words, "KV " + ",".join(_runs(self.kv_lens))])
+
+
+def layout_of(shape: DecodeShape) -> Layout:
+    """How the batch of a shape is held.
+
+    Raises:
+        UsageError: its operation is not emulated.
+    """
+    found = operations()[shape.op].entry(shape.persistent).layout
+    if found is None:
+        raise UsageError(f"{shape.op} is not emulated", hint="--op prefill is, and decode")
+    return found
 
 
 def _global_lens(kv_lens: Sequence[int], world: int) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.shape import DecodeShape, Dtype, Operation, Verdict
 from mlaprobe.deciding.capability import Capability
+from mlaprobe.emulation import prompts
 from mlaprobe.emulation.case import Case, CaseResult
 from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.padding import Padding
@@ -37,6 +38,7 @@ class Scope:
     arch: str
     kv_lens: tuple[int, ...]
     """KV tokens of each request; of a round-robin launch, those of this rank."""
+    op: Operation = Operation.DECODE
     dtypes: tuple[tuple[Dtype, Dtype], ...] = DTYPES
     """Query and KV dtypes."""
     heads: tuple[int, ...] | None = None
@@ -82,15 +84,14 @@ def cases(capability: Capability, scope: Scope) -> tuple[tuple[Case, ...], tuple
         for case in _launches(each if narrow else extremes(each), scope, narrow)
     ]
     reached = {case.co for case in picked}
-    known = code_objects(capability, Operation.DECODE, scope.arch)
+    known = code_objects(capability, scope.op, scope.arch)
     rest = (co for co in known if co not in reached and scope.names in co)
     return tuple(picked), tuple(rest)
 
 
 def _launches(shapes: Sequence[Case], scope: Scope, narrow: bool) -> Iterator[Case]:
     """The launches of one kernel."""
-    cut = edges if scope.edges else _splits
-    found = [launch for case in shapes for launch in cut(case)]
+    found = [launch for case in shapes for launch in _cut(case, scope)]
     if found and Dtype.FP8 in (found[0].shape.q_dtype, found[0].shape.kv_dtype):
         if scope.scales is not None:
             found = [replace(case, scales=scope.scales) for case in found]
@@ -99,6 +100,13 @@ def _launches(shapes: Sequence[Case], scope: Scope, narrow: bool) -> Iterator[Ca
             found = [*(found[:-1] or found), other]
     for at, case in enumerate(found):
         yield replace(case, first=True) if at == 0 else case
+
+
+def _cut(case: Case, scope: Scope) -> Iterator[Case]:
+    """The launches of one shape."""
+    if case.shape.op is not Operation.DECODE:
+        return prompts.edges(case, EDGES) if scope.edges else prompts.batches(case, scope.qlens)
+    return edges(case) if scope.edges else _splits(case)
 
 
 def edges(case: Case) -> Iterator[Case]:
@@ -117,6 +125,16 @@ def edges(case: Case) -> Iterator[Case]:
 
 def _shapes(capability: Capability, scope: Scope) -> Iterator[DecodeShape]:
     """The shapes of a scope; a flag that the release does not take is left as it is usually."""
+    if scope.op is not Operation.DECODE:
+        yield from prompts.shapes(
+            scope.op,
+            scope.arch,
+            scope.dtypes,
+            scope.heads,
+            page_size=scope.page_size,
+            batch=len(scope.kv_lens),
+        )
+        return
     host = capability.host
     takes = {role: host is not None and host.takes(role) for role in ("lse", "causal", "rank")}
     for (q, kv), heads, qlen, persistent, causal in itertools.product(
