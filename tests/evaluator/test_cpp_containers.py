@@ -41,7 +41,9 @@ CASES = cases_of("cpp_containers.txt")
 ADVERSARIES = cases_of("cpp_adversaries.txt")
 """Programs in which something writes what nobody sees it write, objects are copied or are not, and
 functions hand out what others write."""
-ALL = {**CASES, **ADVERSARIES}
+REFERENCES = cases_of("cpp_references.txt")
+"""Programs that write what they also see otherwise: through references, pointers, views."""
+ALL = {**CASES, **ADVERSARIES, **REFERENCES}
 
 
 class Asked(Program):

@@ -14,7 +14,7 @@ from mlaprobe.evaluator.closures.places.elementstores import (
     store_somewhere,
     with_element,
 )
-from mlaprobe.evaluator.closures.places.lvalues import compile_place, inside
+from mlaprobe.evaluator.closures.places.lvalues import compile_place, holds_text, inside
 from mlaprobe.evaluator.closures.places.unpacking import unpacking
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS
@@ -27,7 +27,7 @@ from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.stl.containers import Container, copied, not_followed, spoiled
 from mlaprobe.evaluator.stl.optionals import Engaged, engaged, held
-from mlaprobe.evaluator.stl.places import PAIR, Iterator, Parts
+from mlaprobe.evaluator.stl.places import PAIR, Iterator, Parts, with_character
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values import Unknown, Value, unknown_in
 from mlaprobe.evaluator.values.conversions import convert
@@ -334,7 +334,7 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     inner = compile_element(target, place)
     key = unit.compile(target.key, scope)
     span = target.span
-    ctype = _type_of(target.obj, scope)
+    ctype, owned = _type_of(target.obj, scope), holds_text(target.obj, scope)
     adapt = None
     if ctype is not None and ctype.kind in SCALARS and ctype.pointer:
         adapt = adapter(unit, replace(ctype, pointer=False), span)
@@ -361,8 +361,10 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
             whole(e, with_element(owner, at, v, span))
         elif isinstance(owner, Unknown):
             whole(e, owner.another())
+        elif isinstance(owner, str) and not owned:
+            raise Unsupported("which text is written is not known", span)
         elif isinstance(owner, str):
-            whole(e, Unknown("a character was written", span))
+            whole(e, with_character(owner, at, v))
         return None
 
     return store

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.forms.sizes import counted_array, size_of
 from mlaprobe.evaluator.cpp.forms.templates import expansion, fold, qualified, specialised
+from mlaprobe.evaluator.cpp.forms.texts import into_text, text_method
 from mlaprobe.evaluator.cpp.forms.typing import static_type
 from mlaprobe.evaluator.cpp.literals import LITERALS, Handler, opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
@@ -110,6 +111,8 @@ def _pointer(tr: Translator, node: Syntax) -> Node:
     op = tr.source(field(node, "operator"))
     value = expression(tr, field(node, "argument"))
     span = tr.span(node)
+    if op == "&" and into_text(tr, value):
+        return opaque(tr, node, "a pointer into a text is not followed")
     return ir.AddressOf(span, value) if op == "&" else ir.Deref(span, value)
 
 
@@ -222,9 +225,8 @@ def _call(tr: Translator, node: Syntax) -> Node:
     callee = expression(tr, function)
     if is_name(callee, "std::accumulate") and len(args) >= 3:
         return _accumulated(tr, node, callee, args)
-    if isinstance(callee, ir.Attr) and callee.name in _TEXT_CHANGES and tr.is_text(callee.obj):
-        return _changed_text(tr, node, callee, args)
-    return ir.Call(span, callee, args)
+    changed = text_method(tr, node, callee, args) if isinstance(callee, ir.Attr) else None
+    return ir.Call(span, callee, args) if changed is None else changed
 
 
 _NO_NAMES = frozenset(
@@ -248,21 +250,6 @@ def _accumulated(tr: Translator, node: Syntax, callee: Node, args: tuple[Node, .
     return ir.Cast(call.span, kind, call)
 
 
-_TEXT_CHANGES = {"clear", "append", "push_back", "pop_back", "assign", "insert", "erase", "resize"}
-_TEXT_CHANGES |= {"replace", "swap"}
-"""Methods of ``std::string`` that change it."""
-
-
-def _changed_text(tr: Translator, node: Syntax, callee: ir.Attr, args: tuple[Node, ...]) -> Node:
-    """A method that changes a string: an assignment to it."""
-    span, name = tr.span(node), callee.name
-    if name == "clear" and not args:
-        return ir.AssignExpr(span, callee.obj, ir.Const(span, ""))
-    if name in ("append", "push_back", "assign") and len(args) == 1:
-        return ir.AssignExpr(span, callee.obj, args[0], None if name == "assign" else "+")
-    return opaque(tr, node, f"{name} of a string is not followed")
-
-
 def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[Node, ...]) -> Node:
     text, span = re.sub(r"\s+", " ", tr.source(function)), tr.span(node)
     head, _, rest = text.partition("<")
@@ -270,6 +257,9 @@ def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[N
     if head in CONTAINERS:
         return ir.Construct(span, tr.type_of(text), args, braced=False)
     if head.removeprefix("std::") in _CASTS and len(args) == 1:
+        kind = tr.type_of(inner)
+        if (kind.kind, kind.name) == ("string", "char") and not kind.const:
+            return opaque(tr, node, "a text that is made one to be written is not followed")
         return ir.Cast(span, tr.type_of(inner), args[0])
     if head in ("std::make_unique", "std::make_shared") and not inner.endswith("]"):
         made = ir.Construct(span, tr.type_of(inner), args, braced=False)

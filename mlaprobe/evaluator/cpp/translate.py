@@ -22,6 +22,10 @@ from mlaprobe.evaluator.ir import CType, Node
 _EXITS = re.compile(r"\b(return|throw|goto|abort|exit)\b|CHECK|check|assert|fail")
 
 
+_MAYBE_TEXT = (ir.Name, ir.Call, ir.Attr, ir.Index, ir.Cond, ir.Deref, ir.AssignExpr)
+"""Conditions that may be a C string, which holds if it is there, or a character."""
+
+
 def _wraps(ctype: CType) -> int:
     return ctype.bits if ctype.kind == "unsigned" and ctype.bits >= 32 and not ctype.pointer else 0
 
@@ -165,9 +169,11 @@ class Translator:
 
     def tested(self, node: Node) -> Node:
         """A condition: of an optional or a C string, whether there is one."""
-        found = self._used("type", node.id) if isinstance(node, ir.Name) else None
-        if found is None:
+        if not isinstance(node, _MAYBE_TEXT):
             return node
+        found = static_type(self, node)
+        if found is None or found.kind == "auto" or (found.kind, found.bits) == ("int", 8):
+            return ir.Cast(node.span, CType("bool", "bool"), node)
         if found.name.startswith("std::optional") and not found.pointer:
             return ir.Call(node.span, ir.Attr(node.span, node, "has_value"), ())
         if found.kind == "string" and found.name == "char":
@@ -180,6 +186,13 @@ class Translator:
             return False
         found = self._used("type", node.id)
         return found is not None and found.kind == "string" and found.name != "char"
+
+    def may_change(self, node: Node) -> bool:
+        """Whether something is a string that can be written."""
+        found = static_type(self, node)
+        if found is None or found.const or found.pointer:
+            return False
+        return found.kind == "string" and found.name.endswith("string")
 
     # --- functions -------------------------------------------------------------------------------
 

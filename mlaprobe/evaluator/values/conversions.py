@@ -37,7 +37,7 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
         value[:] = [convert(element, ctype, span) for element in value]
         return value
     if ctype.kind == "bool":
-        return truth(value)
+        return value != "\0" if type(value) is str else truth(value)
     value = plain_number(value)
     if ctype.kind == "float":
         return float(value) if isinstance(value, NUMBERS) else value
