@@ -43,7 +43,9 @@ ADVERSARIES = cases_of("cpp_adversaries.txt")
 functions hand out what others write."""
 REFERENCES = cases_of("cpp_references.txt")
 """Programs that write what they also see otherwise: through references, pointers, views."""
-ALL = {**CASES, **ADVERSARIES, **REFERENCES}
+SIZES = cases_of("cpp_sizes.txt")
+"""``sizeof`` of types of the source."""
+ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES}
 
 
 class Asked(Program):

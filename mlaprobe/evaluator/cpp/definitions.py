@@ -11,10 +11,11 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
 from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser, array_type
 from mlaprobe.evaluator.cpp.forms.classes import CONVERTS, ClassBody
+from mlaprobe.evaluator.cpp.forms.layouts import Layout
 from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
 from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of, named
-from mlaprobe.evaluator.cpp.types import parse_type
+from mlaprobe.evaluator.cpp.types import bytes_of, parse_type
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, StructType
@@ -221,12 +222,20 @@ class DefinitionReader:
             body=ClassBody(self.tr, body, label, tuple(members)),
             converts=CONVERTS.search(self.tr.source(body)) is not None,
             bases=bases,
+            layout=Layout(self.tr, node, bool(self.template)),
             odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
         )
         if name.type == "template_type":
             self._specialise(name, struct)
         else:
             self._add("struct", label, struct)
+
+    def _union(self, node: Syntax) -> None:
+        """A union, of which no more than the size is followed."""
+        name, body = field(node, "name"), field(node, "body")
+        if name is not None and body is not None:
+            layout = Layout(self.tr, node, bool(self.template))
+            self._add("union", self.tr.source(name), layout)
 
     def _bases(self, node: Syntax) -> tuple[str, ...]:
         """What a struct is derived from, by name."""
@@ -293,7 +302,8 @@ class DefinitionReader:
             members.append(EnumMember(name, label, following, scoped))
             following = following + 1 if following is not None else None
         if name:
-            self._add("enum", name, EnumType(name, tuple(members)))
+            size = _enum_size(head, scoped, members)
+            self._add("enum", name, EnumType(name, tuple(members), size=size))
         for member in members:
             self._add("member" if scoped else "enumerator", member.name, member)
 
@@ -333,6 +343,7 @@ _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {
     "struct_specifier": DefinitionReader._struct,
     "class_specifier": DefinitionReader._struct,
     "enum_specifier": DefinitionReader._enum,
+    "union_specifier": DefinitionReader._union,
     "alias_declaration": DefinitionReader._alias,
     "type_definition": DefinitionReader._typedef,
     "namespace_alias_definition": DefinitionReader._renamed,
@@ -343,6 +354,15 @@ _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {
     "ERROR": DefinitionReader.read,
     "expression_statement": DefinitionReader.read,
 }
+
+
+def _enum_size(head: str, scoped: bool, members: list[EnumMember]) -> int:
+    """The bytes of an enumerator: those of the type that is written, or of ``int``."""
+    head = head.replace("::", " ")
+    if ":" in head:
+        return bytes_of(head.partition(":")[2].replace("std ", "")) or 0
+    small = all(m.value is not None and abs(m.value) < 2**31 for m in members)
+    return 4 if scoped or small else 0
 
 
 def _is_odd(member: Syntax) -> bool:

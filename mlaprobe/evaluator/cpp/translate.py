@@ -40,6 +40,8 @@ class Translator:
         self._variable = outside.variable
         self.span = tree.span
         self.source = tree.source
+        self.room = outside.size
+        """``sizeof`` of a type of the source."""
         self.hoist = outside.hoist
         """Gives the unit a type that a function defines, by a name of its own."""
         self.alias = outside.alias

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
@@ -23,6 +24,7 @@ from mlaprobe.evaluator.cpp.forms.instances import (
     static_of,
 )
 from mlaprobe.evaluator.cpp.forms.known import Known
+from mlaprobe.evaluator.cpp.forms.layouts import size_of_named
 from mlaprobe.evaluator.cpp.forms.methods import above, method_of
 from mlaprobe.evaluator.cpp.forms.typing import Outside
 from mlaprobe.evaluator.cpp.macros import ExpansionError
@@ -80,7 +82,12 @@ class CppModule(Module):
         """What has been found out of its classes and functions."""
         self._lines: dict[str, list[int]] = {}
         self._outside = Outside(
-            self._alias, self._member_type, self._result, self._variable, self._hoist
+            self._alias,
+            self._member_type,
+            self._result,
+            self._variable,
+            self._hoist,
+            partial(size_of_named, self),
         )
 
     # --- looking up ------------------------------------------------------------------------------
@@ -250,6 +257,8 @@ class CppModule(Module):
         if functions:
             return self._overloaded(functions)
         last = found[-1]
+        if last.kind == "union":
+            return Unknown(f"the union {last.name} is not followed", span)
         if len({(d.namespace, d.kind) for d in found}) > 1:
             return Unknown(f"which {last.name} is meant is not known", span)
         if last.kind in ("struct", "enum", "enumerator"):
@@ -360,7 +369,7 @@ class CppModule(Module):
         if parse_type(name).kind != "other" or name.endswith("_t"):
             return True
         kinds = {d.kind for d in self.definitions(name.rpartition("::")[2])}
-        return bool(kinds & {"struct", "enum", "alias"})
+        return bool(kinds & {"struct", "enum", "alias", "union"})
 
     def place(self, file: str, offset: int) -> tuple[int, int]:
         """Line and column of an offset, 1-based."""

@@ -35,6 +35,8 @@ class Outside(NamedTuple):
     """The type of a variable of a namespace."""
     hoist: Callable[[str, Any], None]
     """Takes a type that a function defines, by a name of its own."""
+    size: Callable[[CType], int | None]
+    """``sizeof`` of a type."""
 
 
 NOTHING = Outside(
@@ -43,6 +45,7 @@ NOTHING = Outside(
     lambda name: None,
     lambda name: None,
     lambda name, definition: None,
+    lambda ctype: None,
 )
 
 
