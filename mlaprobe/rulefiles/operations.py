@@ -105,6 +105,11 @@ class Function:
         names = (*self.arguments, *(n for on in self.arguments_on.values() for n in on))
         return {name: name for name in names}
 
+    def passes(self, tensor: str) -> bool:
+        """Whether an argument is a tensor of that name: of the dtype of the query, or of the KV."""
+        every = (self.arguments, *self.arguments_on.values())
+        return any(text.startswith(tensor + "[") for each in every for text in each.values())
+
     def passed(self, shape: DecodeShape) -> Mapping[str, str]:
         """The arguments for a shape."""
         on = (self.arguments_on.get(str(name), {}) for name in (shape.arch, shape.kv_dtype))

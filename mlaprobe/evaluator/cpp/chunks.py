@@ -133,17 +133,18 @@ class ChunkIndex:
         chunk = self.chunks[found]
         return chunk if offset < chunk.end else None
 
-    def mentioning(self, name: str) -> list[Chunk]:
-        """Pieces that may define a name. Only those whose text holds it are looked at: a header of
-        which a few names are wanted defines thousands."""
-        found: list[Chunk] = []
-        at = self.code.find(name)
-        while at >= 0:
-            chunk = self.at(at)
-            if chunk is not None and name in _defined(self.code, chunk):
-                found.append(chunk)
-            at = self.code.find(name, at + 1 if chunk is None else chunk.end)
+    @cached_property
+    def _defining(self) -> dict[str, list[Chunk]]:
+        """Of all names at once: a search of the text for each took a sixth of a cold answer."""
+        found: dict[str, list[Chunk]] = {}
+        for chunk in self.chunks:
+            for name in _defined(self.code, chunk):
+                found.setdefault(name, []).append(chunk)
         return found
+
+    def mentioning(self, name: str) -> list[Chunk]:
+        """Pieces that may define a name, in order."""
+        return self._defining.get(name, [])
 
 
 _INDICES: Memo[ChunkIndex] = Memo(Cache.SPELLINGS, 64)

@@ -53,6 +53,9 @@ class DefinitionReader:
     tr: Translator
     file: str
     namespace: str
+    wanted: str = ""
+    """The name whose definitions are translated; of all if there is none. Others may be among what
+    is found, functions and classes are not: a macro may write dozens in one piece."""
     found: list[Definition] = fresh(init=False, default_factory=list)
     template: tuple[str, ...] = ()
 
@@ -60,8 +63,16 @@ class DefinitionReader:
         """Definitions at or below a node, functions not entered."""
         for child in node.named_children:
             handler = _READERS.get(child.type)
-            if handler is not None:
+            if handler is not None and self._spells(child):
                 handler(self, child)
+
+    def _spells(self, node: Syntax) -> bool:
+        """Whether a node may define what is wanted."""
+        word = "operator" if self.wanted.startswith("operator") else self.wanted
+        return word in self.tr.source(node)
+
+    def _is_wanted(self, name: str) -> bool:
+        return self.wanted in ("", name)
 
     def read_type(self, node: Syntax) -> None:
         """The definition of a struct or an enum."""
@@ -121,14 +132,15 @@ class DefinitionReader:
         if inner is None:
             return
         if inner.type == "template_function":
-            function = self.tr.function(node, self.tr.source(field(inner, "name")), self.template)
-            if function is not None:
-                self._specialise(inner, function)
+            label = self.tr.source(field(inner, "name"))
+            value = self.tr.function(node, label, self.template) if self._is_wanted(label) else None
+            if value is not None:
+                self._specialise(inner, value)
             return
         if inner.type not in ("identifier", "qualified_identifier", "operator_name"):
             return
         owner, _, name = "".join(self.tr.source(inner).split()).rpartition("::")
-        function = self.tr.function(node, name, self.template)
+        function = self.tr.function(node, name, self.template) if self._is_wanted(name) else None
         if function is None:
             return
         head = self.tr.tree.head(node, inner)
@@ -194,25 +206,33 @@ class DefinitionReader:
         name, body = field(node, "name"), field(node, "body")
         if name is None or body is None:
             return
+        for member in body.named_children:
+            if member.type == "enum_specifier":
+                self._enum(member)
+            elif member.type == "friend_declaration":
+                self.read(member)
+        special = name.type == "template_type"
+        label = self.tr.source(field(name, "name") if special else name)
+        if self._is_wanted(label):
+            struct = self._class(node, label, body)
+            self._specialise(name, struct) if special else self._add("struct", label, struct)
+
+    def _class(self, node: Syntax, label: str, body: Syntax) -> StructType:
         members: list[tuple[str, CType, ir.Node | None]] = []
         statics: list[tuple[str, ir.Node]] = []
         odd: list[str] = []
+        name = self.tr.source(field(node, "name"))
         bases = self._bases(node)
         plain = not bases
         for member in body.named_children:
-            plain = plain and not _makes(member, self.tr.source(name), self.tr.tree)
+            plain = plain and not _makes(member, name, self.tr.tree)
             if member.type == "field_declaration":
                 found = tuple(self._fields(member))
                 members.extend(found)
                 odd.extend(name for name, _, _ in found if _is_odd(member))
                 statics.extend(self._statics(member))
-            elif member.type == "enum_specifier":
-                self._enum(member)
-            elif member.type == "friend_declaration":
-                self.read(member)
-        inner = field(name, "name") if name.type == "template_type" else name
-        label, head = self.tr.source(inner), self.tr.tree.head(node, body)
-        struct = StructType(
+        head = self.tr.tree.head(node, body)
+        return StructType(
             label,
             tuple(members),
             tuple(statics),
@@ -225,10 +245,6 @@ class DefinitionReader:
             layout=Layout(self.tr, node, bool(self.template)),
             odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
         )
-        if name.type == "template_type":
-            self._specialise(name, struct)
-        else:
-            self._add("struct", label, struct)
 
     def _union(self, node: Syntax) -> None:
         """A union, of which no more than the size is followed."""

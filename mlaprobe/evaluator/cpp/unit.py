@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.chunks import Chunk, index_of
-from mlaprobe.evaluator.cpp.definitions import Definition, DefinitionReader
+from mlaprobe.evaluator.cpp.definitions import Definition
 from mlaprobe.evaluator.cpp.forms import operators
 from mlaprobe.evaluator.cpp.forms.constructing import Places, made
 from mlaprobe.evaluator.cpp.forms.instances import (
@@ -27,10 +27,8 @@ from mlaprobe.evaluator.cpp.forms.known import Known
 from mlaprobe.evaluator.cpp.forms.layouts import size_of_named
 from mlaprobe.evaluator.cpp.forms.methods import above, method_of
 from mlaprobe.evaluator.cpp.forms.typing import Outside
-from mlaprobe.evaluator.cpp.macros import ExpansionError
+from mlaprobe.evaluator.cpp.pieces import Pieces
 from mlaprobe.evaluator.cpp.preprocess import Included, TranslationUnit
-from mlaprobe.evaluator.cpp.translate import Translator
-from mlaprobe.evaluator.cpp.tree import Tree, without_idle_parentheses
 from mlaprobe.evaluator.cpp.types import parse_type, zero_of
 from mlaprobe.evaluator.cpp.writes import may_write, may_write_result
 from mlaprobe.evaluator.engine.modules import Module
@@ -51,7 +49,6 @@ if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
 
 Foreign = Callable[[str], Value]
-MAX_CHUNK = 200_000
 
 
 class CppModule(Module):
@@ -72,7 +69,6 @@ class CppModule(Module):
         self._foreign = foreign
         self._generated = generated if generated is not None else {}
         """Names that a generated header would define, in whatever namespace it is included."""
-        self._parsed: dict[tuple[int, int], list[Definition]] = {}
         self._found: dict[str, list[Definition]] = {}
         self._finding: dict[str, list[Definition]] = {}
         """Definitions of the names that are being looked up, as far as that has come."""
@@ -81,7 +77,7 @@ class CppModule(Module):
         self.known = Known(self)
         """What has been found out of its classes and functions."""
         self._lines: dict[str, list[int]] = {}
-        self._outside = Outside(
+        outside = Outside(
             self._alias,
             self._member_type,
             self._result,
@@ -89,6 +85,7 @@ class CppModule(Module):
             self._hoist,
             partial(size_of_named, self),
         )
+        self._pieces = Pieces(unit, self.place, outside, self._is_type)
 
     # --- looking up ------------------------------------------------------------------------------
 
@@ -201,7 +198,7 @@ class CppModule(Module):
 
     def writes_result(self, name: str) -> bool:
         """Whether what a function refers to may be written where it is called."""
-        return may_write_result(name, self._pieces(name))
+        return may_write_result(name, self._mentioning(name))
 
     def has_method(self, record: Record, name: str) -> bool:
         """Whether an object may have a method of that name."""
@@ -234,8 +231,8 @@ class CppModule(Module):
 
     def operators_in(self, file: Included, chunk: Chunk, op: str) -> list[ir.Function]:
         """The functions of a piece that define an operator."""
-        found = self._chunk(file, chunk)
-        return [d.value for d in found if d.kind == "function" and d.name == "operator" + op]
+        found = self._pieces.definitions(file, chunk, "operator" + op)
+        return [d.value for d in found if d.kind == "function"]
 
     def defined(self, run: Run, op: str, args: Args, span: Span) -> Value:
         """What an operator of the source gives for objects and enumerators."""
@@ -286,9 +283,9 @@ class CppModule(Module):
 
     def _written(self, name: str, asking: str = "") -> bool:
         """Whether the unit may write a variable of a namespace."""
-        return may_write(name, self._pieces(name), asking)
+        return may_write(name, self._mentioning(name), asking)
 
-    def _pieces(self, name: str) -> Iterator[str]:
+    def _mentioning(self, name: str) -> Iterator[str]:
         """The pieces of code of the files that mention a name."""
         return (
             file.code[chunk.start : chunk.end]
@@ -330,7 +327,7 @@ class CppModule(Module):
                 mentioning = index_of(file.code).mentioning(spelling)
                 chunks.update((c.start, c) for c in mentioning)
             for start in sorted(chunks):
-                found.extend(d for d in self._chunk(file, chunks[start]) if d.name == name)
+                found.extend(self._pieces.definitions(file, chunks[start], name))
 
     # --- parsing ---------------------------------------------------------------------------------
 
@@ -379,22 +376,3 @@ class CppModule(Module):
             starts = self._lines[file] = [0, *(end.end() for end in ends)]
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1
-
-    def _chunk(self, file: Included, chunk: Chunk) -> list[Definition]:
-        key = (id(file), chunk.start)
-        known = self._parsed.get(key)
-        if known is None:
-            known = self._parsed[key] = self._parse(file, chunk)
-        return known
-
-    def _parse(self, file: Included, chunk: Chunk) -> list[Definition]:
-        if chunk.end - chunk.start > MAX_CHUNK:
-            return []
-        try:
-            tokens = self.unit.expand(file, chunk.start, chunk.end)
-        except ExpansionError:
-            return []
-        tree = Tree(without_idle_parentheses(tokens, self._is_type), self.place)
-        reader = DefinitionReader(Translator(tree, self._outside), file.path, chunk.namespace)
-        reader.read(tree.root)
-        return reader.found
