@@ -332,6 +332,7 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else None
     place = compile_place(unit, target.obj, scope) if unit.lang == "cpp" else None
     inner = compile_element(target, place)
+    first = _store_through(unit, ir.Deref(target.span, target.obj), scope)
     key = unit.compile(target.key, scope)
     span = target.span
     ctype, owned = _type_of(target.obj, scope), holds_text(target.obj, scope)
@@ -344,6 +345,10 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
         e[RUN].changes(owner, span)
         if type(owner) is Container or isinstance(owner, Iterator):
             return inner(e, owner, at, v)
+        if isinstance(owner, Pointer):
+            if at != 0:
+                raise Unsupported("what is written beside an object is not followed", span)
+            return first(e, v)
         stored = inside(owner, place, e)
         if stored is not None and type(at) is int and 0 <= at < len(owner):
             Parts(stored)[at] = v
