@@ -62,7 +62,9 @@ def compile_address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
     lvalue_inside = not isinstance(node.value, ir.Name) or (
         found is not None and found[2] is not None and found[2].ref
     )
-    is_pointer = found is not None and found[2] is not None and found[2].pointer
+    declared = None if found is None else found[2]
+    is_pointer = declared is not None and declared.pointer
+    kind = None if is_pointer else declared
 
     def run(e: Frame) -> Value:
         current = value(e)
@@ -73,7 +75,7 @@ def compile_address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
         target = lvalue(e) if target is None else target
         if target is not None and isinstance(target.frame, Elements):
             return Iterator(target.frame, target.slot)
-        return current if target is None else Pointer(target.frame, target.slot)
+        return current if target is None else Pointer(target.frame, target.slot, kind)
 
     return run
 

@@ -365,6 +365,8 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
         elif isinstance(owner, tuple):
             whole(e, with_element(owner, at, v, span))
         elif isinstance(owner, Unknown):
+            if ctype is not None and ctype.pointer and not owner.foreign:
+                raise Unsupported(f"what is written is not known: {owner.reason}", span)
             whole(e, owner.another())
         elif isinstance(owner, str) and not owned:
             raise Unsupported("which text is written is not known", span)

@@ -12,6 +12,7 @@ from mlaprobe.evaluator.cpp.forms.texts import into_text, text_method
 from mlaprobe.evaluator.cpp.forms.typing import static_type
 from mlaprobe.evaluator.cpp.literals import LITERALS, Handler, opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
+from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.stl.owners import METHODS
 from mlaprobe.evaluator.stl.shapes import CONTAINERS
@@ -193,6 +194,17 @@ def _cast(tr: Translator, node: Syntax) -> Node:
     value = expression(tr, operand)
     if ctype.kind == "void":
         return ir.Const(tr.span(node), None)
+    return _casted(tr, node, ctype, value)
+
+
+def _casted(tr: Translator, node: Syntax, ctype: ir.CType, value: Node) -> Node:
+    """A cast. One to a reference is followed where it is the type that the operand has, or one of
+    a class: what other numbers show of the same bytes is not."""
+    if ctype.ref and ctype.kind in SCALARS:
+        kind = static_type(tr, value)
+        if kind is None or kind.pointer or (kind.kind, kind.bits) != (ctype.kind, ctype.bits):
+            why = "a reference to another type than the variable has is not followed"
+            return opaque(tr, node, why)
     return ir.Cast(tr.span(node), ctype, value)
 
 
@@ -260,7 +272,7 @@ def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[N
         kind = tr.type_of(inner)
         if (kind.kind, kind.name) == ("string", "char") and not kind.const:
             return opaque(tr, node, "a text that is made one to be written is not followed")
-        return ir.Cast(span, tr.type_of(inner), args[0])
+        return _casted(tr, node, kind, args[0])
     if head in ("std::make_unique", "std::make_shared") and not inner.endswith("]"):
         made = ir.Construct(span, tr.type_of(inner), args, braced=False)
         return ir.New(span, made, owned=True)
