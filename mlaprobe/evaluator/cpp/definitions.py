@@ -303,7 +303,9 @@ class DefinitionReader:
             following = following + 1 if following is not None else None
         if name:
             size = _enum_size(head, scoped, members)
-            self._add("enum", name, EnumType(name, tuple(members), size=size))
+            underlying = parse_type(head.partition(":")[2]) if ":" in head else None
+            kind = EnumType(name, tuple(members), size=size, underlying=underlying)
+            self._add("enum", name, kind)
         for member in members:
             self._add("member" if scoped else "enumerator", member.name, member)
 
