@@ -18,7 +18,7 @@ from mlaprobe.evaluator.stl.containers import copied
 from mlaprobe.evaluator.stl.optionals import engaged
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, EnumType, StructType, plain
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -82,6 +82,8 @@ def _unknown(reason: str) -> Callable[..., Unknown]:
 def size_of_type(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """``sizeof`` of what a template parameter stands for."""
     kind = args[0] if args else None
+    if isinstance(kind, (StructType, EnumType)) and len(args) == 2:
+        kind = TYPE + kind.name
     if not isinstance(kind, str) or not kind.startswith(TYPE):
         kind = ""
     name = kind.removeprefix(TYPE)
