@@ -158,7 +158,7 @@ def sizeof(module: Callable[[], Module]) -> Builtin:
     """``sizeof`` of an object or a type; ``module`` gives where its type is looked up."""
 
     def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span) -> Any:
-        if len(args) != 1 or not isinstance(args[0], Record):
+        if not args or not isinstance(args[0], Record):
             return size_of_type(run, args, kwargs, span)
         layout = layout_of(args[0].type, module())
         return layout if isinstance(layout, Unknown) else layout.size

@@ -45,7 +45,9 @@ REFERENCES = cases_of("cpp_references.txt")
 """Programs that write what they also see otherwise: through references, pointers, views."""
 SIZES = cases_of("cpp_sizes.txt")
 """``sizeof`` of types of the source."""
-ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES}
+NUMBERS = cases_of("cpp_numbers.txt")
+"""Numbers of several widths, characters, and places in C strings."""
+ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES, **NUMBERS}
 
 
 class Asked(Program):

@@ -95,7 +95,7 @@ def compile_new(unit: Unit, node: ir.New, scope: Scope) -> Eval:
 
 
 def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
-    value, span = unit.compile(node.value, scope), node.span
+    value, span, cpp = unit.compile(node.value, scope), node.span, unit.lang == "cpp"
 
     def run(e: Frame) -> Value:
         v = value(e)
@@ -103,6 +103,8 @@ def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
             return v.load(Unknown("a pointer to nothing", span))
         if v is None:
             return Unknown("a null pointer is followed", span)
+        if type(v) is str and cpp:
+            return v[0] if v else "\0"
         if type(v) is Container:
             return copied(v.items[0]) if v.items else Unknown("an array's first element", span)
         return held(v)

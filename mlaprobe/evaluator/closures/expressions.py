@@ -25,7 +25,7 @@ from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Node, Span
 from mlaprobe.evaluator.stl.containers import Container, copied
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.conversions import convert, low_bits
 from mlaprobe.evaluator.values.kinds import (
     Braced,
     Closure,
@@ -132,7 +132,7 @@ def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
 
 def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
     value, ctype, span = unit.compile(node.value, scope), node.type, node.span
-    module = unit.module
+    module, modulo = unit.module, node.modulo
 
     def run(e: Frame) -> Value:
         v = value(e)
@@ -147,7 +147,7 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
             v = v.value if v.value is not None else Unknown(f"value of {v!r}", span)
         if isinstance(v, Pointer) and (ctype.pointer or ctype.kind == "string"):
             return _pointed(v, ctype, span)
-        return convert(v, ctype, span)
+        return convert(low_bits(v, ctype) if modulo else v, ctype, span)
 
     return run
 

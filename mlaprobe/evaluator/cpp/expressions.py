@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.forms.arithmetic import arithmetic, comparison
 from mlaprobe.evaluator.cpp.forms.sizes import counted_array, size_of
 from mlaprobe.evaluator.cpp.forms.templates import expansion, fold, qualified, specialised
-from mlaprobe.evaluator.cpp.forms.texts import into_text, text_method
+from mlaprobe.evaluator.cpp.forms.texts import into_text, moved_text, text_method
 from mlaprobe.evaluator.cpp.forms.typing import static_type
+from mlaprobe.evaluator.cpp.forms.widths import as_number, narrowed, wider, width
 from mlaprobe.evaluator.cpp.literals import LITERALS, Handler, opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
 from mlaprobe.evaluator.cpp.types import SCALARS
@@ -70,29 +72,19 @@ def _binary(tr: Translator, node: Syntax) -> Node:
             parts = (*left.parts, tr.tested(right))
         return ir.Bool(span, word, parts, coerce=True)
     if op in _COMPARE:
-        return _comparison(tr, node, op, left, right)
+        return comparison(tr, span, op, left, right)
     if op == "/" and (array := counted_array(tr, node)):
         return ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, array),))
-    if op in ("/", "%"):
-        return ir.Binary(span, "c" + op, left, right, tr.is_unsigned(left, right))
-    if op in _ARITHMETIC:
-        return ir.Binary(span, op, left, right, tr.is_unsigned(left, right))
+    if op in _ARITHMETIC or op in ("/", "%"):
+        if op == "+" and (moved := moved_text(tr, span, left, right)) is not None:
+            return moved
+        return arithmetic(tr, span, "c" + op if op in ("/", "%") else op, left, right)
     return opaque(tr, node, f"the operator {op} is not followed")
 
 
 def _parenthesised(node: Syntax) -> bool:
     left = field(node, "left")
     return left is not None and left.type == "parenthesized_expression"
-
-
-def _comparison(tr: Translator, node: Syntax, op: str, left: Node, right: Node) -> Node:
-    """A comparison; signed with unsigned compares as unsigned, which a negative value shows."""
-    span = tr.span(node)
-    if bool(tr.is_unsigned(left)) == bool(tr.is_unsigned(right)):
-        return ir.Binary(span, op, left, right)
-    wide = CType("unsigned", "unsigned", 64)
-    left, right = (s if tr.is_unsigned(s) else ir.Cast(s.span, wide, s) for s in (left, right))
-    return ir.Binary(span, op, left, right)
 
 
 def _unary(tr: Translator, node: Syntax) -> Node:
@@ -104,7 +96,7 @@ def _unary(tr: Translator, node: Syntax) -> Node:
     span, bits = tr.span(node), tr.is_unsigned(value)
     if bits and word in ("-", "~"):
         whole = ir.Const(span, 0 if word == "-" else (1 << bits) - 1)
-        return ir.Binary(span, "-", whole, value, bits)
+        return ir.Binary(span, "-", whole, value, bits, modulo=width(tr, value) is not None)
     return ir.Unary(span, word, tr.tested(value) if word == "not" else value)
 
 
@@ -140,6 +132,7 @@ def _assignment(tr: Translator, node: Syntax) -> Node:
     if op == "=":
         return ir.AssignExpr(span, target, value)
     word = op[:-1]
+    value = value if tr.is_text(target) else as_number(tr, value)
     word = "c" + word if word in ("/", "%") else word
     return ir.AssignExpr(span, target, value, word)
 
@@ -159,6 +152,10 @@ def _conditional(tr: Translator, node: Syntax) -> Node:
     if any(tr.is_float(side) for side in sides):
         wide = CType("float", "double", 64)
         sides = [s if tr.is_float(s) else ir.Cast(s.span, wide, s) for s in sides]
+    found = wider(*(width(tr, side) for side in sides))
+    if found is not None and found.unsigned:
+        wide = CType("unsigned", "unsigned", found.bits)
+        sides = [ir.Cast(s.span, wide, s) for s in sides]
     return ir.Cond(tr.span(node), tr.tested(expression(tr, test)), sides[0], sides[1])
 
 
@@ -205,7 +202,7 @@ def _casted(tr: Translator, node: Syntax, ctype: ir.CType, value: Node) -> Node:
         if kind is None or kind.pointer or (kind.kind, kind.bits) != (ctype.kind, ctype.bits):
             why = "a reference to another type than the variable has is not followed"
             return opaque(tr, node, why)
-    return ir.Cast(tr.span(node), ctype, value)
+    return ir.Cast(tr.span(node), ctype, narrowed(tr, value, ctype))
 
 
 def _call(tr: Translator, node: Syntax) -> Node:
@@ -361,6 +358,15 @@ def _comma(tr: Translator, node: Syntax) -> Node:
     return ir.Index(tr.span(node), both, ir.Const(right.span, 1))
 
 
+def _own_literal(tr: Translator, node: Syntax) -> Node:
+    """A literal with a suffix of the source's, which is a call."""
+    parts, span = named(node), tr.span(node)
+    if len(parts) != 2 or parts[1].type != "literal_suffix":
+        return opaque(tr, node, "a literal with a suffix is not followed")
+    name = ir.Name(span, 'operator""' + tr.source(parts[1]))
+    return ir.Call(span, name, (expression(tr, parts[0]),))
+
+
 _HANDLERS: dict[str, Handler] = {
     **LITERALS,
     "new_expression": _new,
@@ -389,5 +395,6 @@ _HANDLERS: dict[str, Handler] = {
     "initializer_list": _braced,
     "lambda_expression": lambda tr, node: tr.lambda_function(node),
     "comma_expression": _comma,
+    "user_defined_literal": _own_literal,
     "sizeof_expression": size_of,
 }

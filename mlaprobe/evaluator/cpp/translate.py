@@ -51,8 +51,11 @@ class Translator:
         """The types of template parameters that are unsigned numbers."""
         self.unsigned_literals: dict[Node, int] = {}
         """Unsigned literals and their bits."""
+        self.long_literals: set[Node] = set()
         self._tables: dict[str, dict[str, Knowledge]] = {"alias": {}, "array": {}}
         self._memo = StatementMemo(self._look_up, self._apply)
+        self.result: CType | None = None
+        """What the current function returns."""
         self.pack = ""
         """The parameter pack of the current function."""
         self.packs: frozenset[str] = frozenset()
@@ -208,7 +211,7 @@ class Translator:
             return None
         params = self._params(field(declarator, "parameters"))
         result = self._result(node, declarator)
-        statements = self._body(params, body)
+        statements = self._body(params, body, result)
         return ir.Function(
             self.span(node), name, params, statements, result=result, template=template
         )
@@ -241,7 +244,7 @@ class Translator:
         parameters = field(declarator, "parameters") if declarator else None
         params = self._params(parameters)
         result = self._trailing(declarator)
-        statements = self._body(params, body)
+        statements = self._body(params, body, result)
         found = captured(self, node, statements)
         if found is None:
             return opaque_expression(self, node, "what a lambda captures is not followed")
@@ -260,8 +263,11 @@ class Translator:
         """An expression."""
         return expression(self, node)
 
-    def _body(self, params: tuple[ir.Param, ...], body: Syntax) -> tuple[Node, ...]:
+    def _body(
+        self, params: tuple[ir.Param, ...], body: Syntax, result: CType | None
+    ) -> tuple[Node, ...]:
         """The statements of a function."""
+        around, self.result = self.result, result
         self._types.append({})
         self._memo.keep_apart()
         mark = self._memo.mark()
@@ -273,6 +279,7 @@ class Translator:
         try:
             return self.block(body)
         finally:
+            self.result = around
             self.packs = packs
             self._types.pop()
             self._memo.end_scope(mark, "type")
@@ -319,7 +326,7 @@ class Translator:
         tokens = self.tree.repeated(node)
         if tokens is None:
             return self._statement(node)
-        return self._memo.translated((self.pack, tokens), node, self._statement)
+        return self._memo.translated((self.pack, self.result, tokens), node, self._statement)
 
     def _statement(self, node: Syntax) -> Node:
         if node.type == "ERROR" or node.is_missing:

@@ -26,7 +26,7 @@ from mlaprobe.evaluator.cpp.forms.instances import (
 from mlaprobe.evaluator.cpp.forms.known import Known
 from mlaprobe.evaluator.cpp.forms.layouts import size_of_named
 from mlaprobe.evaluator.cpp.forms.methods import above, method_of
-from mlaprobe.evaluator.cpp.forms.typing import Outside
+from mlaprobe.evaluator.cpp.forms.typing import Outside, type_of_variable
 from mlaprobe.evaluator.cpp.pieces import Pieces
 from mlaprobe.evaluator.cpp.preprocess import Included, TranslationUnit
 from mlaprobe.evaluator.cpp.types import parse_type, zero_of
@@ -358,8 +358,7 @@ class CppModule(Module):
         return None if found is None else found.result
 
     def _variable(self, name: str) -> ir.CType | None:
-        found = self._one(name, "variable")
-        return None if found is None else found[0]
+        return type_of_variable(self._one, name)
 
     def _is_type(self, name: str) -> bool:
         """Whether a name in parentheses may be the type of a cast."""

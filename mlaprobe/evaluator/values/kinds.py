@@ -52,6 +52,8 @@ class EnumType:
     """The class of a Python enum."""
     size: int = 0
     """Bytes of an enumerator in C++; 0 where that is not known."""
+    underlying: CType | None = None
+    """The type that a C++ enum is declared with."""
 
     def member(self, name: str) -> EnumMember | None:
         """The member of that name."""

@@ -42,6 +42,14 @@ def _of_source(tr: Translator, name: str) -> int | None:
 
 
 def size_of(tr: Translator, node: Syntax) -> Node:
+    """What ``sizeof`` gives, a number of 64 bits without a sign."""
+    found = _size_of(tr, node)
+    if isinstance(found, ir.Const):
+        tr.unsigned_literals[found] = 64
+    return found
+
+
+def _size_of(tr: Translator, node: Syntax) -> Node:
     """``sizeof...(pack)`` is the number of arguments; that of an object is what ``sizeof`` says."""
     span = tr.span(node)
     text = tr.source(node).replace(" ", "")
@@ -61,5 +69,7 @@ def size_of(tr: Translator, node: Syntax) -> Node:
     if known is not None:
         return ir.Const(span, known)
     if name.isidentifier() and parse_type(name).kind == "other":
-        return ir.Call(span, ir.Name(span, "sizeof"), (ir.Name(span, name),))
+        return ir.Call(
+            span, ir.Name(span, "sizeof"), (ir.Name(span, name), ir.Const(span, tr.room))
+        )
     return ir.Opaque(span, f"the size of {name[:60] or 'something'} is not followed")

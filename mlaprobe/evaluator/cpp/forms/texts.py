@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.forms.typing import static_type
+from mlaprobe.evaluator.cpp.forms.widths import width
 from mlaprobe.evaluator.cpp.literals import opaque
 from mlaprobe.evaluator.cpp.tree import Syntax
 from mlaprobe.evaluator.ir import Node
@@ -32,6 +34,18 @@ def text_method(
     if name in ("append", "push_back", "assign") and len(args) == 1:
         return ir.AssignExpr(span, callee.obj, args[0], None if name == "assign" else "+")
     return opaque(tr, node, f"{name} of a string is not followed")
+
+
+def moved_text(tr: Translator, span: ir.Span, left: Node, right: Node) -> Node | None:
+    """A pointer to a character further on in a C string; ``None`` for another sum."""
+    if not (isinstance(left, ir.Call) and isinstance(left.func, ir.Attr) and not left.args):
+        return None
+    if left.func.name not in ("c_str", "data") or width(tr, right) is None:
+        return None
+    ctype = static_type(tr, left.func.obj)
+    if ctype is None or ctype.kind != "string" or ctype.pointer:
+        return None
+    return ir.Call(span, ir.Attr(span, left, "substr"), (right,))
 
 
 def into_text(tr: Translator, value: Node) -> bool:

@@ -49,6 +49,17 @@ NOTHING = Outside(
 )
 
 
+def type_of_variable(one: Callable[[str, str], Any], name: str) -> CType | None:
+    """The type of a variable of a namespace, or of an enumerator whose enum says it. ``one``: what
+    defines a name, where it is one thing of a kind."""
+    found, member = one(name, "variable"), one(name, "enumerator")
+    if found is not None:
+        ctype: CType | None = found[0]
+        return ctype
+    enum = None if member is None else one(member.enum, "enum")
+    return None if enum is None else enum.underlying
+
+
 def static_type(tr: Translator, node: Node, depth: int = 0) -> CType | None:
     """The type of an expression; ``None`` where it is not known."""
     if depth > _DEEPEST:
