@@ -61,7 +61,6 @@ _ENTRY = Record(
         "persistent": Flag(),
         "also": ListOf(Record(required=_NAMED), at_least=1),
         "launches": Flag(),
-        "bundled": Flag(),
         "dtypes": ListOf(Text(pattern="[a-z0-9]+/[a-z0-9]+", form="a dtype pair"), at_least=1),
         "route": Text(choices=tuple(map(str, Route))),
         "arguments": _ARGUMENTS,
@@ -141,8 +140,6 @@ class Entry:
     planner: Function | None = None
     launches: bool = False
     """Whether the function launches kernels of its own, which have no host and no table."""
-    bundled: bool = True
-    """Whether the bundled releases hold its answers."""
     dtypes: tuple[str, ...] | None = None
     """The pairs of dtypes that AITER documents or tests for a function that does not check them;
     ``None``: it does."""
@@ -233,11 +230,10 @@ def others() -> tuple[OperationRule, ...]:
     return tuple(rule for op, rule in operations().items() if op is not Operation.DECODE)
 
 
-def recorded(*, bundled: bool) -> tuple[Entry, ...]:
-    """The functions whose answers a snapshot holds besides those of a decode; one that is
-    ``bundled`` holds fewer."""
-    entries = (entry for rule in others() for entry in rule.entries if entry.route is None)
-    return tuple(entry for entry in entries if entry.bundled or not bundled)
+def recorded() -> tuple[Entry, ...]:
+    """The functions whose answers a snapshot holds besides those of a decode. One that is a route
+    of it is among these."""
+    return tuple(entry for rule in others() for entry in rule.entries if entry.route is None)
 
 
 def entry_of(shape: DecodeShape) -> Entry:
@@ -277,7 +273,6 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
         sizing=_function(rule["sizing"]) if "sizing" in rule else None,
         planner=_function(rule["planner"]) if "planner" in rule else None,
         launches=rule.get("launches", False),
-        bundled=rule.get("bundled", True),
         dtypes=tuple(rule["dtypes"]) if "dtypes" in rule else None,
         route=Route(rule["route"]) if "route" in rule else None,
     )

@@ -65,10 +65,9 @@ class PythonStage(Stage[Question, Answer]):
         calls the function with ``_values``."""
 
 
-def last_check(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
-    """The place of the last check of a path that fails, else where it ends."""
-    last = trace.last_check()
-    return (outcome.span if last is None else last.span,)
+def refused(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """The place that a path fails at."""
+    return (trace.refusal(),)
 
 
 def _function_of(value: Any) -> Any:

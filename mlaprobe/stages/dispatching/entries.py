@@ -54,9 +54,7 @@ def places(
     the log-sum-exp, the last branch that is taken behind it."""
     entry = entry_of(outcome)
     if outcome.kind == "failed" and entry is None:
-        last = trace.last_check()
-        constant = last is None or isinstance(last, ir.Const)
-        return (outcome.span if constant or last is None else last.span,)
+        return (trace.refusal(),)
     clause = trace.branch(heads, entry) or trace.branch(launched or heads, entry)
     spans = [clause.span] if clause is not None else []
     last = trace.last_branch(entry) if silent and entry is not None else None
