@@ -1,11 +1,12 @@
 """Makes the bundled releases anew: a snapshot for every AITER release, in ``rules/releases/``, and
 what each of them was made of.
 
-    python -m tools.releases PATH_OF_ROCM_AITER [--jobs 2] [--check]
+    python -m tools.releases PATH_OF_ROCM_AITER [--jobs 2] [--check] [--only RELEASE]
 
 The path is a git repository of ROCm/aiter with its tags. Releases whose snapshots say the same of
 the same files share one, named after the last of them. ``--check`` writes nothing, and tells
-whether what is there is what would be written.
+whether what is there is what would be written. ``--only`` is about the releases that have the
+deciding files of one of these; everything else stays.
 """
 
 from __future__ import annotations
@@ -78,15 +79,18 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("repository", type=Path, help="a git repository of ROCm/aiter, with tags")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    parser.add_argument("--only", action="append", help="check this release (repeatable)")
+    parser.add_argument("--only", action="append", help="this release alone (repeatable)")
     options = parser.parse_args(words)
     groups = grouped(options.repository)
     if options.only:
         groups = [group for group in groups if set(group) & set(options.only)]
     found = made(options.repository, groups, options.jobs)
-    if options.check or options.only:
-        return compared(files_of(found), complete=not options.only)
-    replace_folder(bundled.folder(), files_of(found))
+    if options.check:
+        return compared(found, complete=not options.only)
+    if options.only:
+        update_folder(bundled.folder(), found)
+    else:
+        replace_folder(bundled.folder(), files_of(found))
     print(f"{len(found)} files for {sum(len(m.releases) for m in found)} releases")
     return 0
 
@@ -157,17 +161,36 @@ def _joined(made: Made, tag: str, commit: str, reads: Reads | None) -> Made:
 
 def files_of(found: Sequence[Made]) -> dict[str, str]:
     """Name and text of every file, the index among them."""
+    return {
+        **{each.file: each.text for each in found},
+        bundled.INDEX: index_text(index_of(found)),
+        bundled.READS: reads_text(read_for(found)),
+    }
+
+
+Index = dict[str, dict[str, str]]
+
+
+def index_of(found: Iterable[Made]) -> Index:
+    """The file of every release, and its commit."""
     pairs = [(release, each) for each in found for release in each.releases]
-    pairs.sort(key=lambda pair: release_key(pair[0]))
-    index = {
+    return {
         "releases": {release: each.file for release, each in pairs},
         "commits": {release: each.releases[release] for release, each in pairs},
     }
-    return {
-        **{each.file: each.text for each in found},
-        bundled.INDEX: json.dumps(index, indent=1) + "\n",
-        bundled.READS: reads_text({r: reads for each in found for r, reads in each.reads.items()}),
+
+
+def index_text(index: Index) -> str:
+    """The index, in order of release."""
+    parts = {
+        part: sorted(of.items(), key=lambda i: release_key(i[0])) for part, of in index.items()
     }
+    return json.dumps({part: dict(items) for part, items in parts.items()}, indent=1) + "\n"
+
+
+def read_for(found: Iterable[Made]) -> dict[str, Reads]:
+    """What the answers of releases were made of."""
+    return {release: reads for each in found for release, reads in each.reads.items()}
 
 
 def reads_text(reads: Mapping[str, Reads]) -> str:
@@ -197,21 +220,54 @@ def replace_folder(folder: Path, files: Mapping[str, str]) -> None:
     beside.rename(folder)
 
 
-def compared(files: Mapping[str, str], *, complete: bool) -> int:
-    """Whether the folder holds these files, byte for byte: 0, or 1 after saying what differs."""
-    folder = bundled.folder()
-    differing = []
+def update_folder(folder: Path, found: Sequence[Made]) -> None:
+    """Writes the files of some releases, and what the index and the reads say of them."""
+    index: Index = json.loads((folder / bundled.INDEX).read_bytes())
+    new = index_of(found)
+    merged = {part: {**of, **new[part]} for part, of in index.items()}
+    kept = {r: each for r, each in bundled.reads().items() if r not in new["releases"]}
+    files = {
+        **{each.file: each.text for each in found},
+        bundled.INDEX: index_text(merged),
+        bundled.READS: reads_text({**kept, **read_for(found)}),
+    }
     for name, text in files.items():
-        if complete or name not in (bundled.INDEX, bundled.READS):
-            path = folder / name
-            if not path.is_file() or path.read_bytes() != text.encode():
-                differing.append(name)
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    for name in set(index["releases"].values()) - set(merged["releases"].values()):
+        (folder / name).unlink()
+
+
+def compared(found: Sequence[Made], *, complete: bool) -> int:
+    """Whether the folder holds these files, byte for byte: 0, or 1 after saying what differs.
+    Of the index and the reads, what they say of these releases is compared, where it is not
+    ``complete``."""
+    folder, files = bundled.folder(), files_of(found)
+    differing = [name for name, text in files.items() if not _holds(folder / name, text)]
     if complete:
         differing += [path.name for path in folder.glob("*") if path.name not in files]
+    else:
+        differing = [name for name in differing if name not in (bundled.INDEX, bundled.READS)]
+        differing += _entries_apart(found)
     for name in differing:
         print(f"differs: rules/releases/{name}")
     print(f"{len(files)} files compared, {len(differing)} differ")
     return 1 if differing else 0
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
+
+
+def _entries_apart(found: Sequence[Made]) -> Iterator[str]:
+    """The index and the reads, where they say other things of some releases."""
+    there: Index = json.loads((bundled.folder() / bundled.INDEX).read_bytes())
+    new, reads, held = index_of(found), read_for(found), bundled.reads()
+    if any(
+        there[part].get(name) != value for part, of in new.items() for name, value in of.items()
+    ):
+        yield bundled.INDEX
+    if any(held.get(release) != reads.get(release) for release in new["releases"]):
+        yield bundled.READS
 
 
 if __name__ == "__main__":

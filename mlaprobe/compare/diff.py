@@ -29,8 +29,10 @@ from mlaprobe.core.shape import (
     PlannerCall,
     Route,
     StageName,
+    Status,
     Verdict,
 )
+from mlaprobe.snapshot import OUTSIDE, OUTSIDE_TEXT
 
 
 class Kind(TextEnum):
@@ -100,7 +102,7 @@ class Change:
             return f"{self.new.words}, by another kernel"
         if self.kind is Kind.FILE:
             return f"{self.new.words}, the kernel's file replaced"
-        return f"{self.old.words} -> {self.new.words}"
+        return " -> ".join(map(_said, (self.old_decision, self.new_decision)))
 
     @property
     def message(self) -> str:
@@ -134,6 +136,18 @@ class Comparison:
     def of(self, *kinds: Kind) -> tuple[Change, ...]:
         """The changes of some kinds."""
         return tuple(change for change in self.changes if change.kind in kinds)
+
+
+def _said(decision: Decision) -> str:
+    """An answer in words; where a side has no answer at all, with what it lacks."""
+    words, why = behaviour_of(decision).words, None
+    if decision.stage == OUTSIDE:
+        why = (decision.message or "").removeprefix(OUTSIDE_TEXT)
+    elif not decision.verdict.runs and decision.stage is not None:
+        outcome = decision.outcome(decision.stage)
+        lacks = outcome is not None and outcome.status == Status.ABSENT
+        why = outcome.message if outcome is not None and lacks else None
+    return f"{words} ({why})" if why else words
 
 
 def kind_of(old: Behaviour, new: Behaviour) -> Kind | None:

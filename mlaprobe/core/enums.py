@@ -56,6 +56,7 @@ class Operation(TextEnum):
     PREFILL = "prefill"
     SPARSE = "sparse"
     SPARSE_PREFILL = "sparse-prefill"
+    SPARSE_PREFILL_OPUS = "sparse-prefill-opus"
     V4 = "v4"
     GLUON = "gluon"
     TRITON = "triton"

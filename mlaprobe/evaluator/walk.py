@@ -138,8 +138,12 @@ def _bound(node: Node) -> Iterator[str]:
     else:
         assert isinstance(node, ir.ForEach)
         init = node.iterable if node.ref and writes_target(node) else None
+    while isinstance(init, ir.Cast):
+        init = init.value
     if init is not None:
         yield from targets(init)
+        if isinstance(init, ir.Call):
+            yield from _arguments(init)
         if isinstance(init, ir.Cond):
             yield from (*targets(init.then), *targets(init.orelse))
 

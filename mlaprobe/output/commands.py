@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import replace
 
 from mlaprobe.core.axes import describe_overrides
+from mlaprobe.core.grid import Grid
 from mlaprobe.core.inputs import bytes_in_words
-from mlaprobe.core.shape import DecodeShape, Operation, PlannerCall, Route
+from mlaprobe.core.shape import (
+    Decision,
+    DecodeShape,
+    Operation,
+    PlannerCall,
+    Route,
+    Verdict,
+)
 from mlaprobe.output.escape import printable
 from mlaprobe.output.rows import plain
 
@@ -122,3 +131,21 @@ def described(shape: DecodeShape, *, defaults: bool) -> dict[str, str]:
 def in_words(shape: DecodeShape, *, defaults: bool = False) -> str:
     """The same as one piece of text."""
     return ", ".join(described(shape, defaults=defaults).values())
+
+
+def every_answer(grid: Grid) -> str:
+    """The options of ``table`` for all that can be asked of an operation."""
+    return "--qlen 1-8 --lse 0,1" if grid.op is Operation.DECODE else f"--op {grid.op}"
+
+
+def worth_explaining(decisions: Iterable[Decision]) -> DecodeShape | None:
+    """A fold, since people can do something about it; else trouble; else anything."""
+    found = tuple(decisions)
+    for wanted in (Verdict.FOLDED, *_TROUBLE_FIRST, Verdict.NATIVE):
+        for decision in found:
+            if decision.verdict is wanted:
+                return decision.shape
+    return found[0].shape if found else None
+
+
+_TROUBLE_FIRST = (Verdict.INCOHERENT, Verdict.NO_KERNEL, Verdict.NO_REDUCER, Verdict.REJECTED)

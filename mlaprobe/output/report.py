@@ -323,7 +323,7 @@ def _entry(verdict: Verdict, *, short: bool) -> str:
 def _next_steps(survey: Survey, width: int, spec: str, can_resolve: bool) -> list[Line]:
     """Commands to go on with, for a shape out of the data."""
     steps: list[tuple[str, str]] = []
-    shape = _worth_explaining(survey)
+    shape = commands.worth_explaining(survey.decisions)
     if shape is not None:
         about = f"{shape.num_heads} heads on {shape.arch} {shape.dtype}"
         steps.append((f"why {about} get this answer", commands.explain(shape, spec)))
@@ -331,27 +331,13 @@ def _next_steps(survey: Survey, width: int, spec: str, can_resolve: bool) -> lis
             steps.append(("what to launch instead", commands.resolve(shape, spec)))
     source = "".join(f" {word}" for word in commands.source_words(spec))
     steps.append(
-        ("every answer, for programs", f"mlaprobe table{source} {_every_answer(survey.grid)}")
+        (
+            "every answer, for programs",
+            f"mlaprobe table{source} {commands.every_answer(survey.grid)}",
+        )
     )
     lines = [line(Span("Next", "title"))]
     for what, command in steps:
         lines += paragraph(printable(what), width, first=INDENT)
         lines.append(line(INDENT * 2, Span(command, "command")))
     return lines
-
-
-def _every_answer(grid: Grid) -> str:
-    return "--qlen 1-8 --lse 0,1" if grid.op is Operation.DECODE else f"--op {grid.op}"
-
-
-def _worth_explaining(survey: Survey) -> DecodeShape | None:
-    """A fold, since people can do something about it; else trouble; else anything."""
-    decisions = tuple(survey.decisions)
-    for wanted in (Verdict.FOLDED, *_TROUBLE_FIRST, Verdict.NATIVE):
-        for decision in decisions:
-            if decision.verdict is wanted:
-                return decision.shape
-    return decisions[0].shape if decisions else None
-
-
-_TROUBLE_FIRST = (Verdict.INCOHERENT, Verdict.NO_KERNEL, Verdict.NO_REDUCER, Verdict.REJECTED)

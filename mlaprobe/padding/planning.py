@@ -83,10 +83,9 @@ class Planner:
         request = launch.request
         gluon = taken.route is Route.GLUON
         kernel_qlens = tuple(d.shape.qlen for d in taken.decisions)
-        padded = taken.num_heads != request.num_heads
         required = needs(
             taken.decisions[0].shape,
-            padded=padded,
+            padded=taken.num_heads != request.num_heads,
             one_split=any(map(loses_it, taken.decisions)),
             qlens=tuple(sorted(set(kernel_qlens))),
         )

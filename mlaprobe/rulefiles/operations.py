@@ -61,7 +61,6 @@ _ENTRY = Record(
         "persistent": Flag(),
         "also": ListOf(Record(required=_NAMED), at_least=1),
         "launches": Flag(),
-        "bundled": Flag(),
         "dtypes": ListOf(Text(pattern="[a-z0-9]+/[a-z0-9]+", form="a dtype pair"), at_least=1),
         "route": Text(choices=tuple(map(str, Route))),
         "layout": Text(choices=tuple(map(str, Layout))),
@@ -111,6 +110,11 @@ class Function:
         names = (*self.arguments, *(n for on in self.arguments_on.values() for n in on))
         return {name: name for name in names}
 
+    def passes(self, tensor: str) -> bool:
+        """Whether an argument is a tensor of that name: of the dtype of the query, or of the KV."""
+        every = (self.arguments, *self.arguments_on.values())
+        return any(text.startswith(tensor + "[") for each in every for text in each.values())
+
     def passed(self, shape: DecodeShape) -> Mapping[str, str]:
         """The arguments for a shape."""
         on = (self.arguments_on.get(str(name), {}) for name in (shape.arch, shape.kv_dtype))
@@ -142,8 +146,6 @@ class Entry:
     planner: Function | None = None
     launches: bool = False
     """Whether the function launches kernels of its own, which have no host and no table."""
-    bundled: bool = True
-    """Whether the bundled releases hold its answers."""
     dtypes: tuple[str, ...] | None = None
     """The pairs of dtypes that AITER documents or tests for a function that does not check them;
     ``None``: it does."""
@@ -252,11 +254,10 @@ def others() -> tuple[OperationRule, ...]:
     return tuple(rule for op, rule in operations().items() if op is not Operation.DECODE)
 
 
-def recorded(*, bundled: bool) -> tuple[Entry, ...]:
-    """The functions whose answers a snapshot holds besides those of a decode; one that is
-    ``bundled`` holds fewer."""
-    entries = (entry for rule in others() for entry in rule.entries if entry.route is None)
-    return tuple(entry for entry in entries if entry.bundled or not bundled)
+def recorded() -> tuple[Entry, ...]:
+    """The functions whose answers a snapshot holds besides those of a decode. One that is a route
+    of it is among these."""
+    return tuple(entry for rule in others() for entry in rule.entries if entry.route is None)
 
 
 def entry_of(shape: DecodeShape) -> Entry:
@@ -296,7 +297,6 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
         sizing=_function(rule["sizing"]) if "sizing" in rule else None,
         planner=_function(rule["planner"]) if "planner" in rule else None,
         launches=rule.get("launches", False),
-        bundled=rule.get("bundled", True),
         dtypes=tuple(rule["dtypes"]) if "dtypes" in rule else None,
         route=Route(rule["route"]) if "route" in rule else None,
         layout=Layout(rule["layout"]) if "layout" in rule else None,

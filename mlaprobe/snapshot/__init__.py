@@ -21,11 +21,12 @@ from pathlib import Path
 
 from mlaprobe.snapshot.answers import NOT_TAKEN, OUTSIDE, Snapshot, SnapshotInfo
 from mlaprobe.snapshot.file import SCHEMA, SnapshotError, looks_like_one, read
-from mlaprobe.snapshot.stages import Outside
+from mlaprobe.snapshot.stages import OUTSIDE_TEXT, Outside
 
 __all__ = [
     "NOT_TAKEN",
     "OUTSIDE",
+    "OUTSIDE_TEXT",
     "SCHEMA",
     "Outside",
     "Snapshot",

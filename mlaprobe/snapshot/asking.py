@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.caches import Cache, cache
 from mlaprobe.core.launch import Launch
-from mlaprobe.core.shape import DecodeShape, PlannerCall, StageName, StageOutcome, Status, left_open
+from mlaprobe.core.shape import DecodeShape, PlannerCall, StageName, StageOutcome, left_open
 from mlaprobe.deciding.capability import Capability
+from mlaprobe.snapshot import batches
 from mlaprobe.snapshot.batches import MOST_BATCH, Rule, numbers_in, rules_of
 from mlaprobe.snapshot.phrases import VARIABLES, Fields
 from mlaprobe.snapshot.records import FIELDS, at_batch, fields_of
@@ -155,11 +156,8 @@ def values_of(heads: int, qlen: int, known: Known) -> tuple[int | None, ...]:
 
 def speaks_of_batch(answer: Answer) -> bool:
     """Whether an answer depends on the batch size by its own text, or may."""
-    return any(
-        fields is not None
-        and (fields[0] == Status.UNKNOWN or any(" batch " in note for note in fields[_NOTES]))
-        for fields in answer
-    )
+    found = (fields for fields in answer if fields is not None)
+    return any(batches.speaks_of_batch(fields[0], fields[_NOTES]) for fields in found)
 
 
 def note(tables: tuple[Table, ...], answer: Answer, values: tuple[int | None, ...]) -> list[int]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
+from mlaprobe.core.enums import Status
+
 MOST_BATCH = 1 << 16
 """The largest batch size that is sampled; beyond it nothing is taken to change."""
 MOST_STEPS = 12
@@ -21,6 +23,11 @@ Answer = TypeVar("Answer")
 Rule = tuple[str, int, Answer]
 """``below`` or ``multiple`` with its number, or ``any`` with 0, and the answer. The first that
 applies holds."""
+
+
+def speaks_of_batch(status: str, notes: Iterable[str]) -> bool:
+    """Whether an answer depends on the batch size by its own text, or may."""
+    return status == Status.UNKNOWN or any(" batch " in note for note in notes)
 
 
 def numbers_in(texts: Iterable[str]) -> tuple[int, ...]:

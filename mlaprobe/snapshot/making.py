@@ -48,8 +48,7 @@ def make(
     scope = scope or Scope(archs=capability.archs)
     taker = Taker(capability, scope, step)
     tables, heads = _taken(taker)
-    entries = recorded(bundled=releases is not None)
-    held, others = OperationTaker(taker.asker, scope, step).taken(entries)
+    held, others = OperationTaker(taker.asker, scope, step).taken(recorded())
     head_dims = [dim for (dim,) in tables["reducer"].settings()]
     tables.update(others)
     needs = taker.needs()

@@ -2,7 +2,7 @@
 
 Where no stage looks at the query length, the tables hold for all lengths; else they have a column
 for each length of the grid. So it is with page sizes and the LSE, which are axes else. The answers
-for an open batch size are held.
+for an open batch size are held; one that may depend on it is none for a certain size.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mlaprobe.core.shape import (
 )
 from mlaprobe.deciding.operation_chain import judge_operation
 from mlaprobe.rulefiles.operations import Entry
+from mlaprobe.snapshot.batches import speaks_of_batch
 from mlaprobe.snapshot.file import Contents
 from mlaprobe.snapshot.lookup import StageTable
 from mlaprobe.snapshot.records import Record, Values
@@ -67,8 +68,16 @@ class RecordedEntry:
             return None
         if not self._one_column and shape.qlen not in scope.qlen_at:
             return f"qlen {shape.qlen}"
-        held = "page_size" in self._any or shape.page_size in scope.page_sizes
-        return None if held else f"page size {shape.page_size}"
+        if "page_size" not in self._any and shape.page_size not in scope.page_sizes:
+            return f"page size {shape.page_size}"
+        if shape.batch is None or not self._follows_batch(shape):
+            return None
+        return f"batch {shape.batch} (the answer may depend on it; ask the AITER source itself)"
+
+    def _follows_batch(self, shape: DecodeShape) -> bool:
+        """Whether the answers, which are those for an open batch size, may depend on it."""
+        outcomes = [self.launch(shape).outcome, *(found for _, found in self.plans(shape))]
+        return any(speaks_of_batch(found.status, found.notes) for found in outcomes)
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision on a shape, errata apart."""

@@ -83,7 +83,9 @@ class Scope:
         if shape.num_heads not in self.head_at:
             return f"{shape.num_heads} heads (it holds {ranges(self.heads)})"
         knob = next((name for name, _ in shape.env if name in knobs), None)
-        return None if knob is None else f"{knob} set (it holds every knob unset)"
+        if knob is None:
+            return None
+        return f"{knob} set (it holds every knob unset; ask the AITER source itself)"
 
     def _planner_outside(self, shape: DecodeShape) -> str | None:
         dtypes, heads, qlen = planner_cell(shape)

@@ -117,6 +117,7 @@ class Trace:
     """What a traced run computed, by node."""
 
     def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
         self.items = tuple(outcome.trace)
         self.values: dict[Node, Any] = {}
         self.declared: dict[str, ir.Decl] = {}
@@ -148,6 +149,16 @@ class Trace:
             if isinstance(node, (ir.Check, ir.If)):
                 return self.decisive(node.test)
         return None
+
+    def refusal(self) -> Span:
+        """The place that a failing run of Python failed at: the condition of an assertion or of
+        what raises; else the expression that failed."""
+        failure, last = self.outcome.failure, self.last_check()
+        where = self.outcome.span if failure is None else failure.span
+        if last is None or isinstance(last, ir.Const):
+            return where
+        stated = (n.span for n, _ in self.items if isinstance(n, (ir.Check, ir.Throw)))
+        return last.span if not where.file.endswith(".py") or where in stated else where
 
     def branch(self, number: int, before: Event | str | None = None) -> Node | None:
         """The last branch taken whose test reads a certain number (the head count), before an event

@@ -137,10 +137,18 @@ def read_block(value: Any, module: Module) -> ArgumentBlock | Unknown:
 
 def layout_of(name: str, module: Module) -> StructLayout | Unknown:
     """The layout of a struct of the source, by its name."""
-    kind = module.struct(name)
-    if kind is None or not isinstance(module, CppModule):
+    if not isinstance(module, CppModule):
         return Unknown(f"{name} is no struct that can be read")
-    unit = module.unit
+    found = module.known.layouts.get(name)
+    if found is None:
+        found = module.known.layouts[name] = _layout(name, module)
+    return found
+
+
+def _layout(name: str, module: CppModule) -> StructLayout | Unknown:
+    kind, unit = module.struct(name), module.unit
+    if kind is None:
+        return Unknown(f"{name} is no struct that can be read")
     if any(_PRAGMA in unit.text(file.path) for file in unit.files):
         return Unknown(f"a #pragma pack may move the members of {name}")
     return struct_layout(kind, module.struct)
@@ -150,7 +158,7 @@ def sizeof(module: Callable[[], Module]) -> Builtin:
     """``sizeof`` of an object or a type; ``module`` gives where its type is looked up."""
 
     def call(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], span: ir.Span) -> Any:
-        if len(args) != 1 or not isinstance(args[0], Record):
+        if not args or not isinstance(args[0], Record):
             return size_of_type(run, args, kwargs, span)
         layout = layout_of(args[0].type, module())
         return layout if isinstance(layout, Unknown) else layout.size

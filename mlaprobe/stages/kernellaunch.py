@@ -22,7 +22,7 @@ from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.numbers import calculate, is_whole
 from mlaprobe.stages.possible import possible, without_impossible
-from mlaprobe.stages.pyfunction import last_check
+from mlaprobe.stages.pyfunction import refused
 
 LAUNCH = "launch"
 """The kind of event that a launch is."""
@@ -129,7 +129,7 @@ def _rejected(session: SourceSession, stage: str, path: Outcome) -> StageOutcome
         status=Status.REJECTED,
         failure=how_failed(path),
         message=message,
-        evidence=Proof(stage, session.text, last_check),
+        evidence=Proof(stage, session.text, refused),
     )
 
 

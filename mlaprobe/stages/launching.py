@@ -15,7 +15,7 @@ from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.values.kinds import Braced, Closure, Pointer, Record
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.base import how_failed, why_unknown
-from mlaprobe.stages.dispatching.dispatched import entry_of, refusal
+from mlaprobe.stages.dispatching.entries import entry_of, refusal
 from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.environment.kernels import AsmKernel
 from mlaprobe.stages.environment.libraries import NEW_TENSOR

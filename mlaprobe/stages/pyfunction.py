@@ -65,10 +65,9 @@ class PythonStage(Stage[Question, Answer]):
         calls the function with ``_values``."""
 
 
-def last_check(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
-    """The place of the last check of a path that fails, else where it ends."""
-    last = trace.last_check()
-    return (outcome.span if last is None else last.span,)
+def refused(trace: Trace, outcome: Outcome) -> tuple[ir.Span, ...]:
+    """The place that a path fails at."""
+    return (trace.refusal(),)
 
 
 def _function_of(value: Any) -> Any:
@@ -107,25 +106,32 @@ class PythonFunction:
         self.file = ""
         self.function: ir.Function | None = None
         self._parameters: tuple[str, ...] | None = None
+        if not self._found_in(places) and not (exported and self._found_by_package(places)):
+            self._explain(places[0][0])
+
+    def _found_in(self, places: tuple[tuple[str, str], ...]) -> bool:
+        """Whether one of the places settles it: by a function, or by what cannot be read."""
+        python = self.session.python
         for dotted, name in places:
-            module = session.python.module(dotted)
+            module = python.module(dotted)
             if module is None:
                 continue
             self.module, self.name, self.file = module, name, module.path
             try:
-                self.function = session.python.function(dotted, name) or self._bound(module, name)
+                self.function = python.function(dotted, name) or self._bound(module, name)
             except RecursionError:
                 self.function = None
                 self.problem = f"{self.file} is nested too deeply to be read from here"
-                return
+                return True
             if self.function is not None:
-                return
-        if exported and self._found_by_package(places):
-            return
+                return True
+        return False
+
+    def _explain(self, dotted: str) -> None:
+        """Why there is no function."""
         if not self.file:
-            dotted = places[0][0]
             raise Absent(f"there is no {dotted.replace('.', '/')}.py")
-        if session.python.module(self.module.dotted) is not None and self._certainly_missing():
+        if self.session.python.module(self.module.dotted) is not None and self._certainly_missing():
             raise Absent(f"{self.file} defines no {self.name}")
         tree = self.module.index.tree
         self.problem = f"{self.file} defines no {self.name} that can be read"

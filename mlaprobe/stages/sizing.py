@@ -19,7 +19,7 @@ from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.evidence import Proof, Trace
 from mlaprobe.stages.instantiate import Solved
 from mlaprobe.stages.numbers import calculate, is_whole
-from mlaprobe.stages.pyfunction import PythonStage, Start, last_check
+from mlaprobe.stages.pyfunction import PythonStage, Start, refused
 
 STAGE = StageName.SIZING
 Read = Callable[[tuple[Outcome, ...], Mapping[str, Any]], StageOutcome]
@@ -119,7 +119,7 @@ def accepted(session: SourceSession, stage: str) -> Read:
                 status=Status.REJECTED,
                 failure=how_failed(outcomes[0]),
                 message=failure.message or failure.how,
-                evidence=Proof(stage, session.text, last_check),
+                evidence=Proof(stage, session.text, refused),
             )
         return unknown(session, stage, outcomes)
 

@@ -12,7 +12,7 @@ import pytest
 from mlaprobe.opening.probing import probe
 from mlaprobe.rulefiles.operations import others
 from tests.cli.conftest import Run, fake, run
-from tests.trees import prefill
+from tests.trees import launching, prefill
 from tests.trees.common import write
 
 __all__ = ["fake", "run"]
@@ -229,6 +229,21 @@ def test_check_an_operation_that_the_pin_does_not_hold(run: Run, tree: str) -> N
     words = ("--op", "triton", *ONE, "--heads", "16", "--quiet")
     done = run("check", "--pin", RELEASE, "--aiter", tree, *words)
     assert "MLA" not in done.out
+
+
+def test_check_an_operation_that_one_side_lacks(run: Run, tree: str, tmp_path: Path) -> None:
+    """A difference, with what is missing."""
+    launches = str(write(tmp_path / "launching", launching.tree()))
+    words = ("--op", "triton", "--arch", "gfx950", "--dtype", "bf16/bf16", "--heads", "16")
+    gone = run("check", "--pin", launches, "--aiter", tree, *words, "--quiet")
+    assert gone.code == 10
+    lacks = "rejected (there is no aiter/ops/triton/attention/mla.py)"
+    assert f"triton: native -> {lacks}" in " ".join(gone.out.split())
+    came = run("check", "--pin", tree, "--aiter", launches, *words, "--quiet")
+    assert came.code == 0
+    assert f"triton: {lacks} -> native" in " ".join(came.out.split())
+    both = run("check", "--pin", tree, "--aiter", tree, *words, "--quiet")
+    assert (both.code, "rejected" in both.out) == (0, False)
 
 
 def test_reduce_heads(tree: str) -> None:

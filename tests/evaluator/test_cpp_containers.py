@@ -41,7 +41,13 @@ CASES = cases_of("cpp_containers.txt")
 ADVERSARIES = cases_of("cpp_adversaries.txt")
 """Programs in which something writes what nobody sees it write, objects are copied or are not, and
 functions hand out what others write."""
-ALL = {**CASES, **ADVERSARIES}
+REFERENCES = cases_of("cpp_references.txt")
+"""Programs that write what they also see otherwise: through references, pointers, views."""
+SIZES = cases_of("cpp_sizes.txt")
+"""``sizeof`` of types of the source."""
+NUMBERS = cases_of("cpp_numbers.txt")
+"""Numbers of several widths, characters, and places in C strings."""
+ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES, **NUMBERS}
 
 
 class Asked(Program):

@@ -131,3 +131,24 @@ def test_a_number_that_is_pinned_answers_for_itself_alone() -> None:
     program = Program("int f(int a,int b){ const int t[4]={5,6,7,8}; return t[a & 3] + b; }")
     results = [result(program.shared((a, 1))) for a in (0, 1, 2, 3, 4, 5, 1, 0)]
     assert results == ["6", "7", "8", "9", "6", "7", "7", "6"]
+
+
+ASKED = (
+    'auto e = getenv("K"); return e ? 1 : 0;',
+    'if(getenv("K")) return 1; return 0;',
+    'const auto* e = std::getenv("K"); return !e ? 0 : 1;',
+    'auto g = [](const char* n) { return getenv(n); }; auto e = g("K"); return e && a ? 1 : 0;',
+    'bool e = getenv("K"); while(e) return 1; return 0;',
+    'return getenv("K") != nullptr && true;',
+)
+
+
+@pytest.mark.parametrize("body", ASKED)
+@pytest.mark.parametrize(("env", "there"), [({}, "0"), ({"K": ""}, "1"), ({"K": "0"}, "1")])
+def test_an_empty_variable_is_there(body: str, env: dict[str, str], there: str) -> None:
+    program = Program(f"int f(int a, int b) {{ {body} }}")
+    outcomes = program.machine.explore(
+        lambda run: program.machine.call(run, program.function, (1, 2), {}, NOWHERE),
+        lambda script: Run(program.machine, script=script, env=env, shared=program.state),
+    )
+    assert result(outcomes) == there

@@ -21,7 +21,7 @@ from mlaprobe.sources import open_source
 from mlaprobe.sources.git import find_git_dir, run
 from tools import releases as tool
 
-LARGEST, ALL = 150_000, 2_500_000
+LARGEST, ALL = 200_000, 4_000_000
 """Bytes of a snapshot with all operations, and of all snapshots."""
 MADE_AGAIN = ("v0.1.6.post3", "v0.1.10.post3", "v0.1.14.post1")
 """Kernels as statics, the kernel table, and the switch to native 24 heads."""

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from mlaprobe.compare.diff import compare
+from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import DecodeShape, Dtype, Operation, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import UsageError
-from mlaprobe.snapshot import OUTSIDE, Snapshot
+from mlaprobe.snapshot import NOT_TAKEN, OUTSIDE, Snapshot
 from mlaprobe.snapshot.file import SEAL, parse
 from mlaprobe.snapshot.making import make, sealed
 from mlaprobe.snapshot.operations import OPERATIONS
@@ -146,5 +148,9 @@ def test_a_snapshot_without_operations_says_so(tmp_path: Path) -> None:
     found = snapshot.decide(next(shapes((1,))))
     assert (found.verdict, found.stage) == (Verdict.UNKNOWN, OUTSIDE)
     assert "the operation prefill" in (found.message or "")
+    grid = Grid(archs=("gfx950",), dtypes=PAIRS[1:], heads=(16,), op=Operation.PREFILL)
+    (change,) = compare(snapshot, capability, [grid]).changes
+    assert change.words.startswith("unknown (the operation prefill by mla_prefill_ps_fwd (it was ")
+    assert change.words.endswith(f"{NOT_TAKEN})) -> native")
     decode = DecodeShape(arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=16)
     assert snapshot.decide(decode).verdict is Verdict.NATIVE

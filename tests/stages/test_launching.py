@@ -87,10 +87,32 @@ def test_a_refusal_has_its_place(capability: Capability) -> None:
     assert (place.file, place.text) == (MLA, "rows <= 64")
 
 
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        ("{}[heads]", "{}[heads]"),
+        ("assert heads\n    {}[heads]", "{}[heads]"),
+        ('if heads > 2:\n        raise ValueError("many")', "heads > 2"),
+        ("try:\n        {}[heads]\n    except KeyError:\n        assert heads < 2", "heads < 2"),
+        ("1 + out.shape[7]", "out.shape[7]"),
+    ],
+)
+def test_a_refusal_inside_an_expression_has_its_own_place(
+    tmp_path: Path, statement: str, text: str
+) -> None:
+    decision = ask(opened(tmp_path, before_the_tiles(statement)), "gfx950", BF16, 16, op="triton")
+    assert decision.verdict is Verdict.REJECTED
+    (place,) = decision.evidence
+    assert (place.file, place.text) == (MLA, text)
+
+
 def test_an_arch_without_a_configuration(capability: Capability) -> None:
     decision = ask(capability, "gfx1250", BF16, 16, op="triton-rope")
     path = f"{launching.FOLDER}/configs/gfx1250-ROPE.json"
     assert decision.message == f"FileNotFoundError: {path}"
+    assert [place.text for place in decision.evidence] == [
+        'open(f"{FOLDER}/{get_arch()}-ROPE.json", "r")'
+    ]
     first = ask(capability, "gfx950", BF16, 16, op="triton-rope")
     assert any("called for the first time" in note for note in first.notes)
 

@@ -130,6 +130,39 @@ def test_sparse_decode_came_with_a_release(aiter_git: Path) -> None:
     assert (decision.verdict, decision.stages[0][1].status) == (Verdict.REJECTED, "absent")
 
 
+@pytest.mark.parametrize(
+    ("release", "arch", "dtype", "verdict", "said"),
+    [
+        *(
+            (release, "gfx950", dtype, Verdict.NATIVE, "")
+            for release in ("v0.1.15", "v0.1.17", "v0.1.20.post1")
+            for dtype in ("bf16", "fp16")
+        ),
+        # Of the Python in front: its arch, and the dtypes that have to be one.
+        ("v0.1.15", "gfx942", "bf16", Verdict.REJECTED, "RuntimeError: pa_sparse_prefill_opus re"),
+        ("v0.1.20.post1", "gfx950", "fp8", Verdict.REJECTED, "RuntimeError: pa_sparse_prefill_op"),
+        ("v0.1.14.post1", "gfx950", "bf16", Verdict.REJECTED, "AttributeError: this AITER has no"),
+    ],
+)
+def test_sparse_prefill_by_a_compiled_kernel(
+    aiter_git: Path, release: str, arch: str, dtype: str, verdict: Verdict, said: str
+) -> None:
+    """Its host (pa_sparse_prefill_opus_kernels.cu) checks sizes against each other, and rounds
+    tiles of heads up: no head count and no length is refused."""
+    capability = _opened(f"{aiter_git}@{release}")
+    for heads in (1, 7, 16, 32, 33, 100, 128):
+        for qlen in (1, 5, 4096):
+            more = {"arch": arch, "q_dtype": Dtype(dtype), "kv_dtype": Dtype(dtype)}
+            decision = capability.decide(
+                _decode(Operation.SPARSE_PREFILL_OPUS, heads, qlen, **more)
+            )
+            assert decision.verdict is verdict, (heads, qlen)
+            assert (decision.message or "").startswith(said)
+            stages = dict(decision.stages)
+            assert ("host" in stages) is (verdict is Verdict.NATIVE)
+            assert verdict is not Verdict.NATIVE or stages["dispatcher"].entry == "opus"
+
+
 V4_TAKEN = {(16, 1), (16, 2), (16, 4), (32, 1), (64, 1), (128, 1)}
 """Heads and query lengths of the list in ``mla_decode_v4_asm``, v0.1.19 and later."""
 

@@ -62,7 +62,9 @@ def compile_address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
     lvalue_inside = not isinstance(node.value, ir.Name) or (
         found is not None and found[2] is not None and found[2].ref
     )
-    is_pointer = found is not None and found[2] is not None and found[2].pointer
+    declared = None if found is None else found[2]
+    is_pointer = declared is not None and declared.pointer
+    kind = None if is_pointer else declared
 
     def run(e: Frame) -> Value:
         current = value(e)
@@ -73,7 +75,7 @@ def compile_address(unit: Unit, node: ir.AddressOf, scope: Scope) -> Eval:
         target = lvalue(e) if target is None else target
         if target is not None and isinstance(target.frame, Elements):
             return Iterator(target.frame, target.slot)
-        return current if target is None else Pointer(target.frame, target.slot)
+        return current if target is None else Pointer(target.frame, target.slot, kind)
 
     return run
 
@@ -93,7 +95,7 @@ def compile_new(unit: Unit, node: ir.New, scope: Scope) -> Eval:
 
 
 def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
-    value, span = unit.compile(node.value, scope), node.span
+    value, span, cpp = unit.compile(node.value, scope), node.span, unit.lang == "cpp"
 
     def run(e: Frame) -> Value:
         v = value(e)
@@ -101,6 +103,8 @@ def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
             return v.load(Unknown("a pointer to nothing", span))
         if v is None:
             return Unknown("a null pointer is followed", span)
+        if type(v) is str and cpp:
+            return v[0] if v else "\0"
         if type(v) is Container:
             return copied(v.items[0]) if v.items else Unknown("an array's first element", span)
         return held(v)

@@ -137,6 +137,8 @@ def subscript(obj: Value, key: Value, span: Span, *, python: bool) -> Value:
         if type(key) in (int, bool):
             if (-len(obj) if python else 0) <= key < len(obj):
                 return obj[key]
+            if type(obj) is str and key == len(obj) and not python:
+                return "\0"
             if python:
                 raise Failed("exception", "IndexError", f"index {key} out of range", span)
             return Unknown(f"index {key} out of range", span)

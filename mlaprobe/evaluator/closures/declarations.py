@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_place, references
+from mlaprobe.evaluator.closures.places.onceonly import Once, compile_once
 from mlaprobe.evaluator.closures.places.untracked import Binding, compile_untracked
+from mlaprobe.evaluator.closures.places.views import view_of_written
 from mlaprobe.evaluator.closures.stores import adapter, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
@@ -34,6 +36,8 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     if reference and node.init is not None:
         lvalue = compile_place(unit, node.init, scope)
     init = unit.compile(node.init, scope) if node.init is not None else None
+    if unit.lang == "cpp" and (why := view_of_written(node, scope)) is not None:
+        init = _anything(why)
     if node.static and init is not None:
         init = _unless_owner(init, node)
     slot = scope.declare(node.name, ctype)
@@ -57,14 +61,20 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     if outlives and not reference:
         return _kept(storing(store, init), slot)
     if reference:
-        return _reference(
-            unit, node, slot, lvalue, compile_untracked(unit, node, scope), init, store
-        )
+        once = compile_once(unit, node.init, scope) if lvalue is None and node.init else None
+        found = _value_of(init) if once is None else once
+        if lvalue is not None:
+            found = _place_or_value(lvalue, init)
+        return _reference(unit, node, slot, found, compile_untracked(unit, node, scope), store)
     own = isinstance(node.init, (ir.Call, ir.Construct))  # what these give is a new object
     if ctype.kind == "auto" and not (ctype.ref or ctype.pointer or own):
         whole = init
         return storing(store, lambda e: copied(whole(e)))
     return storing(store, init)
+
+
+def _anything(why: Unknown) -> Eval:
+    return lambda e: why.another()
 
 
 def _unless_owner(init: Eval, node: ir.Decl) -> Eval:
@@ -112,22 +122,32 @@ def _initialiser(unit: Unit, node: ir.Decl, slot: str) -> Store:
     return store
 
 
+def _value_of(init: Eval) -> Once:
+    return lambda e: (None, init(e))
+
+
+def _place_or_value(lvalue: Lvalue, init: Eval) -> Once:
+    def once(e: Frame) -> tuple[Ref | None, Value]:
+        found = lvalue(e)
+        return found, init(e) if found is None else None
+
+    return once
+
+
 def _reference(
     unit: Unit,
     node: ir.Decl,
     slot: str,
-    lvalue: Lvalue | None,
+    once: Once,
     untracked: Binding | None,
-    init: Eval,
     store: Store,
 ) -> Eval:
     """A C++ reference: bound to an lvalue, or a variable of its own where there is none."""
     traced = unit.traced
 
     def run(e: Frame) -> Value:
-        bound = lvalue(e) if lvalue is not None else None
+        bound, value = once(e)
         if bound is None:
-            value = init(e)
             bound = untracked(e, value) if untracked is not None else None
             if bound is None:
                 store(e, value)

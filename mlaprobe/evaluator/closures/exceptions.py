@@ -33,9 +33,11 @@ def compile_throw(unit: Unit, node: ir.Throw, scope: Scope) -> Eval:
     """``throw`` or ``raise``."""
     args = node.value.args if isinstance(node.value, (ir.Call, ir.Construct)) else ()
     parts = [unit.compile(a, scope) for a in args if not isinstance(a, ir.Star)]
-    how, span = node.how, node.span
+    how, span, traced = node.how, node.span, unit.traced
 
     def run(e: Frame) -> Value:
+        if traced:
+            e[RUN].trace.append((node, None))
         if node.value is None:
             run = e[RUN]
             run.effects += 1  # what is raised depends on who calls

@@ -25,14 +25,16 @@ from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Node, Span
 from mlaprobe.evaluator.stl.containers import Container, copied
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.conversions import convert
+from mlaprobe.evaluator.values.conversions import convert, low_bits
 from mlaprobe.evaluator.values.kinds import (
     Braced,
     Closure,
     EnumMember,
     EnumType,
+    Pointer,
     Record,
     Ref,
+    ToObject,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +132,7 @@ def _attr(unit: Unit, node: ir.Attr, scope: Scope) -> Eval:
 
 def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
     value, ctype, span = unit.compile(node.value, scope), node.type, node.span
-    module = unit.module
+    module, modulo = unit.module, node.modulo
 
     def run(e: Frame) -> Value:
         v = value(e)
@@ -143,9 +145,30 @@ def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Eval:
                 return _without_name(kind, v, span) if found is None else found
         if ctype.kind in ("int", "unsigned") and isinstance(v, EnumMember) and v.scoped:
             v = v.value if v.value is not None else Unknown(f"value of {v!r}", span)
-        return convert(v, ctype, span)
+        if isinstance(v, Pointer) and (ctype.pointer or ctype.kind == "string"):
+            return _pointed(v, ctype, span)
+        return convert(low_bits(v, ctype) if modulo else v, ctype, span)
 
     return run
+
+
+def _pointed(value: Pointer, ctype: CType, span: Span) -> Value:
+    """A pointer that is cast: followed where what it points to is certainly of that type, as what
+    other types show of the same bytes is not."""
+    held = value.load() if isinstance(value, ToObject) else None
+    if isinstance(held, Record):  # a class that has bases may be named by any of them
+        same = ctype.kind == "other" and (held.derived or _bare(ctype.name) == _bare(held.type))
+    else:
+        kind = value.type or CType("auto")
+        same = (kind.kind, kind.bits) == (ctype.kind, ctype.bits)
+        same = same and (ctype.kind != "other" or kind.name == ctype.name)
+    if same or ctype.kind == "void":
+        return value
+    return Unknown(f"what a {ctype.name} pointer shows of something else is not followed", span)
+
+
+def _bare(name: str) -> str:
+    return name.split("<", 1)[0].rpartition("::")[2]
 
 
 def _without_name(kind: EnumType, value: int, span: Span) -> Value:

@@ -66,7 +66,8 @@ def compile_binary(unit: Unit, node: ir.Binary, scope: Scope) -> Eval:
     """``left op right``."""
     left = unit.compile(node.left, scope)
     right = unit.compile(node.right, scope)
-    op, span, unsigned = node.op, node.span, node.unsigned
+    op, span = node.op, node.span
+    unsigned = -node.unsigned if node.modulo else node.unsigned
     operate = _operation(unit, op, span, unsigned)
     if op in COMPARE:
         compare = COMPARE[op]
@@ -173,17 +174,30 @@ def compile_assignment(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:
     old = unit.compile(node.target, scope)
     op, span, postfix = node.op, node.span, node.postfix
     module, cpp = unit.module, unit.lang == "cpp"
+    found = scope.find(node.target.id) if isinstance(node.target, ir.Name) else None
+    ctype = None if found is None else found[2]
+    in_text = ctype is not None and (ctype.kind, ctype.name) == ("string", "char")
 
     def update(e: Frame) -> Value:
         operand = value(e)  # C++17 evaluates the right side first
         before = old(e)
         if cpp and type(before) in OWN:
             return _updated(module, e[RUN], op, before, operand, span)
-        after = binary(op, before, operand, span)
+        if in_text and type(before) is str:
+            after = _further_on(op, before, operand, span)
+        else:
+            after = binary(op, before, operand, span)
         store(e, after)
         return before if postfix else after
 
     return update
+
+
+def _further_on(op: str, text: str, by: Value, span: Span) -> Value:
+    """A pointer to a character further on in a C string."""
+    if op == "+" and type(by) is int and 0 <= by <= len(text):
+        return text[by:]
+    return Unknown("a pointer into a text is moved", span)
 
 
 def _updated(module: Module, run: Run, op: str, before: Value, operand: Value, span: Span) -> Value:

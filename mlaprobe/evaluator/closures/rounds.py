@@ -9,7 +9,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.displays import elements
 from mlaprobe.evaluator.closures.loops import AnyOrder, Written, havoc_of, some_round
 from mlaprobe.evaluator.closures.order import keeps_no_order
-from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_place, references
+from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_place, holds_text, references
 from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store
@@ -18,7 +18,7 @@ from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Unsupport
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.objects.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, copied
-from mlaprobe.evaluator.stl.places import Elements, Parts
+from mlaprobe.evaluator.stl.places import Chars, Elements, Parts
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import Pointer, Ref
 from mlaprobe.evaluator.values.unordered import Unordered
@@ -62,6 +62,7 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
         ),
         cpp=cpp,
         free=cpp and keeps_no_order(node),
+        text=cpp and holds_text(node.iterable, scope),
     ).run
 
 
@@ -109,6 +110,8 @@ class _Loop:
     cpp: bool
     free: bool
     """Whether the order of the rounds makes no difference."""
+    text: bool
+    """Whether it goes through a variable that holds a text."""
 
     def run(self, e: Frame) -> Value:
         """The signal of the loop."""
@@ -148,6 +151,10 @@ class _Loop:
                 if rest_of(container) is not None or at >= len(container):
                     raise Unsupported("an array is changed while a loop runs", self.node.span)
                 yield Ref(container, at) if self.node.ref else copied(container[at])
+        elif self.node.ref and isinstance(container, str):
+            yield from (
+                Ref(Chars(place if self.text else None, container), at) for at in range(len(values))
+            )
         elif self.node.ref and place is not None and isinstance(container, tuple):
             yield from (Ref(Parts(place), at) for at in range(len(values)))
         else:

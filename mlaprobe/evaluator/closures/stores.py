@@ -14,7 +14,7 @@ from mlaprobe.evaluator.closures.places.elementstores import (
     store_somewhere,
     with_element,
 )
-from mlaprobe.evaluator.closures.places.lvalues import compile_place, inside
+from mlaprobe.evaluator.closures.places.lvalues import compile_place, holds_text, inside
 from mlaprobe.evaluator.closures.places.unpacking import unpacking
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS
@@ -27,7 +27,7 @@ from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.stl.containers import Container, copied, not_followed, spoiled
 from mlaprobe.evaluator.stl.optionals import Engaged, engaged, held
-from mlaprobe.evaluator.stl.places import PAIR, Iterator, Parts
+from mlaprobe.evaluator.stl.places import PAIR, Iterator, Parts, with_character
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values import Unknown, Value, unknown_in
 from mlaprobe.evaluator.values.conversions import convert
@@ -332,9 +332,10 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
     whole = compile_store(unit, target.obj, scope) if unit.lang == "cpp" else None
     place = compile_place(unit, target.obj, scope) if unit.lang == "cpp" else None
     inner = compile_element(target, place)
+    first = _store_through(unit, ir.Deref(target.span, target.obj), scope)
     key = unit.compile(target.key, scope)
     span = target.span
-    ctype = _type_of(target.obj, scope)
+    ctype, owned = _type_of(target.obj, scope), holds_text(target.obj, scope)
     adapt = None
     if ctype is not None and ctype.kind in SCALARS and ctype.pointer:
         adapt = adapter(unit, replace(ctype, pointer=False), span)
@@ -344,6 +345,10 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
         e[RUN].changes(owner, span)
         if type(owner) is Container or isinstance(owner, Iterator):
             return inner(e, owner, at, v)
+        if isinstance(owner, Pointer):
+            if at != 0:
+                raise Unsupported("what is written beside an object is not followed", span)
+            return first(e, v)
         stored = inside(owner, place, e)
         if stored is not None and type(at) is int and 0 <= at < len(owner):
             Parts(stored)[at] = v
@@ -360,9 +365,13 @@ def _store_index(unit: Unit, target: ir.Index, scope: Scope) -> Store:
         elif isinstance(owner, tuple):
             whole(e, with_element(owner, at, v, span))
         elif isinstance(owner, Unknown):
+            if ctype is not None and ctype.pointer and not owner.foreign:
+                raise Unsupported(f"what is written is not known: {owner.reason}", span)
             whole(e, owner.another())
+        elif isinstance(owner, str) and not owned:
+            raise Unsupported("which text is written is not known", span)
         elif isinstance(owner, str):
-            whole(e, Unknown("a character was written", span))
+            whole(e, with_character(owner, at, v))
         return None
 
     return store

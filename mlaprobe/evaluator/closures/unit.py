@@ -42,6 +42,11 @@ class FunctionScope:
         return frozenset(written_names(self.body, references=True))
 
     @cached_property
+    def texts_written(self) -> frozenset[str]:
+        """Names that the body assigns, or gives to a call that it makes for its own sake."""
+        return frozenset(written_names(self.body, through_pointers=False))
+
+    @cached_property
     def handed_out(self) -> frozenset[str]:
         """Variables to which the function gives references."""
         returned = [n.value for n in walk(self.body) if isinstance(n, Return)] if self.name else []

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.methodcalls.methods import NPOS
-from mlaprobe.evaluator.cpp.types import TYPE, bytes_of
+from mlaprobe.evaluator.cpp.types import TYPE, bytes_of, parse_type
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.algorithms import algorithms, least
@@ -18,7 +18,7 @@ from mlaprobe.evaluator.stl.containers import copied
 from mlaprobe.evaluator.stl.optionals import engaged
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
+from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, EnumType, StructType, plain
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
@@ -81,10 +81,15 @@ def _unknown(reason: str) -> Callable[..., Unknown]:
 
 def size_of_type(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """``sizeof`` of what a template parameter stands for."""
-    kind = args[0] if len(args) == 1 else None
+    kind = args[0] if args else None
+    if isinstance(kind, (StructType, EnumType)) and len(args) == 2:
+        kind = TYPE + kind.name
     if not isinstance(kind, str) or not kind.startswith(TYPE):
         kind = ""
-    size = bytes_of(kind.removeprefix(TYPE))
+    name = kind.removeprefix(TYPE)
+    size = bytes_of(name)
+    if size is None and name and len(args) == 2:
+        size = args[1](parse_type(name))
     return Unknown("the size of this is not followed", span) if size is None else size
 
 

@@ -11,12 +11,13 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression, expressions_in, listed
 from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser, array_type
 from mlaprobe.evaluator.cpp.forms.classes import CONVERTS, ClassBody
+from mlaprobe.evaluator.cpp.forms.layouts import Layout
+from mlaprobe.evaluator.cpp.forms.members import constant, is_odd, makes
 from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
-from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of, named
-from mlaprobe.evaluator.cpp.types import parse_type
+from mlaprobe.evaluator.cpp.tree import Syntax, field, find_declarator, name_of, named
+from mlaprobe.evaluator.cpp.types import bytes_of, parse_type
 from mlaprobe.evaluator.ir import CType
-from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.values.kinds import EnumMember, EnumType, StructType
 
 
@@ -224,11 +225,11 @@ class DefinitionReader:
         bases = self._bases(node)
         plain = not bases
         for member in body.named_children:
-            plain = plain and not _makes(member, name, self.tr.tree)
+            plain = plain and not makes(member, name, self.tr.tree)
             if member.type == "field_declaration":
                 found = tuple(self._fields(member))
                 members.extend(found)
-                odd.extend(name for name, _, _ in found if _is_odd(member))
+                odd.extend(name for name, _, _ in found if is_odd(member))
                 statics.extend(self._statics(member))
         head = self.tr.tree.head(node, body)
         return StructType(
@@ -241,8 +242,16 @@ class DefinitionReader:
             body=ClassBody(self.tr, body, label, tuple(members)),
             converts=CONVERTS.search(self.tr.source(body)) is not None,
             bases=bases,
+            layout=Layout(self.tr, node, bool(self.template)),
             odd=tuple(name for name, _, _ in members) if "align" in head else tuple(odd),
         )
+
+    def _union(self, node: Syntax) -> None:
+        """A union, of which no more than the size is followed."""
+        name, body = field(node, "name"), field(node, "body")
+        if name is not None and body is not None:
+            layout = Layout(self.tr, node, bool(self.template))
+            self._add("union", self.tr.source(name), layout)
 
     def _bases(self, node: Syntax) -> tuple[str, ...]:
         """What a struct is derived from, by name."""
@@ -304,12 +313,15 @@ class DefinitionReader:
                 continue
             value = field(child, "value")
             if value is not None:
-                following = _constant(expression(self.tr, value), members)
+                following = constant(expression(self.tr, value), members)
             label = self.tr.source(field(child, "name"))
             members.append(EnumMember(name, label, following, scoped))
             following = following + 1 if following is not None else None
         if name:
-            self._add("enum", name, EnumType(name, tuple(members)))
+            size = _enum_size(head, scoped, members)
+            underlying = parse_type(head.partition(":")[2]) if ":" in head else None
+            kind = EnumType(name, tuple(members), size=size, underlying=underlying)
+            self._add("enum", name, kind)
         for member in members:
             self._add("member" if scoped else "enumerator", member.name, member)
 
@@ -349,6 +361,7 @@ _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {
     "struct_specifier": DefinitionReader._struct,
     "class_specifier": DefinitionReader._struct,
     "enum_specifier": DefinitionReader._enum,
+    "union_specifier": DefinitionReader._union,
     "alias_declaration": DefinitionReader._alias,
     "type_definition": DefinitionReader._typedef,
     "namespace_alias_definition": DefinitionReader._renamed,
@@ -361,32 +374,10 @@ _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {
 }
 
 
-def _is_odd(member: Syntax) -> bool:
-    """Whether the size of a member does not follow from its type."""
-    kinds = ("bitfield_clause", "array_declarator", "alignas_qualifier", "attribute_specifier")
-    return any(child.type in kinds for child in member.children)
-
-
-def _makes(member: Syntax, name: str, tree: Tree) -> bool:
-    """Whether a member of a struct is a constructor, or hides others from list initialisation."""
-    if member.type == "access_specifier":
-        return tree.source(member).split(":")[0] != "public"
-    declarator = find_declarator(field(member, "declarator"))
-    inner = field(declarator, "declarator") if declarator is not None else None
-    return inner is not None and tree.source(inner) == name
-
-
-def _constant(node: ir.Node, members: list[EnumMember]) -> int | None:
-    """The value of an enumerator's initialiser, where it is simple."""
-    if isinstance(node, ir.Const) and isinstance(node.value, int):
-        return int(node.value)
-    if isinstance(node, ir.Unary) and node.op == "-":
-        inner = _constant(node.value, members)
-        return -inner if inner is not None else None
-    if isinstance(node, ir.Name):
-        return next((m.value for m in members if m.name == node.id), None)
-    if isinstance(node, ir.Binary) and node.op in ("<<", "+", "-", "*", "|"):
-        left, right = _constant(node.left, members), _constant(node.right, members)
-        if left is not None and right is not None and 0 <= right < 64:
-            return int(ARITHMETIC[node.op](left, right))
-    return None
+def _enum_size(head: str, scoped: bool, members: list[EnumMember]) -> int:
+    """The bytes of an enumerator: those of the type that is written, or of ``int``."""
+    head = head.replace("::", " ")
+    if ":" in head:
+        return bytes_of(head.partition(":")[2].replace("std ", "")) or 0
+    small = all(m.value is not None and abs(m.value) < 2**31 for m in members)
+    return 4 if scoped or small else 0

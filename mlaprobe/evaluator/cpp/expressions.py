@@ -6,11 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.forms.arithmetic import arithmetic, comparison
 from mlaprobe.evaluator.cpp.forms.sizes import counted_array, size_of
 from mlaprobe.evaluator.cpp.forms.templates import expansion, fold, qualified, specialised
+from mlaprobe.evaluator.cpp.forms.texts import into_text, moved_text, text_method
 from mlaprobe.evaluator.cpp.forms.typing import static_type
+from mlaprobe.evaluator.cpp.forms.widths import as_number, narrowed, wider, width
 from mlaprobe.evaluator.cpp.literals import LITERALS, Handler, opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
+from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.stl.owners import METHODS
 from mlaprobe.evaluator.stl.shapes import CONTAINERS
@@ -68,29 +72,19 @@ def _binary(tr: Translator, node: Syntax) -> Node:
             parts = (*left.parts, tr.tested(right))
         return ir.Bool(span, word, parts, coerce=True)
     if op in _COMPARE:
-        return _comparison(tr, node, op, left, right)
+        return comparison(tr, span, op, left, right)
     if op == "/" and (array := counted_array(tr, node)):
         return ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, array),))
-    if op in ("/", "%"):
-        return ir.Binary(span, "c" + op, left, right, tr.is_unsigned(left, right))
-    if op in _ARITHMETIC:
-        return ir.Binary(span, op, left, right, tr.is_unsigned(left, right))
+    if op in _ARITHMETIC or op in ("/", "%"):
+        if op == "+" and (moved := moved_text(tr, span, left, right)) is not None:
+            return moved
+        return arithmetic(tr, span, "c" + op if op in ("/", "%") else op, left, right)
     return opaque(tr, node, f"the operator {op} is not followed")
 
 
 def _parenthesised(node: Syntax) -> bool:
     left = field(node, "left")
     return left is not None and left.type == "parenthesized_expression"
-
-
-def _comparison(tr: Translator, node: Syntax, op: str, left: Node, right: Node) -> Node:
-    """A comparison; signed with unsigned compares as unsigned, which a negative value shows."""
-    span = tr.span(node)
-    if bool(tr.is_unsigned(left)) == bool(tr.is_unsigned(right)):
-        return ir.Binary(span, op, left, right)
-    wide = CType("unsigned", "unsigned", 64)
-    left, right = (s if tr.is_unsigned(s) else ir.Cast(s.span, wide, s) for s in (left, right))
-    return ir.Binary(span, op, left, right)
 
 
 def _unary(tr: Translator, node: Syntax) -> Node:
@@ -102,7 +96,7 @@ def _unary(tr: Translator, node: Syntax) -> Node:
     span, bits = tr.span(node), tr.is_unsigned(value)
     if bits and word in ("-", "~"):
         whole = ir.Const(span, 0 if word == "-" else (1 << bits) - 1)
-        return ir.Binary(span, "-", whole, value, bits)
+        return ir.Binary(span, "-", whole, value, bits, modulo=width(tr, value) is not None)
     return ir.Unary(span, word, tr.tested(value) if word == "not" else value)
 
 
@@ -110,6 +104,8 @@ def _pointer(tr: Translator, node: Syntax) -> Node:
     op = tr.source(field(node, "operator"))
     value = expression(tr, field(node, "argument"))
     span = tr.span(node)
+    if op == "&" and into_text(tr, value):
+        return opaque(tr, node, "a pointer into a text is not followed")
     return ir.AddressOf(span, value) if op == "&" else ir.Deref(span, value)
 
 
@@ -136,6 +132,7 @@ def _assignment(tr: Translator, node: Syntax) -> Node:
     if op == "=":
         return ir.AssignExpr(span, target, value)
     word = op[:-1]
+    value = value if tr.is_text(target) else as_number(tr, value)
     word = "c" + word if word in ("/", "%") else word
     return ir.AssignExpr(span, target, value, word)
 
@@ -155,6 +152,10 @@ def _conditional(tr: Translator, node: Syntax) -> Node:
     if any(tr.is_float(side) for side in sides):
         wide = CType("float", "double", 64)
         sides = [s if tr.is_float(s) else ir.Cast(s.span, wide, s) for s in sides]
+    found = wider(*(width(tr, side) for side in sides))
+    if found is not None and found.unsigned:
+        wide = CType("unsigned", "unsigned", found.bits)
+        sides = [ir.Cast(s.span, wide, s) for s in sides]
     return ir.Cond(tr.span(node), tr.tested(expression(tr, test)), sides[0], sides[1])
 
 
@@ -190,7 +191,18 @@ def _cast(tr: Translator, node: Syntax) -> Node:
     value = expression(tr, operand)
     if ctype.kind == "void":
         return ir.Const(tr.span(node), None)
-    return ir.Cast(tr.span(node), ctype, value)
+    return _casted(tr, node, ctype, value)
+
+
+def _casted(tr: Translator, node: Syntax, ctype: ir.CType, value: Node) -> Node:
+    """A cast. One to a reference is followed where it is the type that the operand has, or one of
+    a class: what other numbers show of the same bytes is not."""
+    if ctype.ref and ctype.kind in SCALARS:
+        kind = static_type(tr, value)
+        if kind is None or kind.pointer or (kind.kind, kind.bits) != (ctype.kind, ctype.bits):
+            why = "a reference to another type than the variable has is not followed"
+            return opaque(tr, node, why)
+    return ir.Cast(tr.span(node), ctype, narrowed(tr, value, ctype))
 
 
 def _call(tr: Translator, node: Syntax) -> Node:
@@ -222,9 +234,8 @@ def _call(tr: Translator, node: Syntax) -> Node:
     callee = expression(tr, function)
     if is_name(callee, "std::accumulate") and len(args) >= 3:
         return _accumulated(tr, node, callee, args)
-    if isinstance(callee, ir.Attr) and callee.name in _TEXT_CHANGES and tr.is_text(callee.obj):
-        return _changed_text(tr, node, callee, args)
-    return ir.Call(span, callee, args)
+    changed = text_method(tr, node, callee, args) if isinstance(callee, ir.Attr) else None
+    return ir.Call(span, callee, args) if changed is None else changed
 
 
 _NO_NAMES = frozenset(
@@ -248,21 +259,6 @@ def _accumulated(tr: Translator, node: Syntax, callee: Node, args: tuple[Node, .
     return ir.Cast(call.span, kind, call)
 
 
-_TEXT_CHANGES = {"clear", "append", "push_back", "pop_back", "assign", "insert", "erase", "resize"}
-_TEXT_CHANGES |= {"replace", "swap"}
-"""Methods of ``std::string`` that change it."""
-
-
-def _changed_text(tr: Translator, node: Syntax, callee: ir.Attr, args: tuple[Node, ...]) -> Node:
-    """A method that changes a string: an assignment to it."""
-    span, name = tr.span(node), callee.name
-    if name == "clear" and not args:
-        return ir.AssignExpr(span, callee.obj, ir.Const(span, ""))
-    if name in ("append", "push_back", "assign") and len(args) == 1:
-        return ir.AssignExpr(span, callee.obj, args[0], None if name == "assign" else "+")
-    return opaque(tr, node, f"{name} of a string is not followed")
-
-
 def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[Node, ...]) -> Node:
     text, span = re.sub(r"\s+", " ", tr.source(function)), tr.span(node)
     head, _, rest = text.partition("<")
@@ -270,7 +266,10 @@ def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[N
     if head in CONTAINERS:
         return ir.Construct(span, tr.type_of(text), args, braced=False)
     if head.removeprefix("std::") in _CASTS and len(args) == 1:
-        return ir.Cast(span, tr.type_of(inner), args[0])
+        kind = tr.type_of(inner)
+        if (kind.kind, kind.name) == ("string", "char") and not kind.const:
+            return opaque(tr, node, "a text that is made one to be written is not followed")
+        return _casted(tr, node, kind, args[0])
     if head in ("std::make_unique", "std::make_shared") and not inner.endswith("]"):
         made = ir.Construct(span, tr.type_of(inner), args, braced=False)
         return ir.New(span, made, owned=True)
@@ -359,6 +358,15 @@ def _comma(tr: Translator, node: Syntax) -> Node:
     return ir.Index(tr.span(node), both, ir.Const(right.span, 1))
 
 
+def _own_literal(tr: Translator, node: Syntax) -> Node:
+    """A literal with a suffix of the source's, which is a call."""
+    parts, span = named(node), tr.span(node)
+    if len(parts) != 2 or parts[1].type != "literal_suffix":
+        return opaque(tr, node, "a literal with a suffix is not followed")
+    name = ir.Name(span, 'operator""' + tr.source(parts[1]))
+    return ir.Call(span, name, (expression(tr, parts[0]),))
+
+
 _HANDLERS: dict[str, Handler] = {
     **LITERALS,
     "new_expression": _new,
@@ -387,5 +395,6 @@ _HANDLERS: dict[str, Handler] = {
     "initializer_list": _braced,
     "lambda_expression": lambda tr, node: tr.lambda_function(node),
     "comma_expression": _comma,
+    "user_defined_literal": _own_literal,
     "sizeof_expression": size_of,
 }

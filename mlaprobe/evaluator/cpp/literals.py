@@ -47,6 +47,8 @@ def _number(tr: Translator, node: Syntax) -> Node:
         based = digits[:1] == "0" and 2**31 <= value < 2**32
         if "u" in text.lower().removeprefix("0x") or based:
             tr.unsigned_literals[literal] = bits
+        elif "l" in text.lower():
+            tr.long_literals.add(literal)
     return literal
 
 

@@ -13,6 +13,7 @@ from mlaprobe.evaluator.cpp.forms.constructions import constructed
 from mlaprobe.evaluator.cpp.forms.localtypes import local_type
 from mlaprobe.evaluator.cpp.forms.templates import class_template
 from mlaprobe.evaluator.cpp.forms.typing import deduced, element_of
+from mlaprobe.evaluator.cpp.forms.widths import narrowed
 from mlaprobe.evaluator.cpp.literals import Handler, names_in
 from mlaprobe.evaluator.cpp.tree import Syntax, field, name_of, named
 from mlaprobe.evaluator.cpp.types import parse_type
@@ -86,7 +87,7 @@ def _initialiser(tr: Translator, node: Syntax, ctype: CType) -> Node:
         if ctype.pointer and "[" not in ctype.name:
             return ir.Sequence(tr.span(node), "tuple" if ctype.const else "list", args)
         return listed(tr, node, ctype)
-    return expression(tr, node)
+    return narrowed(tr, expression(tr, node), ctype)
 
 
 def _expression_statement(tr: Translator, node: Syntax) -> Node:
@@ -252,7 +253,10 @@ def _switch(tr: Translator, node: Syntax) -> Node:
 
 def _return(tr: Translator, node: Syntax) -> Node:
     parts = named(node)
-    return ir.Return(tr.span(node), expression(tr, parts[0]) if parts else None)
+    if not parts:
+        return ir.Return(tr.span(node), None)
+    value = expression(tr, parts[0])
+    return ir.Return(tr.span(node), value if tr.result is None else narrowed(tr, value, tr.result))
 
 
 def _jump(tr: Translator, node: Syntax) -> Node:

@@ -22,6 +22,10 @@ from mlaprobe.evaluator.ir import CType, Node
 _EXITS = re.compile(r"\b(return|throw|goto|abort|exit)\b|CHECK|check|assert|fail")
 
 
+_MAYBE_TEXT = (ir.Name, ir.Call, ir.Attr, ir.Index, ir.Cond, ir.Deref, ir.AssignExpr)
+"""Conditions that may be a C string, which holds if it is there, or a character."""
+
+
 def _wraps(ctype: CType) -> int:
     return ctype.bits if ctype.kind == "unsigned" and ctype.bits >= 32 and not ctype.pointer else 0
 
@@ -36,6 +40,8 @@ class Translator:
         self._variable = outside.variable
         self.span = tree.span
         self.source = tree.source
+        self.room = outside.size
+        """``sizeof`` of a type of the source."""
         self.hoist = outside.hoist
         """Gives the unit a type that a function defines, by a name of its own."""
         self.alias = outside.alias
@@ -45,8 +51,11 @@ class Translator:
         """The types of template parameters that are unsigned numbers."""
         self.unsigned_literals: dict[Node, int] = {}
         """Unsigned literals and their bits."""
+        self.long_literals: set[Node] = set()
         self._tables: dict[str, dict[str, Knowledge]] = {"alias": {}, "array": {}}
         self._memo = StatementMemo(self._look_up, self._apply)
+        self.result: CType | None = None
+        """What the current function returns."""
         self.pack = ""
         """The parameter pack of the current function."""
         self.packs: frozenset[str] = frozenset()
@@ -165,9 +174,11 @@ class Translator:
 
     def tested(self, node: Node) -> Node:
         """A condition: of an optional or a C string, whether there is one."""
-        found = self._used("type", node.id) if isinstance(node, ir.Name) else None
-        if found is None:
+        if not isinstance(node, _MAYBE_TEXT):
             return node
+        found = static_type(self, node)
+        if found is None or found.kind == "auto" or (found.kind, found.bits) == ("int", 8):
+            return ir.Cast(node.span, CType("bool", "bool"), node)
         if found.name.startswith("std::optional") and not found.pointer:
             return ir.Call(node.span, ir.Attr(node.span, node, "has_value"), ())
         if found.kind == "string" and found.name == "char":
@@ -181,6 +192,13 @@ class Translator:
         found = self._used("type", node.id)
         return found is not None and found.kind == "string" and found.name != "char"
 
+    def may_change(self, node: Node) -> bool:
+        """Whether something is a string that can be written."""
+        found = static_type(self, node)
+        if found is None or found.const or found.pointer:
+            return False
+        return found.kind == "string" and found.name.endswith("string")
+
     # --- functions -------------------------------------------------------------------------------
 
     def function(
@@ -193,7 +211,7 @@ class Translator:
             return None
         params = self._params(field(declarator, "parameters"))
         result = self._result(node, declarator)
-        statements = self._body(params, body)
+        statements = self._body(params, body, result)
         return ir.Function(
             self.span(node), name, params, statements, result=result, template=template
         )
@@ -226,7 +244,7 @@ class Translator:
         parameters = field(declarator, "parameters") if declarator else None
         params = self._params(parameters)
         result = self._trailing(declarator)
-        statements = self._body(params, body)
+        statements = self._body(params, body, result)
         found = captured(self, node, statements)
         if found is None:
             return opaque_expression(self, node, "what a lambda captures is not followed")
@@ -245,8 +263,11 @@ class Translator:
         """An expression."""
         return expression(self, node)
 
-    def _body(self, params: tuple[ir.Param, ...], body: Syntax) -> tuple[Node, ...]:
+    def _body(
+        self, params: tuple[ir.Param, ...], body: Syntax, result: CType | None
+    ) -> tuple[Node, ...]:
         """The statements of a function."""
+        around, self.result = self.result, result
         self._types.append({})
         self._memo.keep_apart()
         mark = self._memo.mark()
@@ -258,6 +279,7 @@ class Translator:
         try:
             return self.block(body)
         finally:
+            self.result = around
             self.packs = packs
             self._types.pop()
             self._memo.end_scope(mark, "type")
@@ -304,7 +326,7 @@ class Translator:
         tokens = self.tree.repeated(node)
         if tokens is None:
             return self._statement(node)
-        return self._memo.translated((self.pack, tokens), node, self._statement)
+        return self._memo.translated((self.pack, self.result, tokens), node, self._statement)
 
     def _statement(self, node: Syntax) -> Node:
         if node.type == "ERROR" or node.is_missing:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
@@ -23,8 +24,9 @@ from mlaprobe.evaluator.cpp.forms.instances import (
     static_of,
 )
 from mlaprobe.evaluator.cpp.forms.known import Known
+from mlaprobe.evaluator.cpp.forms.layouts import size_of_named
 from mlaprobe.evaluator.cpp.forms.methods import above, method_of
-from mlaprobe.evaluator.cpp.forms.typing import Outside
+from mlaprobe.evaluator.cpp.forms.typing import Outside, type_of_variable
 from mlaprobe.evaluator.cpp.pieces import Pieces
 from mlaprobe.evaluator.cpp.preprocess import Included, TranslationUnit
 from mlaprobe.evaluator.cpp.types import parse_type, zero_of
@@ -75,7 +77,14 @@ class CppModule(Module):
         self.known = Known(self)
         """What has been found out of its classes and functions."""
         self._lines: dict[str, list[int]] = {}
-        outside = Outside(self._alias, self._member_type, self._result, self._variable, self._hoist)
+        outside = Outside(
+            self._alias,
+            self._member_type,
+            self._result,
+            self._variable,
+            self._hoist,
+            partial(size_of_named, self),
+        )
         self._pieces = Pieces(unit, self.place, outside, self._is_type)
 
     # --- looking up ------------------------------------------------------------------------------
@@ -245,6 +254,8 @@ class CppModule(Module):
         if functions:
             return self._overloaded(functions)
         last = found[-1]
+        if last.kind == "union":
+            return Unknown(f"the union {last.name} is not followed", span)
         if len({(d.namespace, d.kind) for d in found}) > 1:
             return Unknown(f"which {last.name} is meant is not known", span)
         if last.kind in ("struct", "enum", "enumerator"):
@@ -347,15 +358,14 @@ class CppModule(Module):
         return None if found is None else found.result
 
     def _variable(self, name: str) -> ir.CType | None:
-        found = self._one(name, "variable")
-        return None if found is None else found[0]
+        return type_of_variable(self._one, name)
 
     def _is_type(self, name: str) -> bool:
         """Whether a name in parentheses may be the type of a cast."""
         if parse_type(name).kind != "other" or name.endswith("_t"):
             return True
         kinds = {d.kind for d in self.definitions(name.rpartition("::")[2])}
-        return bool(kinds & {"struct", "enum", "alias"})
+        return bool(kinds & {"struct", "enum", "alias", "union"})
 
     def place(self, file: str, offset: int) -> tuple[int, int]:
         """Line and column of an offset, 1-based."""

@@ -27,6 +27,9 @@ MAX_DEPTH = 40
 """Calls within calls."""
 PROBE = "probe"
 """The ``free`` name of values that only watch a loop (see ``Unordered.probe``): no path forks."""
+_CHANGED = (
+    "something is changed that keeps its value between calls: what a later call finds is not known"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ class Run:
         """
         self.effects += 1
         if value in self.copies:
-            raise Unsupported("something is changed that keeps its value between calls", span)
+            raise Unsupported(_CHANGED, span)
 
     def havocs(self, value: Value, span: Span) -> None:
         """What a value holds is about to become unknown."""

@@ -41,13 +41,15 @@ class Binary(Node):
     (``== != < <= > >=``) or one of Python's ``is``, ``is not``, ``in``, ``not in``.
 
     C++ division is spelled ``c/`` and its remainder ``c%`` (they truncate towards zero).
-    ``unsigned`` are the bits after which the result wraps around, 0 where it does not.
+    ``unsigned`` are the bits after which the result wraps around, 0 where it does not; ``modulo``:
+    whether it certainly does.
     """
 
     op: str
     left: Node
     right: Node
     unsigned: int = 0
+    modulo: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,10 +227,11 @@ class Function(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cast(Node):
-    """A conversion to a C++ type."""
+    """A conversion to a C++ type; ``modulo``: of a number that may have more bits."""
 
     type: CType
     value: Node
+    modulo: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -95,6 +95,35 @@ class Elements(InValue):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Chars(InValue):
+    """The characters of a text."""
+
+    whole: Pointer | None
+    """The variable that holds the text; ``None`` where that is not known to be the one."""
+    text: str
+
+    def __getitem__(self, at: int) -> Value:
+        text = self.text if self.whole is None else self.whole.load()
+        known = isinstance(text, str) and at < len(text)
+        return text[at] if known else Unknown("a character of a text that is not known")
+
+    def __setitem__(self, at: int, value: Value) -> None:
+        if self.whole is None:
+            raise Unsupported("which text is written is not known", NOWHERE)
+        self.whole.store(with_character(self.whole.load(), at, value))
+
+
+def with_character(text: Value, at: Value, value: Value) -> Value:
+    """A text with another character."""
+    if type(value) is int and 0 < value < 128:
+        value = chr(value)
+    known = isinstance(text, str) and type(at) is int and 0 <= at < len(text)
+    if not known or type(value) is not str or len(value) != 1:
+        return Unknown("a character was written")
+    return text[:at] + value + text[at + 1 :]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Parts(InValue):
     """The parts of a pair, a tuple or an array that is part of a value."""
 

@@ -27,7 +27,8 @@ SETS = (set, frozenset)
 
 def arithmetic(op: str, left: Value, right: Value, span: Span, unsigned: int = 0) -> Value:
     """``left op right`` for an operator that is no comparison. ``unsigned``: how many bits the
-    result has, if it is unsigned; one that does not fit is unknown."""
+    result has, if it is unsigned; one that does not fit is unknown, and where the bits are given as
+    a negative number, it wraps around."""
     found = NotImplemented
     if isinstance(left, Model):
         found = left.operate(op, right, reflected=False, span=span)
@@ -66,8 +67,10 @@ def _symbolic(op: str, left: Value, right: Value, span: Span, unsigned: int) -> 
     )
     if not unsigned:
         return result
-    high = (1 << unsigned) - 1
+    high = (1 << abs(unsigned)) - 1
     fits = result.fits(0, high) if type(result) is Sym else 0 <= result <= high
+    if unsigned < 0 and not fits:
+        return _compute(op, plain(left), plain(right), span, unsigned)
     return result if fits else Unknown("an unsigned value wraps around", span)
 
 
@@ -177,7 +180,9 @@ def _compute(op: str, left: Value, right: Value, span: Span, unsigned: int) -> V
         raise Failed("exception", "ZeroDivisionError", str(error), span) from None
     except (TypeError, ValueError, OverflowError) as error:
         return Unknown(str(error), span)
-    if unsigned and isinstance(result, int) and not 0 <= result < 1 << unsigned:
+    if unsigned and isinstance(result, int) and not 0 <= result < 1 << abs(unsigned):
+        if unsigned < 0 and not (isinstance(left, float) or isinstance(right, float)):
+            return result & ((1 << -unsigned) - 1)
         return Unknown("an unsigned value wraps around", span)
     widest = _MOST_SHIFTED if op in ("|", "&", "^", "+", "-") else WIDEST
     if isinstance(result, int) and result.bit_length() > widest:

@@ -37,8 +37,10 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
         value[:] = [convert(element, ctype, span) for element in value]
         return value
     if ctype.kind == "bool":
-        return truth(value)
+        return value != "\0" if type(value) is str else truth(value)
     value = plain_number(value)
+    if type(value) is str and len(value) == 1 and ctype.name != "char":
+        value = ord(value) if ord(value) < 128 else Unknown("a character", span)
     if ctype.kind == "float":
         return float(value) if isinstance(value, NUMBERS) else value
     if isinstance(value, float):
@@ -50,6 +52,17 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
     if isinstance(value, int):
         return _fit(value, ctype, span)
     return value
+
+
+def low_bits(value: Value, ctype: CType) -> Value:
+    """The number that the last bits of another stand for."""
+    if type(value) is Sym and type(value.value) is int:
+        half = 1 << (ctype.bits - 1)
+        value = value if value.fits(-half, half - 1) else value.concretize()
+    if type(value) is not int:
+        return value
+    value &= (1 << ctype.bits) - 1
+    return value - (1 << ctype.bits) if value >> (ctype.bits - 1) else value
 
 
 _PARTS = ("std::optional<", "std::pair<", "std::tuple<")

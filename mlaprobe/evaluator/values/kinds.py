@@ -50,6 +50,10 @@ class EnumType:
     members: tuple[EnumMember, ...]
     cls: Model | None = field(default=None, compare=False)
     """The class of a Python enum."""
+    size: int = 0
+    """Bytes of an enumerator in C++; 0 where that is not known."""
+    underlying: CType | None = None
+    """The type that a C++ enum is declared with."""
 
     def member(self, name: str) -> EnumMember | None:
         """The member of that name."""
@@ -112,6 +116,8 @@ class StructType:
     """What it is derived from."""
     arguments: tuple[tuple[str, Value], ...] = ()
     """What its template parameters are, where a name stands for it with its arguments."""
+    layout: Value = field(default=None, compare=False, repr=False)
+    """How it is laid out in memory."""
     body: Body = field(default=Body(), compare=False, repr=False)
     """The methods, constructors and operators that it declares."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.values.value import Value
 
 
@@ -9,11 +10,13 @@ class Pointer:
     """A pointer to a variable: the frame that holds it (or the fields, or the list) and its
     slot."""
 
-    __slots__ = ("frame", "slot")
+    __slots__ = ("frame", "slot", "type")
 
-    def __init__(self, frame: Value, slot: Value) -> None:
+    def __init__(self, frame: Value, slot: Value, type: CType | None = None) -> None:
         self.frame = frame
         self.slot = slot
+        self.type = type
+        """What the variable is declared as, where that is known."""
 
     def load(self, default: Value = None) -> Value:
         """The value that is pointed to."""

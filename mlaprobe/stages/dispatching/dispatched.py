@@ -13,19 +13,26 @@ from mlaprobe.core.launch import Launch
 from mlaprobe.core.shape import DecodeShape, Failure, StageName, StageOutcome, Status, altered
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Event, Outcome
-from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.symbolic.symbols import joined, same
-from mlaprobe.evaluator.values import Args, Unknown
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.stages.base import how_failed, place_evidence, undecided, why_unknown
 from mlaprobe.stages.batches import apart, batch_condition
 from mlaprobe.stages.dispatching.calls import Calls, path_call
+from mlaprobe.stages.dispatching.entries import (
+    entry_of,
+    partial_dim,
+    places,
+    places_of_misfit,
+    query_of,
+    refusal,
+)
 from mlaprobe.stages.dispatching.fitting import Fit, Passed, fit_of
 from mlaprobe.stages.dispatching.handling import handled, unhandled
 from mlaprobe.stages.environment.outside import assumptions
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.environment.tensors import Tensor
-from mlaprobe.stages.evidence import Proof, Trace
+from mlaprobe.stages.evidence import Proof
 from mlaprobe.stages.instantiate import Deferred
 from mlaprobe.stages.numbers import calculate, is_whole
 from mlaprobe.stages.possible import possible, without_impossible
@@ -87,8 +94,8 @@ class Reader:
         picked, note = self._settle(outcomes, answers)
         if picked is None:
             reason, span = _why(outcomes, answers)
-            places = place_evidence(self._session, STAGE, span)
-            return Dispatched(outcome=undecided(STAGE, reason, places))
+            where = place_evidence(self._session, STAGE, span)
+            return Dispatched(outcome=undecided(STAGE, reason, where))
         answer, path = answers[picked], outcomes[picked]
         pairs = zip(outcomes, answers, strict=True)
         alike = [(o, a) for o, a in pairs if a is answer or same(a, answer)]
@@ -101,12 +108,12 @@ class Reader:
 
     def _proof(self, picked: Outcome, heads: Any, answer: Dispatched, silent: bool) -> Proof:
         choices, launched = _choices(picked), answer.outcome.final_heads
-        places = _places if answer.misfit is None else _places_of_misfit
+        found = places if answer.misfit is None else places_of_misfit
 
         def path(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
             return [o for o in outcomes if _choices(o) == choices]
 
-        return Proof(STAGE, self._session.text, places, heads, launched, silent, path=path)
+        return Proof(STAGE, self._session.text, found, heads, launched, silent, path=path)
 
     def _settle(
         self, outcomes: tuple[Outcome, ...], answers: list[Dispatched]
@@ -189,8 +196,8 @@ class Reader:
             unwritten_lse=self._unwritten(outcome, entry, named),
             merged=Deferred(reduce.args) if reduce is not None else None,
             misfit=fit.misfit,
-            partial_heads=_partial_dim(reduce, -2),
-            partial_dim=_partial_dim(reduce, -1),
+            partial_heads=partial_dim(reduce, -2),
+            partial_dim=partial_dim(reduce, -1),
             fails_after=None if missing or failed is None else refusal(failed),
         )
 
@@ -200,7 +207,7 @@ class Reader:
         """The query tensor and the query length that are passed; and the answer where they are
         not known."""
         opened = "qlen" not in inputs
-        q = _query(named, entry.args)
+        q = query_of(named, entry.args)
         qlen = self._role(named, "qlen") if opened else self._qlen(entry, inputs)
         unknown = next((v for v in (q, None if opened else qlen) if isinstance(v, Unknown)), None)
         obstacle = None if unknown is None else _unknown(unknown.reason, unknown.span)
@@ -291,26 +298,9 @@ def _either(answers: list[Dispatched]) -> tuple[int | None, tuple[Any, ...]]:
     return 0, tuple(joined(["or it fails: ", message]) for message in messages[:1])
 
 
-def entry_of(outcome: Outcome) -> Event | None:
-    """The call of the entry point: the first one, or the one that fails because the package
-    defines no such function."""
-    entry = next((e for e in outcome.events if e.kind == "entry"), None)
-    failure = outcome.failure
-    if entry is None and failure is not None and failure.how == "AttributeError":
-        entry = next((e for e in reversed(outcome.events) if e.kind == "missing"), None)
-    return entry
-
-
 def _unwritten(paths: Sequence[Unwritten]) -> Unwritten:
     """What holds of several paths."""
     return paths[0] if len(set(paths)) == 1 else Unwritten.SOMETIMES
-
-
-def _query(named: dict[str, Any], args: Args) -> Any:
-    for name in ("Q", "q", "query"):
-        if name in named:
-            return named[name]
-    return next((a for a in args if isinstance(a, Tensor)), None)
 
 
 def _is_persistent(named: dict[str, Any], shape: DecodeShape) -> bool:
@@ -321,14 +311,6 @@ def _is_persistent(named: dict[str, Any], shape: DecodeShape) -> bool:
     return shape.persistent
 
 
-def _partial_dim(reduce: Event | None, at: int) -> Any:
-    """A dimension of the partial results that the reducer gets, where it is known."""
-    partial = next(iter(reduce.args), None) if reduce is not None else None
-    if isinstance(partial, Tensor) and len(partial.shape) > 1 and is_whole(partial.shape[at]):
-        return partial.shape[at]
-    return None
-
-
 def _choices(outcome: Outcome) -> tuple[int, ...]:
     return tuple(choice for _, choice in outcome.decisions)
 
@@ -337,13 +319,6 @@ def _alike(one: Any, other: Any) -> bool:
     """Whether two unknown numbers are one."""
     unknown = isinstance(one, Unknown) and isinstance(other, Unknown)
     return unknown and one.key is not None and bool(one.key == other.key)
-
-
-def refusal(failure: Failed) -> Any:
-    """The message about a failure: a text, which may have symbols in it."""
-    if failure.how in ("AssertionError", "exception"):
-        return failure.message or failure.how
-    return joined([failure.how, ": ", failure.message]) if failure.message else failure.how
 
 
 def _unknown(reason: Any, span: ir.Span = ir.NOWHERE) -> Dispatched:
@@ -359,34 +334,3 @@ def _why(outcomes: tuple[Outcome, ...], answers: list[Dispatched]) -> tuple[str,
             if answer.outcome.status == Status.UNKNOWN and answer.outcome.message:
                 return answer.outcome.message, answer.obstacle
     return why_unknown(outcomes)
-
-
-def _places(
-    trace: Trace, outcome: Outcome, heads: int, launched: int | None, silent: bool
-) -> tuple[ir.Span, ...]:
-    """The clause that accepted or folded, the call of the entry point and, where that alone gets
-    the log-sum-exp, the last branch that is taken behind it."""
-    entry = entry_of(outcome)
-    if outcome.kind == "failed" and entry is None:
-        last = trace.last_check()
-        constant = last is None or isinstance(last, ir.Const)
-        return (outcome.span if constant or last is None else last.span,)
-    clause = trace.branch(heads, entry) or trace.branch(launched or heads, entry)
-    spans = [clause.span] if clause is not None else []
-    last = trace.last_branch(entry) if silent and entry is not None else None
-    return (
-        *spans,
-        *([entry.span] if entry is not None else ()),
-        *([last.span] if last is not None else ()),
-    )
-
-
-def _places_of_misfit(
-    trace: Trace, outcome: Outcome, heads: int, launched: int | None, silent: bool
-) -> tuple[ir.Span, ...]:
-    """The same, and where the query that is passed was made of the caller's."""
-    found = _places(trace, outcome, heads, launched, silent)
-    entry = entry_of(outcome)
-    q = None if entry is None else _query(dict(entry.kwargs), entry.args)
-    made = q.span if isinstance(q, Tensor) else ir.NOWHERE
-    return (*found[:-1], made, *found[-1:])

@@ -27,7 +27,7 @@ from mlaprobe.stages.dispatching.dispatcher import EntryEvents
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.evidence import Proof
 from mlaprobe.stages.instantiate import Solved
-from mlaprobe.stages.operations.question import arguments_of, family, inputs_of
+from mlaprobe.stages.operations.question import arguments_of, family, inputs_of, plan_family
 from mlaprobe.stages.operations.refusals import reached, refusals
 from mlaprobe.stages.pyfunction import PythonFunction, PythonStage, Start
 from mlaprobe.stages.sizing import accepted, passed
@@ -110,8 +110,8 @@ class SizingStage(OutcomeStage[DecodeShape], PythonStage[DecodeShape, StageOutco
         return arguments_of(question, self.entry, self.called, inputs)
 
     def _evaluated(self, question: DecodeShape, start: Start) -> Solved[StageOutcome]:
-        key, inputs = family(question, self.entry, self.name), inputs_of(question, self.entry)
-        context = (question.arch, question.env)
+        key = plan_family(question, self.entry, self.name, self.called)
+        inputs, context = inputs_of(question, self.entry), (question.arch, question.env)
         return self.session.solve(key, inputs, start, context, accepted(self.session, self.name))
 
 
@@ -126,8 +126,8 @@ class PlannerStage(CppStage[DecodeShape]):
         super().__init__(session, function.places)
 
     def _evaluated(self, question: DecodeShape) -> Solved[StageOutcome]:
-        key, inputs = family(question, self.entry, self.name), inputs_of(question, self.entry)
-        roles = self.called.roles
+        key = plan_family(question, self.entry, self.name, self.called)
+        inputs, roles = inputs_of(question, self.entry), self.called.roles
 
         def start(run: Run, symbols: Mapping[str, Any]) -> Any:
             values = arguments_of(question, self.entry, self.called, symbols)

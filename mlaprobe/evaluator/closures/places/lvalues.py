@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.places.choices import compile_choice, is_choice, matters
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Frame, around
 from mlaprobe.evaluator.engine.signals import Unsupported
@@ -14,9 +15,9 @@ from mlaprobe.evaluator.stl.asking import On
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
 from mlaprobe.evaluator.stl.elements import reference
 from mlaprobe.evaluator.stl.optionals import Engaged
-from mlaprobe.evaluator.stl.places import PAIR, Elements, Held, Iterator, Members, Parts
+from mlaprobe.evaluator.stl.places import PAIR, Chars, Elements, Held, Iterator, Members, Parts
 from mlaprobe.evaluator.symbolic.symbols import plain
-from mlaprobe.evaluator.values import Value, rest_of
+from mlaprobe.evaluator.values import Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     Closure,
@@ -73,9 +74,16 @@ def inside(owner: Value, place: Lvalue | None, e: Frame) -> Pointer | None:
 
 def compile_place(unit: Unit, node: Node, scope: Scope) -> Lvalue | None:
     """Where the value of an expression is stored, for one that can be evaluated twice."""
+    if is_choice(node):
+        chosen = isinstance(node, ir.Call) and _is_pure(*node.args) and matters(node, scope)
+        return compile_lvalue(unit, node, scope) if chosen else None
+    return compile_lvalue(unit, node, scope) if _is_pure(node) or _is_access(node) else None
+
+
+def _is_pure(*nodes: Node) -> bool:
+    """Whether nothing is called, made or assigned."""
     again = (ir.AssignExpr, ir.Opaque, ir.Call, ir.Construct, ir.Function)
-    pure = not any(isinstance(n, again) for n in walk((node,)))
-    return compile_lvalue(unit, node, scope) if pure or _is_access(node) else None
+    return not any(isinstance(n, again) for n in walk(nodes))
 
 
 def _is_access(node: Node) -> bool:
@@ -84,10 +92,7 @@ def _is_access(node: Node) -> bool:
         isinstance(node, ir.Call)
         and isinstance(node.func, ir.Attr)
         and node.func.name in _ACCESS
-        and not any(
-            isinstance(n, (ir.AssignExpr, ir.Opaque, ir.Call, ir.Construct, ir.Function))
-            for n in walk((node.func.obj, *node.args))
-        )
+        and _is_pure(node.func.obj, *node.args)
     )
 
 
@@ -95,11 +100,15 @@ _ACCESS = ("at", "front", "back", "value")
 
 
 def _of_call(unit: Unit, node: ir.Call, scope: Scope) -> Lvalue | None:
-    """What ``at``, ``front`` or ``back`` of a container gives."""
+    """What ``at``, ``front`` or ``back`` of a container gives, or a choice of variables."""
+    if is_choice(node):
+        places = [compile_place(unit, arg, scope) for arg in node.args]
+        return compile_choice(unit, node, places, scope)
     if not _is_access(node) or not isinstance(node.func, ir.Attr):
         return None
     name, obj = node.func.name, unit.compile(node.func.obj, scope)
     place, span = compile_lvalue(unit, node.func.obj, scope), node.span
+    owned = holds_text(node.func.obj, scope)
     keys = tuple(unit.compile(a, scope) for a in node.args)
 
     def element(e: Frame) -> Ref | None:
@@ -107,6 +116,11 @@ def _of_call(unit: Unit, node: ir.Call, scope: Scope) -> Lvalue | None:
         whole = place(e) if place is not None else None
         if type(owner) is Engaged and name == "value":
             return None if whole is None else Ref(Held(whole), None)
+        if type(owner) is str and owner and len(keys) == (name == "at"):
+            ends = {"front": 0, "back": len(owner) - 1}
+            at = keys[0](e) if keys else ends.get(name)
+            inside_text = type(at) is int and 0 <= at < len(owner)
+            return _character(owner, at, whole if owned else None) if inside_text else None
         if type(owner) is not Container or not owner.items or len(keys) != (name == "at"):
             return None
         on = On(e[RUN], owner, whole, span)
@@ -122,9 +136,12 @@ def _of_call(unit: Unit, node: ir.Call, scope: Scope) -> Lvalue | None:
 def _of_element(unit: Unit, node: ir.Index, scope: Scope) -> Lvalue:
     obj, key = unit.compile(node.obj, scope), unit.compile(node.key, scope)
     place, span = compile_place(unit, node.obj, scope), node.span
+    owned = holds_text(node.obj, scope)
 
     def element(e: Frame) -> Ref | None:
         owner, at = obj(e), key(e)
+        if type(owner) is str:
+            return _character(owner, at, place(e) if owned and place is not None else None)
         if type(owner) is Container:
             stored = place(e) if place is not None else None
             found = reference(On(e[RUN], owner, stored, span), at)
@@ -142,6 +159,21 @@ def _of_element(unit: Unit, node: ir.Index, scope: Scope) -> Lvalue:
         return Ref(owner, at) if within else _inside(owner)
 
     return element
+
+
+def holds_text(node: Node, scope: Scope) -> bool:
+    """Whether a variable is a ``std::string``, whose characters are its own."""
+    found = scope.find(node.id) if isinstance(node, ir.Name) else None
+    ctype = None if found is None else found[2]
+    return ctype is not None and ctype.kind == "string" and ctype.name.endswith("string")
+
+
+def _character(text: str, at: Value, whole: Pointer | None) -> Ref:
+    """A character of a text, which is written in the variable that holds it."""
+    at = plain(at)
+    if type(at) is int and 0 <= at < len(text):
+        return Ref(Chars(whole, text), at)
+    return Ref(Elsewhere(Unknown("a character of a text"), writable=False), None)
 
 
 def _of_target(unit: Unit, node: ir.Deref, scope: Scope) -> Lvalue:

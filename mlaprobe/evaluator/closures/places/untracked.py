@@ -12,8 +12,8 @@ from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
 from mlaprobe.evaluator.stl.optionals import Engaged
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record, Ref
-from mlaprobe.evaluator.walk import targets
+from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record, Ref, StructType
+from mlaprobe.evaluator.walk import READING, targets
 
 Binding = Callable[[Frame, Value], "Ref | None"]
 
@@ -26,7 +26,7 @@ def compile_untracked(unit: Unit, node: ir.Decl, scope: Scope) -> Binding | None
         owners: tuple[Node, ...] = (init,)
     elif isinstance(init, ir.Call) and isinstance(init.func, ir.Attr):
         owners = (init.func.obj,)
-    elif isinstance(init, ir.Call) and not node.type.const:
+    elif isinstance(init, ir.Call):
         owners = init.args
     else:
         return None
@@ -34,12 +34,15 @@ def compile_untracked(unit: Unit, node: ir.Decl, scope: Scope) -> Binding | None
     found = {name: scope.find(name) for name in names}
     open_ = {n for n, f in found.items() if f is None or f[2] is None or _may_change(f[2])}
     watched = open_ if node.type.const else {node.name, *open_}
-    if not watched & scope.function.written:
+    gives = _gives_reference(unit, init, scope)
+    if gives is None and not watched & scope.function.written:
         return None
     havoc_all = None if node.type.const else compile_havoc(unit, open_, scope, node.span)
     why = Unknown(f"what {node.name} refers to is not followed", node.span)
 
     def bind(e: Frame, value: Value) -> Ref | None:
+        if gives is not None and not gives(e):
+            return None
         shared = isinstance(value, (Record, Model, Closure, Pointer, list, dict))
         if shared and type(value) not in (Engaged, Container):
             return None
@@ -50,6 +53,29 @@ def compile_untracked(unit: Unit, node: ir.Decl, scope: Scope) -> Binding | None
         return Ref(Elsewhere(why, writable=True), None)
 
     return bind
+
+
+_REFERRING = {f"std::{name}" for name in ("min", "max", "move", "forward", "get")}
+"""Functions that only read what they are given, and give references to it."""
+
+
+def _gives_reference(unit: Unit, init: Node, scope: Scope) -> Callable[[Frame], bool] | None:
+    """Whether what is called gives a reference, as far as its type says so; ``None`` for what is
+    no call by a name, of which that is not known."""
+    if not (isinstance(init, ir.Call) and isinstance(init.func, ir.Name)):
+        return None
+    if init.func.id.startswith("std::"):
+        return (lambda e: False) if init.func.id in READING - _REFERRING else None
+    callee = unit.compile(init.func, scope)
+
+    def gives(e: Frame) -> bool:
+        function = callee(e)
+        if type(function) is Closure:
+            result = function.function.result
+            return result is not None and result.ref
+        return not isinstance(function, StructType)
+
+    return gives
 
 
 def _may_change(ctype: CType) -> bool:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.forms import implicit, methods
+from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.bodies import Body
 from mlaprobe.evaluator.values.kinds import StructType
+from mlaprobe.evaluator.values.structs import StructLayout
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ class Known:
         self._module = module
         self._acting: dict[Body, ir.Node | None] = {}
         self._mentioned: dict[ir.Function, frozenset[str]] = {}
+        self.layouts: dict[str, StructLayout | Unknown] = {}
+        """The layouts of structs, by name."""
 
     def acting(self, struct: StructType) -> ir.Node | None:
         """Where what objects of a class do on their own may do more than is followed."""

@@ -51,5 +51,5 @@ def local_type(tr: Translator, node: Syntax) -> Node:
 def _renamed(value: Any, name: str) -> Any:
     if isinstance(value, EnumType):
         members = tuple(replace(m, enum=name) for m in value.members)
-        return EnumType(name, members)
+        return replace(value, name=name, members=members)
     return replace(value, name=name)

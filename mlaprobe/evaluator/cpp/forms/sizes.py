@@ -26,7 +26,30 @@ def counted_array(tr: Translator, node: Syntax) -> str:
     return name if tr.array_of(name) is not None or not tr.is_local(name) else ""
 
 
+_TYPE_NAME = re.compile(r"(?:const )?(?:struct |union |enum )?[\w:]+(?:<[\w:<>, ]*>)?\s*[*&]?")
+
+
+def _of_source(tr: Translator, name: str) -> int | None:
+    """The size of a type that the source defines, or of a pointer."""
+    if not _TYPE_NAME.fullmatch(name) or name in tr.parameters:
+        return None
+    ctype = tr.type_of(name)
+    if ctype.ref:
+        return None
+    if ctype.kind == "other" and ctype.name in tr.parameters:
+        return None
+    return tr.room(ctype)
+
+
 def size_of(tr: Translator, node: Syntax) -> Node:
+    """What ``sizeof`` gives, a number of 64 bits without a sign."""
+    found = _size_of(tr, node)
+    if isinstance(found, ir.Const):
+        tr.unsigned_literals[found] = 64
+    return found
+
+
+def _size_of(tr: Translator, node: Syntax) -> Node:
     """``sizeof...(pack)`` is the number of arguments; that of an object is what ``sizeof`` says."""
     span = tr.span(node)
     text = tr.source(node).replace(" ", "")
@@ -42,6 +65,11 @@ def size_of(tr: Translator, node: Syntax) -> Node:
     size = bytes_of(name)
     if size is not None:
         return ir.Const(span, size)
+    known = None if tr.is_local(name) else _of_source(tr, name)
+    if known is not None:
+        return ir.Const(span, known)
     if name.isidentifier() and parse_type(name).kind == "other":
-        return ir.Call(span, ir.Name(span, "sizeof"), (ir.Name(span, name),))
+        return ir.Call(
+            span, ir.Name(span, "sizeof"), (ir.Name(span, name), ir.Const(span, tr.room))
+        )
     return ir.Opaque(span, f"the size of {name[:60] or 'something'} is not followed")

@@ -35,6 +35,8 @@ class Outside(NamedTuple):
     """The type of a variable of a namespace."""
     hoist: Callable[[str, Any], None]
     """Takes a type that a function defines, by a name of its own."""
+    size: Callable[[CType], int | None]
+    """``sizeof`` of a type."""
 
 
 NOTHING = Outside(
@@ -43,7 +45,19 @@ NOTHING = Outside(
     lambda name: None,
     lambda name: None,
     lambda name, definition: None,
+    lambda ctype: None,
 )
+
+
+def type_of_variable(one: Callable[[str, str], Any], name: str) -> CType | None:
+    """The type of a variable of a namespace, or of an enumerator whose enum says it. ``one``: what
+    defines a name, where it is one thing of a kind."""
+    found, member = one(name, "variable"), one(name, "enumerator")
+    if found is not None:
+        ctype: CType | None = found[0]
+        return ctype
+    enum = None if member is None else one(member.enum, "enum")
+    return None if enum is None else enum.underlying
 
 
 def static_type(tr: Translator, node: Node, depth: int = 0) -> CType | None:
