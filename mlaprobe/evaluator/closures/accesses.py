@@ -107,6 +107,8 @@ def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
             return v[0] if v else "\0"
         if type(v) is Container:
             return copied(v.items[0]) if v.items else Unknown("an array's first element", span)
+        if type(v) is str:
+            return v[0] if v else "\0"
         return held(v)
 
     return run

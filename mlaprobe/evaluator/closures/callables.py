@@ -10,6 +10,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.displays import compile_items
 from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_lvalue, compile_place
+from mlaprobe.evaluator.closures.places.views import is_view
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
@@ -291,7 +292,23 @@ class _CallSite:
             bound = lvalue(e) if lvalue is not None else None
             if bound is not None:
                 values[position] = bound
+        if any(type(v) is Ref for v in values):
+            self._unless_viewed(e, function, values)
         return values
+
+    def _unless_viewed(self, e: Frame, function: Closure, values: list[Value]) -> None:
+        """A text that one parameter looks at and another may change is not followed.
+
+        Raises:
+            Unsupported: it is.
+        """
+        for at, (param, value) in enumerate(zip(function.function.params, values, strict=False)):
+            lvalue = self.lvalues[at] if at < len(self.lvalues) else None
+            viewed = type(value) is str and param.type is not None and is_view(param.type)
+            place = lvalue(e) if viewed and lvalue is not None else None
+            if place is not None and any(type(v) is Ref and v.same(place) for v in values):
+                why = f"a text is passed as {param.name} and may be changed"
+                raise Unsupported(why, self.node.span)
 
     def _builtin(self, e: Frame, function: Builtin, values: list[Value], named: Kwargs) -> Value:
         if function.takes_template:

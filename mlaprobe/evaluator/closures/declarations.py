@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_place, references
 from mlaprobe.evaluator.closures.places.onceonly import Once, compile_once
+from mlaprobe.evaluator.closures.places.proxies import Proxy, proxied
 from mlaprobe.evaluator.closures.places.untracked import Binding, compile_untracked
 from mlaprobe.evaluator.closures.places.views import view_of_written
 from mlaprobe.evaluator.closures.stores import adapter, compile_store
@@ -66,11 +67,23 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         if lvalue is not None:
             found = _place_or_value(lvalue, init)
         return _reference(unit, node, slot, found, compile_untracked(unit, node, scope), store)
+    proxy = proxied(unit, node, scope) if unit.lang == "cpp" else None
+    if proxy is not None:
+        return storing(store, _unless_proxy(init, proxy))
     own = isinstance(node.init, (ir.Call, ir.Construct))  # what these give is a new object
     if ctype.kind == "auto" and not (ctype.ref or ctype.pointer or own):
         whole = init
         return storing(store, lambda e: copied(whole(e)))
     return storing(store, init)
+
+
+def _unless_proxy(init: Eval, proxy: Proxy) -> Eval:
+    def value(e: Frame) -> Value:
+        found = init(e)
+        why = proxy(e)
+        return found if why is None else why
+
+    return value
 
 
 def _anything(why: Unknown) -> Eval:
@@ -224,7 +237,11 @@ def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
         scope.declare(name, CType("auto", ref=True) if node.ref else None) for name in node.names
     ]
     if node.ref:
-        return _unpack_references(node, init, place, slots)
+        once = None if place is not None else compile_once(unit, node.init, scope)
+        found = _value_of(init) if once is None else once
+        if place is not None:
+            found = _both(place, init)
+        return _unpack_references(node, found, slots)
     names = tuple(ir.Name(node.span, n) for n in node.names)
     store = compile_store(unit, ir.Sequence(node.span, "tuple", names), scope)
 
@@ -235,13 +252,21 @@ def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
     return storing(store, parts)
 
 
-def _unpack_references(node: ir.Unpack, init: Eval, place: Lvalue | None, slots: list[str]) -> Eval:
+def _both(place: Lvalue, init: Eval) -> Once:
+    def once(e: Frame) -> tuple[Ref | None, Value]:
+        value = init(e)
+        return place(e), value
+
+    return once
+
+
+def _unpack_references(node: ir.Unpack, once: Once, slots: list[str]) -> Eval:
     """References to the parts of a value."""
     span = node.span
 
     def run(e: Frame) -> Value:
-        value = init(e)
-        parts = references(value, place(e) if place is not None else None)
+        place, value = once(e)
+        parts = references(place.load() if place is not None else value, place)
         if parts is None or len(parts) != len(slots):
             why = Unknown("the parts of a value are not known", span)
             parts = [Ref(Elsewhere(why, writable=False), None) for _ in slots]

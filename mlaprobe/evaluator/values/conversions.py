@@ -72,6 +72,8 @@ def _convert_parts(value: Value, ctype: CType, span: Span) -> Value:
     """A value of a class template: ``std::pair<bool, int> p = std::make_pair(2, 3)`` converts
     both."""
     kinds = _arguments(ctype.name)
+    if any(kind.ref for kind in kinds):
+        return Unknown(f"what a {ctype.name} refers to is not followed", span)
     if ctype.name.startswith(_PARTS[0]):
         return value if value is None else engaged(convert(held(value), kinds[0], span))
     if not isinstance(value, tuple):

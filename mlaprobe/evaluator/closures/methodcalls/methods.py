@@ -86,13 +86,19 @@ def _formatted(text: str, *args: Value) -> str:
     return text.format(*args)
 
 
+def _data(text: str) -> str:
+    if not text:
+        raise ValueError("an empty text may have none")
+    return text
+
+
 _TEXT: dict[str, Callable[..., Value]] = {
     # C++
     "empty": lambda s: not s,
     "size": len,
     "length": len,
     "c_str": lambda s: s,
-    "data": lambda s: s,
+    "data": _data,
     "substr": _substr,
     "compare": _compare,
     "rfind": _rfind,
