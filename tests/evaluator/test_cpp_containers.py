@@ -45,7 +45,10 @@ REFERENCES = cases_of("cpp_references.txt")
 """Programs that write what they also see otherwise: through references, pointers, views."""
 SIZES = cases_of("cpp_sizes.txt")
 """``sizeof`` of types of the source."""
-ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES}
+THIRDS = cases_of("cpp_thirds.txt")
+"""Programs of a third round: references that functions give, characters as numbers, pointers into
+texts, unsigned numbers that wrap around, streams."""
+ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES, **THIRDS}
 
 
 class Asked(Program):

@@ -25,9 +25,9 @@ from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import Instance
-from mlaprobe.evaluator.stl.containers import Container, copied, not_followed, spoiled
+from mlaprobe.evaluator.stl.containers import Container, Elsewhere, copied, not_followed, spoiled
 from mlaprobe.evaluator.stl.optionals import Engaged, engaged, held
-from mlaprobe.evaluator.stl.places import PAIR, Iterator, Parts, with_character
+from mlaprobe.evaluator.stl.places import PAIR, Elements, Iterator, Parts, with_character
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values import Unknown, Value, unknown_in
 from mlaprobe.evaluator.values.conversions import convert
@@ -221,7 +221,7 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
         bound = frame.get(slot)
         if type(bound) is Ref:
             _unless_kept(bound.load(), span)
-            v = _of_kind(bound.load(), v) if inferred else v
+            v = _referred_kind(bound, v, span) if inferred else v
             bound.store(v if isinstance(bound.frame, InValue) else replaced(bound.load(), v))
         elif isinstance(bound, Record) and isinstance(v, Record):
             bound.fields.update(v.copy().fields)
@@ -234,6 +234,20 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
 def _unless_kept(value: Value, span: ir.Span) -> None:
     if isinstance(value, Container) and value.kept:
         raise Unsupported("something is changed that keeps its value between calls", span)
+
+
+def _referred_kind(bound: Ref, value: Value, span: ir.Span) -> Value:
+    """A value as what a reference refers to holds it; a number that may not fit there is not
+    known."""
+    kind = getattr(bound, "kind", None)
+    if kind is not None and kind.kind in SCALARS:
+        return convert(value, kind, span)
+    frame = bound.frame.whole.frame if isinstance(bound.frame, Parts) else bound.frame
+    value = _of_kind(bound.load(), value)
+    if isinstance(frame, (Elements, Elsewhere)) or type(value) not in (int, Sym):
+        return value
+    fits = value.fits(0, 127) if type(value) is Sym else 0 <= value <= 127
+    return value if fits else Unknown("how wide what is written is is not known", span)
 
 
 def _of_kind(before: Value, value: Value) -> Value:

@@ -6,6 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.forms.numbers import (
+    accumulated,
+    compared,
+    compares_pointers,
+    computed,
+    narrowed,
+    updated_text,
+)
 from mlaprobe.evaluator.cpp.forms.sizes import counted_array, size_of
 from mlaprobe.evaluator.cpp.forms.templates import expansion, fold, qualified, specialised
 from mlaprobe.evaluator.cpp.forms.texts import into_text, text_method
@@ -72,10 +80,8 @@ def _binary(tr: Translator, node: Syntax) -> Node:
         return _comparison(tr, node, op, left, right)
     if op == "/" and (array := counted_array(tr, node)):
         return ir.Call(span, ir.Name(span, "std::size"), (ir.Name(span, array),))
-    if op in ("/", "%"):
-        return ir.Binary(span, "c" + op, left, right, tr.is_unsigned(left, right))
-    if op in _ARITHMETIC:
-        return ir.Binary(span, op, left, right, tr.is_unsigned(left, right))
+    if op in ("/", "%") or op in _ARITHMETIC:
+        return computed(tr, span, "c" + op if op in ("/", "%") else op, left, right)
     return opaque(tr, node, f"the operator {op} is not followed")
 
 
@@ -87,6 +93,9 @@ def _parenthesised(node: Syntax) -> bool:
 def _comparison(tr: Translator, node: Syntax, op: str, left: Node, right: Node) -> Node:
     """A comparison; signed with unsigned compares as unsigned, which a negative value shows."""
     span = tr.span(node)
+    if compares_pointers(tr, left, right):
+        return ir.Opaque(span, "where two texts are stored is not known")
+    left, right = compared(tr, left, right)
     if bool(tr.is_unsigned(left)) == bool(tr.is_unsigned(right)):
         return ir.Binary(span, op, left, right)
     wide = CType("unsigned", "unsigned", 64)
@@ -102,8 +111,10 @@ def _unary(tr: Translator, node: Syntax) -> Node:
         return opaque(tr, node, f"the operator {op} is not followed")
     span, bits = tr.span(node), tr.is_unsigned(value)
     if bits and word in ("-", "~"):
-        whole = ir.Const(span, 0 if word == "-" else (1 << bits) - 1)
-        return ir.Binary(span, "-", whole, value, bits)
+        whole = ir.Const(span, (1 << bits) - (word == "~"))
+        return ir.Cast(
+            span, CType("unsigned", "unsigned", bits), ir.Binary(span, "-", whole, value)
+        )
     return ir.Unary(span, word, tr.tested(value) if word == "not" else value)
 
 
@@ -122,6 +133,10 @@ def _update(tr: Translator, node: Syntax) -> Node:
     target = expression(tr, argument)
     one = ir.Const(target.span, 1)
     postfix = field(node, "operator").start_byte > argument.start_byte
+    by = one if op == "++" else ir.Const(target.span, -1)
+    text = updated_text(tr, tr.span(node), target, by, postfix)
+    if text is not None:
+        return text
     return ir.AssignExpr(tr.span(node), target, one, op[0], postfix)
 
 
@@ -137,7 +152,13 @@ def _assignment(tr: Translator, node: Syntax) -> Node:
     if not anywhere and not isinstance(target, places):
         return opaque(tr, node, "an assignment to something that is not followed")
     if op == "=":
-        return ir.AssignExpr(span, target, value)
+        kind = static_type(tr, target) if isinstance(target, ir.Name) else None
+        return ir.AssignExpr(span, target, value if kind is None else narrowed(tr, kind, value))
+    if op in ("+=", "-="):
+        by = value if op == "+=" else ir.Unary(span, "-", value)
+        text = updated_text(tr, span, target, by, False)
+        if text is not None:
+            return text
     word = op[:-1]
     word = "c" + word if word in ("/", "%") else word
     return ir.AssignExpr(span, target, value, word)
@@ -193,7 +214,7 @@ def _cast(tr: Translator, node: Syntax) -> Node:
     value = expression(tr, operand)
     if ctype.kind == "void":
         return ir.Const(tr.span(node), None)
-    return ir.Cast(tr.span(node), ctype, value)
+    return ir.Cast(tr.span(node), ctype, narrowed(tr, ctype, value))
 
 
 def _call(tr: Translator, node: Syntax) -> Node:
@@ -224,7 +245,7 @@ def _call(tr: Translator, node: Syntax) -> Node:
         return _template_call(tr, node, function, args)
     callee = expression(tr, function)
     if is_name(callee, "std::accumulate") and len(args) >= 3:
-        return _accumulated(tr, node, callee, args)
+        return accumulated(tr, tr.span(node), callee, args)
     changed = text_method(tr, node, callee, args) if isinstance(callee, ir.Attr) else None
     return ir.Call(span, callee, args) if changed is None else changed
 
@@ -241,15 +262,6 @@ _NO_NAMES = frozenset(
 """Callees that are computed: a template in them is not the function."""
 
 
-def _accumulated(tr: Translator, node: Syntax, callee: Node, args: tuple[Node, ...]) -> Node:
-    """``std::accumulate``, whose sum has the type of what it starts with."""
-    call, kind = ir.Call(tr.span(node), callee, args), static_type(tr, args[2])
-    if kind is None or kind.kind not in ("int", "unsigned") or kind.pointer:
-        return call
-    call = ir.Call(call.span, callee, args, (), (ir.Const(call.span, kind),))
-    return ir.Cast(call.span, kind, call)
-
-
 def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[Node, ...]) -> Node:
     text, span = re.sub(r"\s+", " ", tr.source(function)), tr.span(node)
     head, _, rest = text.partition("<")
@@ -260,7 +272,8 @@ def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[N
         kind = tr.type_of(inner)
         if (kind.kind, kind.name) == ("string", "char") and not kind.const:
             return opaque(tr, node, "a text that is made one to be written is not followed")
-        return ir.Cast(span, tr.type_of(inner), args[0])
+        kind = tr.type_of(inner)
+        return ir.Cast(span, kind, narrowed(tr, kind, args[0]))
     if head in ("std::make_unique", "std::make_shared") and not inner.endswith("]"):
         made = ir.Construct(span, tr.type_of(inner), args, braced=False)
         return ir.New(span, made, owned=True)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mlaprobe.evaluator.values.value import Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.ir import CType
 
 
 class Pointer:
@@ -42,7 +47,10 @@ class Pointer:
 class Ref(Pointer):
     """What a C++ reference is bound to. A variable that holds one stands for its target."""
 
-    __slots__ = ()
+    __slots__ = ("kind",)
+
+    kind: CType
+    """The type of what it is bound to, where that has been looked up."""
 
 
 class Owner(Pointer):
