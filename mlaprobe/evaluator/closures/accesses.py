@@ -48,6 +48,8 @@ def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
             found = module.defined(e[RUN], "[]", (owner, at), span)
             if found is not NotImplemented:
                 return found
+        if type(owner) is str and at == len(owner):
+            return "\0"
         return subscript(owner, at, span, python=False)
 
     return run

@@ -32,6 +32,10 @@ _CHANGED = (
 )
 
 
+UNCLEAR = Ref({}, "a reference that is not followed")
+"""What a call refers to that may give a reference and does not say to what."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something the program did to the outside world: a call, a launch."""
@@ -116,7 +120,8 @@ class Run:
     """Bodies of ``with`` that functions which are context managers are run around, the innermost
     last; empty where it has been run."""
     referred: Ref | None = None
-    """What the last call of a function of the source refers to; ``None`` for a value of its own."""
+    """What the last call refers to: ``None`` for a value of its own, ``UNCLEAR`` where that is not
+    known."""
     handled: list[Failed] = field(default_factory=list)
     """The exceptions whose handlers are being run, the innermost last."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import Scope, Unit
-from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.engine.frames import Eval, Frame
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
 from mlaprobe.evaluator.stl.optionals import Engaged
@@ -49,9 +49,6 @@ def compile_untracked(unit: Unit, node: ir.Decl, scope: Scope) -> Binding | None
             return None
         if isinstance(value, Unknown) and not not_followed(value):
             return None
-        if type(function) is Closure:
-            found: Ref | None = e[RUN].referred
-            return found
         if havoc_all is not None:
             havoc_all(e, why)
         return Ref(Elsewhere(why, writable=True), None)
