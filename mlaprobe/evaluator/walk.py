@@ -84,6 +84,22 @@ def targets(node: Node) -> Iterator[str]:
             yield name
 
 
+def referred(node: Node) -> Iterator[str]:
+    """C++: the variables that something may refer to, also what a call gives or one of two."""
+    if isinstance(node, ir.Cond):
+        yield from (*referred(node.then), *referred(node.orelse))
+    elif isinstance(node, ir.Call):
+        for arg in node.args:
+            yield from referred(arg)
+        yield from referred(node.func) if isinstance(node.func, ir.Attr) else ()
+    elif isinstance(node, (ir.Attr, ir.Index)):
+        yield from referred(node.obj)
+    elif isinstance(node, (ir.Deref, ir.AddressOf)):
+        yield from referred(node.value)
+    else:
+        yield from targets(node)
+
+
 def written_names(
     body: Iterable[Node],
     *,
@@ -162,7 +178,7 @@ def _by_call(node: ir.Call) -> Iterator[str]:
 
 
 _WRITES: dict[type[Node], Callable[[Any], Iterable[str]]] = {
-    ir.AssignExpr: lambda node: targets(node.target),
+    ir.AssignExpr: lambda node: referred(node.target),
     ir.Assign: lambda node: (name for target in node.targets for name in targets(target)),
     ir.ExprStmt: lambda node: _by_call(node.value) if isinstance(node.value, ir.Call) else (),
     ir.Opaque: lambda node: node.writes,

@@ -47,7 +47,10 @@ SIZES = cases_of("cpp_sizes.txt")
 """``sizeof`` of types of the source."""
 NUMBERS = cases_of("cpp_numbers.txt")
 """Numbers of several widths, characters, and places in C strings."""
-ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES, **NUMBERS}
+THIRDS = cases_of("cpp_thirds.txt")
+"""Programs of a third round: references that functions give, characters as numbers, pointers into
+texts, unsigned numbers that wrap around, streams."""
+ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES, **NUMBERS, **THIRDS}
 
 
 class Asked(Program):

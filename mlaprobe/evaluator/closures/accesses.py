@@ -48,6 +48,8 @@ def compile_index(unit: Unit, node: ir.Index, scope: Scope) -> Eval:
             found = module.defined(e[RUN], "[]", (owner, at), span)
             if found is not NotImplemented:
                 return found
+        if type(owner) is str and at == len(owner):
+            return "\0"
         return subscript(owner, at, span, python=False)
 
     return run
@@ -107,6 +109,8 @@ def compile_deref(unit: Unit, node: ir.Deref, scope: Scope) -> Eval:
             return v[0] if v else "\0"
         if type(v) is Container:
             return copied(v.items[0]) if v.items else Unknown("an array's first element", span)
+        if type(v) is str:
+            return v[0] if v else "\0"
         return held(v)
 
     return run

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.arguments import (
+    REFERRING,
+    callee_name,
+    compile_onces,
+    compile_referring,
+    loaded,
+)
 from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.displays import compile_items
 from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_lvalue, compile_place
+from mlaprobe.evaluator.closures.places.onceonly import compile_once
+from mlaprobe.evaluator.closures.places.views import is_view
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.engine.runs import UNCLEAR
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.objects.iterables import Cursor
@@ -46,7 +56,10 @@ if TYPE_CHECKING:
 def compile_call(unit: Unit, node: ir.Call, scope: Scope) -> Eval:
     """A call."""
     func, cpp = node.func, unit.lang == "cpp"
+    onces = compile_onces(unit, node, scope) if cpp else {}
     args = compile_items(unit, node.args, scope)
+    if onces:
+        args = compile_referring(unit, node, onces, scope)
     kwargs = _compile_kwargs(unit, node, scope)
     lvalues = tuple(_compile_argument(unit, a, scope) for a in node.args) if cpp else ()
     variables = tuple(
@@ -104,6 +117,8 @@ def _compile_argument(unit: Unit, node: ir.Node, scope: Scope) -> Lvalue | None:
     place = compile_place(unit, node, scope)
     if place is not None or compile_lvalue(unit, node, scope) is None:
         return place
+    if compile_once(unit, node, scope) is not None:
+        return None
     span = node.span
 
     def unclear(e: Frame) -> Ref | None:
@@ -142,19 +157,6 @@ def _compile_method(unit: Unit, func: ir.Attr, scope: Scope) -> Eval:
         return attribute(e[RUN], module, owner, name, span)
 
     return load
-
-
-def callee_name(func: ir.Node) -> str:
-    """What a call is called, for messages."""
-    if isinstance(func, ir.Name):
-        return func.id
-    if isinstance(func, ir.Attr):
-        return f"{callee_name(func.obj)}.{func.name}"
-    if isinstance(func, ir.Call):
-        return f"{callee_name(func.func)}()"
-    if isinstance(func, ir.Index):
-        return f"{callee_name(func.obj)}[]"
-    return "a value"
 
 
 def _compile_kwargs(
@@ -220,11 +222,18 @@ class _CallSite:
         if isinstance(named, Unknown):
             return result_of_unknown(run, named, self.name, (), {}, span)
         if isinstance(function, Overloaded):
-            function = self.compiler.chosen(function, values, self.types, span)
+            plain_values = [loaded(v) for v in values]
+            function = self.compiler.chosen(function, plain_values, self.types, span)
         if isinstance(function, Record) and not isinstance(function, Instance):
             function = self._called_object(e, function)
         if isinstance(function, Closure):
             return self._closure(e, function, values, named)
+        value = self._other(e, function, [loaded(v) for v in values], named)
+        run.referred = UNCLEAR if self.name.rpartition(".")[2] in REFERRING else None
+        return value
+
+    def _other(self, e: Frame, function: Value, values: list[Value], named: Kwargs) -> Value:
+        """The result of what is no function of the source."""
         if isinstance(function, StructType) and self.cpp:
             return self._object(e, function, values)
         if isinstance(function, Builtin):
@@ -233,7 +242,7 @@ class _CallSite:
             return self._unknown(e, function, values, named)
         if isinstance(function, Model) and function.by_reference and self.lvalues:
             values = [v if at is None else at(e) for at, v in self._paired(values)]
-        return self.compiler.call(run, function, tuple(values), named, span)
+        return self.compiler.call(e[RUN], function, tuple(values), named, self.node.span)
 
     def _called_object(self, e: Frame, function: Record) -> Value:
         """What is called where an object is."""
@@ -278,7 +287,7 @@ class _CallSite:
             values = self._with_lvalues(e, function, values)
         types = tuple(t(e) for t in self.template)
         if types:
-            run.emit("template", self.name, values, {"<>": types}, span)
+            run.emit("template", self.name, [loaded(v) for v in values], {"<>": types}, span)
             if run.facts.get("templates_return"):
                 return Unknown(f"the result of {self.name}", span, foreign=True)
         return compiler.call_closure(run, function, tuple(values), named, span, types)
@@ -291,7 +300,23 @@ class _CallSite:
             bound = lvalue(e) if lvalue is not None else None
             if bound is not None:
                 values[position] = bound
+        if any(type(v) is Ref for v in values):
+            self._unless_viewed(e, function, values)
         return values
+
+    def _unless_viewed(self, e: Frame, function: Closure, values: list[Value]) -> None:
+        """A text that one parameter looks at and another may change is not followed.
+
+        Raises:
+            Unsupported: it is.
+        """
+        for at, (param, value) in enumerate(zip(function.function.params, values, strict=False)):
+            lvalue = self.lvalues[at] if at < len(self.lvalues) else None
+            viewed = type(value) is str and param.type is not None and is_view(param.type)
+            place = lvalue(e) if viewed and lvalue is not None else None
+            if place is not None and any(type(v) is Ref and v.same(place) for v in values):
+                why = f"a text is passed as {param.name} and may be changed"
+                raise Unsupported(why, self.node.span)
 
     def _builtin(self, e: Frame, function: Builtin, values: list[Value], named: Kwargs) -> Value:
         if function.takes_template:

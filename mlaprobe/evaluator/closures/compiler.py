@@ -114,7 +114,9 @@ class Compiler:
     def _compile(self, closure: Closure, traced: bool) -> Code:
         function = closure.function
         unit = Unit(self.machine, self, closure.module, function.lang, traced=traced)
-        scope = Scope(FunctionScope(closure.scope, function.body, _giving(function)))
+        refers = function.result is not None and function.result.ref
+        inside = FunctionScope(closure.scope, function.body, _giving(function), refers=refers)
+        scope = Scope(inside)
         code = Code(function)
         code.template = tuple(scope.declare(name.removesuffix(PACK)) for name in function.template)
         code.packed = bool(function.template) and function.template[-1].endswith(PACK)
@@ -133,7 +135,7 @@ class Compiler:
             for name in assigned_names(function.body):
                 if name not in scope.names:
                     scope.declare(name)
-        writing = any(writes for _, writes in refs)
+        writing = refers or any(writes for _, writes in refs)
         code.params = tuple(params)
         code.refs = tuple(position for position, _ in refs) if writing else ()
         code.body = unit.block(function.body, scope)
@@ -218,6 +220,7 @@ class Compiler:
             run.depth -= 1
         if not isinstance(signal, Returned):
             return None
+        run.referred = signal.place
         if closure.function.generator:
             return self._generated(closure, args, kwargs, signal.value, span)
         if closure.function.cached:

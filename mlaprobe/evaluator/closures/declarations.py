@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_place, references
 from mlaprobe.evaluator.closures.places.onceonly import Once, compile_once
+from mlaprobe.evaluator.closures.places.proxies import Proxy, proxied
 from mlaprobe.evaluator.closures.places.untracked import Binding, compile_untracked
 from mlaprobe.evaluator.closures.places.views import view_of_written
-from mlaprobe.evaluator.closures.stores import adapter, compile_store
+from mlaprobe.evaluator.closures.stores import adapter, compile_store, member_type
 from mlaprobe.evaluator.closures.unit import Scope, Unit
-from mlaprobe.evaluator.cpp.types import SCALARS, zero_of
+from mlaprobe.evaluator.cpp.types import SCALARS, parse_type, template_of, zero_of
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store, setting, storing
+from mlaprobe.evaluator.engine.runs import UNCLEAR
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, copied, lasting
 from mlaprobe.evaluator.stl.keptmaps import KeptMap, keeps_objects
@@ -65,12 +67,27 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
         found = _value_of(init) if once is None else once
         if lvalue is not None:
             found = _place_or_value(lvalue, init)
-        return _reference(unit, node, slot, found, compile_untracked(unit, node, scope), store)
-    own = isinstance(node.init, (ir.Call, ir.Construct))  # what these give is a new object
+        told = once is not None and isinstance(node.init, ir.Call)  # the call says what it gives
+        return _reference(
+            unit, node, slot, found, compile_untracked(unit, node, scope), store, told
+        )
+    proxy = proxied(unit, node, scope) if unit.lang == "cpp" else None
+    if proxy is not None:
+        return storing(store, _unless_proxy(init, proxy))
+    own = isinstance(node.init, ir.Construct)  # what it gives is a new object
     if ctype.kind == "auto" and not (ctype.ref or ctype.pointer or own):
         whole = init
         return storing(store, lambda e: copied(whole(e)))
     return storing(store, init)
+
+
+def _unless_proxy(init: Eval, proxy: Proxy) -> Eval:
+    def value(e: Frame) -> Value:
+        found = init(e)
+        why = proxy(e)
+        return found if why is None else why
+
+    return value
 
 
 def _anything(why: Unknown) -> Eval:
@@ -141,17 +158,19 @@ def _reference(
     once: Once,
     untracked: Binding | None,
     store: Store,
+    told: bool,
 ) -> Eval:
-    """A C++ reference: bound to an lvalue, or a variable of its own where there is none."""
+    """A C++ reference: bound to an lvalue, or a variable of its own where there is none, as is
+    certain where it is ``told``."""
     traced = unit.traced
 
     def run(e: Frame) -> Value:
         bound, value = once(e)
-        if bound is None:
+        if bound is UNCLEAR or (bound is None and not told):
             bound = untracked(e, value) if untracked is not None else None
-            if bound is None:
-                store(e, value)
-                return None
+        if bound is None:
+            store(e, value)
+            return None
         e[slot] = bound
         if traced:
             e[RUN].trace.append((node, bound.load()))
@@ -224,7 +243,11 @@ def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
         scope.declare(name, CType("auto", ref=True) if node.ref else None) for name in node.names
     ]
     if node.ref:
-        return _unpack_references(node, init, place, slots)
+        once = None if place is not None else compile_once(unit, node.init, scope)
+        found = _value_of(init) if once is None else once
+        if place is not None:
+            found = _both(place, init)
+        return _unpack_references(node, found, slots, _part_kinds(unit, node, scope))
     names = tuple(ir.Name(node.span, n) for n in node.names)
     store = compile_store(unit, ir.Sequence(node.span, "tuple", names), scope)
 
@@ -235,13 +258,43 @@ def unpack(unit: Unit, node: ir.Unpack, scope: Scope) -> Eval:
     return storing(store, parts)
 
 
-def _unpack_references(node: ir.Unpack, init: Eval, place: Lvalue | None, slots: list[str]) -> Eval:
+def _both(place: Lvalue, init: Eval) -> Once:
+    def once(e: Frame) -> tuple[Ref | None, Value]:
+        value = init(e)
+        return place(e), value
+
+    return once
+
+
+def _part_kinds(unit: Unit, node: ir.Unpack, scope: Scope) -> Callable[[Frame, Value], list[CType]]:
+    """The types of the parts of a value, as far as they are known."""
+    found = scope.find(node.init.id) if isinstance(node.init, ir.Name) else None
+    head, types = template_of(found[2].name) if found is not None and found[2] else ("", ())
+    listed = [parse_type(t) for t in types] if head in ("std::pair", "std::tuple") else []
+    module = unit.module
+
+    def kinds(e: Frame, value: Value) -> list[CType]:
+        if type(value) is Record:
+            return [member_type(e[RUN], module, value, name) for name in value.fields]
+        return listed
+
+    return kinds
+
+
+def _unpack_references(
+    node: ir.Unpack, once: Once, slots: list[str], kinds: Callable[[Frame, Value], list[CType]]
+) -> Eval:
     """References to the parts of a value."""
     span = node.span
 
     def run(e: Frame) -> Value:
-        value = init(e)
-        parts = references(value, place(e) if place is not None else None)
+        place, value = once(e)
+        parts = None
+        if place is not UNCLEAR:
+            value = value if place is None else place.load()
+            parts = references(value, place)
+            for part, kind in zip(parts or (), kinds(e, value), strict=False):
+                part.kind = kind
         if parts is None or len(parts) != len(slots):
             why = Unknown("the parts of a value are not known", span)
             parts = [Ref(Elsewhere(why, writable=False), None) for _ in slots]

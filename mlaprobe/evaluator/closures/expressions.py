@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
@@ -20,6 +21,7 @@ from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.places.lvalues import compile_place
 from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
+from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import CType, Node, Span
@@ -215,13 +217,13 @@ def _lambda(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
 def _capturing(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
     """A lambda with variables of its own."""
     inner = Scope(FunctionScope(scope))
-    kind = CType("auto", ref=True)
     values = tuple(
         _bound(unit, value, scope) if refers else _own_copy(unit, value, scope)
         for _, value, refers in node.captures
     )
     slots = tuple(
-        inner.declare(name, kind if refers else None) for name, _, refers in node.captures
+        inner.declare(name, _kind_of(value, scope) if refers else None)
+        for name, value, refers in node.captures
     )
     module = unit.module
 
@@ -232,6 +234,14 @@ def _capturing(unit: Unit, node: ir.Function, scope: Scope) -> Eval:
         return Closure(node, module, frame, inner)
 
     return run
+
+
+def _kind_of(node: Node, scope: Scope) -> CType:
+    """The type of a reference to a variable."""
+    found = scope.find(node.id) if isinstance(node, ir.Name) else None
+    ctype = None if found is None else found[2]
+    known = ctype is not None and ctype.kind in SCALARS and not ctype.pointer
+    return replace(ctype, ref=True) if known and ctype is not None else CType("auto", ref=True)
 
 
 def _own_copy(unit: Unit, node: Node, scope: Scope) -> Eval:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.displays import elements
 from mlaprobe.evaluator.closures.loops import AnyOrder, Written, havoc_of, some_round
 from mlaprobe.evaluator.closures.order import keeps_no_order
 from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_place, holds_text, references
+from mlaprobe.evaluator.closures.places.onceonly import Once, compile_once
 from mlaprobe.evaluator.closures.stores import compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame, Store
-from mlaprobe.evaluator.engine.runs import MAX_STEPS
+from mlaprobe.evaluator.engine.runs import MAX_STEPS, UNCLEAR
 from mlaprobe.evaluator.engine.signals import BREAK, CONTINUE, Failed, Unsupported
 from mlaprobe.evaluator.ir import CType
 from mlaprobe.evaluator.objects.iterables import Cursor, UnclearError
@@ -32,9 +33,11 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
     source = unit.compile(node.iterable, scope)
     cpp = unit.lang == "cpp"
     place = compile_place(unit, node.iterable, scope) if cpp else None
+    refers = cpp and node.ref and place is None
+    once = compile_once(unit, node.iterable, scope) if refers else None
     inner = unit.inner(scope)
     if cpp:
-        kind = CType("auto", ref=True) if node.ref else _kind(node)
+        kind = _referred_kind(node) if node.ref else _kind(node)
         for name in bound_names(node.target):
             inner.declare(name, kind)
     store = compile_store(unit, node.target, inner)
@@ -48,6 +51,7 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
         node=node,
         source=source,
         place=place,
+        once=once,
         store=bind,
         body=body,
         orelse=orelse,
@@ -64,6 +68,12 @@ def compile_foreach(unit: Unit, node: ir.ForEach, scope: Scope) -> Eval:
         free=cpp and keeps_no_order(node),
         text=cpp and holds_text(node.iterable, scope),
     ).run
+
+
+def _referred_kind(node: ir.ForEach) -> CType:
+    """The type of what a reference to an element refers to."""
+    kind = _kind(node)
+    return CType("auto", ref=True) if kind is None else replace(kind, ref=True)
 
 
 def _kind(node: ir.ForEach) -> CType | None:
@@ -102,6 +112,8 @@ class _Loop:
     node: ir.ForEach
     source: Eval
     place: Lvalue | None
+    once: Once | None
+    """Finds elements that are referred to, where that does something."""
     store: Store
     body: Eval
     orelse: Eval
@@ -115,8 +127,11 @@ class _Loop:
 
     def run(self, e: Frame) -> Value:
         """The signal of the loop."""
-        container, span = self.source(e), self.node.span
-        place = self.place(e) if self.place is not None else None
+        span = self.node.span
+        container, place = self._found(e)
+        if place is UNCLEAR and writes_target(self.node):
+            raise Unsupported("what a loop refers to is not followed", span)
+        place = None if place is UNCLEAR else place
         if type(container) is Container:
             return self._container(e, container, place)
         if isinstance(container, Cursor) and not container.unordered:
@@ -132,6 +147,13 @@ class _Loop:
         if isinstance(container, Unordered):
             return self.any_order.run(e, container, values)
         return self._rounds(e, self._values(e, container, values, place))
+
+    def _found(self, e: Frame) -> tuple[Value, Pointer | None]:
+        """What the loop goes through, and where that is stored."""
+        if self.once is None:
+            return self.source(e), self.place(e) if self.place is not None else None
+        place, value = self.once(e)
+        return (value if place is None or place is UNCLEAR else place.load()), place
 
     def _unknown(self, e: Frame, why: Unknown) -> Value:
         element = Unknown("an element of " + why.reason, why.span)

@@ -13,6 +13,7 @@ from mlaprobe.evaluator.closures import boolean, declarations, exceptions, loops
 from mlaprobe.evaluator.closures.displays import text_of
 from mlaprobe.evaluator.closures.managing import compile_with
 from mlaprobe.evaluator.closures.methodcalls.listmethods import removed
+from mlaprobe.evaluator.closures.places.returned import compile_returned
 from mlaprobe.evaluator.closures.stores import compile_havoc, compile_store
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.calls import havoc
@@ -198,6 +199,8 @@ def _return(unit: Unit, node: ir.Return, scope: Scope) -> Eval:
     if node.value is None:
         nothing = Returned(None)
         return lambda e: nothing
+    if scope.function.refers:
+        return compile_returned(unit, node.value, scope)
     value = unit.compile(node.value, scope)
     return lambda e: Returned(value(e))
 

@@ -16,6 +16,7 @@ from mlaprobe.evaluator.closures.places.elementstores import (
 )
 from mlaprobe.evaluator.closures.places.lvalues import compile_place, holds_text, inside
 from mlaprobe.evaluator.closures.places.unpacking import unpacking
+from mlaprobe.evaluator.closures.places.written import of_kind, referred_kind
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.engine.calls import havoc
@@ -26,7 +27,7 @@ from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.stl.containers import Container, copied, not_followed, spoiled
-from mlaprobe.evaluator.stl.optionals import Engaged, engaged, held
+from mlaprobe.evaluator.stl.optionals import Engaged, engaged
 from mlaprobe.evaluator.stl.places import PAIR, Iterator, Parts, with_character
 from mlaprobe.evaluator.symbolic.symbols import Sym, plain
 from mlaprobe.evaluator.values import Unknown, Value, unknown_in
@@ -135,7 +136,7 @@ def _store_name(unit: Unit, target: ir.Name, scope: Scope) -> Store:
     if ctype is not None and ctype.kind == "auto":
 
         def store_inferred(e: Frame, v: Value) -> None:
-            e[slot] = replaced(e.get(slot), _of_kind(e.get(slot), adapt(e, v)))
+            e[slot] = replaced(e.get(slot), of_kind(e.get(slot), adapt(e, v)))
 
         return store_inferred
 
@@ -221,7 +222,7 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
         bound = frame.get(slot)
         if type(bound) is Ref:
             _unless_kept(bound.load(), span)
-            v = _of_kind(bound.load(), v) if inferred else v
+            v = referred_kind(bound, v, span) if inferred else v
             bound.store(v if isinstance(bound.frame, InValue) else replaced(bound.load(), v))
         elif isinstance(bound, Record) and isinstance(v, Record):
             bound.fields.update(v.copy().fields)
@@ -234,18 +235,6 @@ def _store_referred(unit: Unit, found: tuple[int, str, CType | None], span: ir.S
 def _unless_kept(value: Value, span: ir.Span) -> None:
     if isinstance(value, Container) and value.kept:
         raise Unsupported("something is changed that keeps its value between calls", span)
-
-
-def _of_kind(before: Value, value: Value) -> Value:
-    """A number or text converted for a variable whose type is known from its previous value
-    only."""
-    number = isinstance(value, (int, float, Sym))
-    if number and not_followed(before):
-        return before.another()
-    if type(before) is Engaged or (before is None and (number or isinstance(value, str))):
-        return engaged(held(value))
-    kind = {bool: "bool", float: "float", int: "int"}.get(type(before)) if number else None
-    return value if kind is None else convert(value, CType(kind, kind, 64), ir.NOWHERE)
 
 
 def adapter(unit: Unit, ctype: CType | None, span: ir.Span) -> Adapter | None:

@@ -23,8 +23,17 @@ if TYPE_CHECKING:
 class FunctionScope:
     """One function's frame: every variable has a slot of its own, shadowed ones too."""
 
-    def __init__(self, outer: Scope | None, body: tuple[Node, ...] = (), name: str = "") -> None:
+    def __init__(
+        self,
+        outer: Scope | None,
+        body: tuple[Node, ...] = (),
+        name: str = "",
+        *,
+        refers: bool = False,
+    ) -> None:
         self.outer = outer
+        self.refers = refers
+        """Whether the function gives a reference."""
         self.body = body
         self.name = name
         """The name of a function that gives a reference which can be written."""

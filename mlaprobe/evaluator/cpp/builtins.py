@@ -13,6 +13,7 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.library.algorithms import algorithms, least
 from mlaprobe.evaluator.library.objects import library
+from mlaprobe.evaluator.library.texts import texts
 from mlaprobe.evaluator.library.transfers import transfers
 from mlaprobe.evaluator.stl.containers import copied
 from mlaprobe.evaluator.stl.optionals import engaged
@@ -130,6 +131,12 @@ def _strncmp(one: str, other: str, count: int) -> int:
     return (one > other) - (one < other)
 
 
+def _to_string(value: Value) -> str:
+    if isinstance(value, float):
+        return f"{value:.6f}"
+    return str(ord(value) if isinstance(value, str) else int(value))
+
+
 def _bits(value: int) -> int:
     """An int as the 32 bits that it is of."""
     if not -(2**31) <= value < 2**32:
@@ -164,7 +171,7 @@ _PLAIN: dict[str, Callable[..., Value]] = {
     "strncmp": _strncmp,
     "strlen": len,
     "abs": abs,
-    "to_string": lambda v: str(int(v)) if not isinstance(v, float) else str(v),
+    "to_string": _to_string,
     "log2f": math.log2,
     "log2": math.log2,
     # of a floating type in C++, whatever they are of in Python
@@ -209,6 +216,7 @@ def builtins() -> dict[str, Value]:
         **algorithms(),
         **library(),
         **transfers(),
+        **texts(),
         "sizeof": Builtin("sizeof", size_of_type, symbolic=True),
         "std::make_optional": Builtin("make_optional", _engaged, symbolic=True),
         "assert": check("assert", "abort"),

@@ -16,7 +16,7 @@ from mlaprobe.evaluator.cpp.forms.typing import deduced, element_of
 from mlaprobe.evaluator.cpp.forms.widths import narrowed
 from mlaprobe.evaluator.cpp.literals import Handler, names_in
 from mlaprobe.evaluator.cpp.tree import Syntax, field, name_of, named
-from mlaprobe.evaluator.cpp.types import parse_type
+from mlaprobe.evaluator.cpp.types import SCALARS, parse_type
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.walk import is_name, walk
 
@@ -56,7 +56,10 @@ def _declarator(tr: Translator, node: Syntax, head: str) -> Node:
     init: Node | None = array_initialiser(tr, array, head, value)
     if init is None and value is not None:
         init = _initialiser(tr, value, ctype)
-    tr.declare(name, deduced(tr, ctype, init))
+    kind = deduced(tr, ctype, init)
+    tr.declare(name, kind)
+    if ctype.kind == "auto" and ctype.ref and kind.kind in SCALARS and not kind.pointer:
+        ctype = replace(kind, ref=True, const=ctype.const)
     sizes = dimensions(tr, array)
     if sizes:
         ctype = replace(ctype, pointer=True)
@@ -178,6 +181,8 @@ def _for_range(tr: Translator, node: Syntax) -> Node:
     if isinstance(target, ir.Name):
         found = element_of(tr, iterable) if ctype.kind == "auto" else None
         tr.declare(target.id, ctype if found is None else found)
+        if ref and found is not None and found.kind in SCALARS and not found.pointer:
+            ctype = found
     if isinstance(iterable, ir.Sequence):
         iterable = ir.Sequence(iterable.span, "tuple", iterable.items)
     body = tr.body(field(node, "body"))

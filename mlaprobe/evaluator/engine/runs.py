@@ -13,7 +13,7 @@ from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
 from mlaprobe.evaluator.objects.objects import called, special
 from mlaprobe.evaluator.values import Args, Unknown, Unsure, Value
 from mlaprobe.evaluator.values.kept import Copies
-from mlaprobe.evaluator.values.kinds import Model
+from mlaprobe.evaluator.values.kinds import Model, Ref
 from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ PROBE = "probe"
 _CHANGED = (
     "something is changed that keeps its value between calls: what a later call finds is not known"
 )
+
+
+UNCLEAR = Ref({}, "a reference that is not followed")
+"""What a call refers to that may give a reference and does not say to what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,9 @@ class Run:
     bodies: list[list[Callable[[Value], None]]] = field(default_factory=list)
     """Bodies of ``with`` that functions which are context managers are run around, the innermost
     last; empty where it has been run."""
+    referred: Ref | None = None
+    """What the last call refers to: ``None`` for a value of its own, ``UNCLEAR`` where that is not
+    known."""
     handled: list[Failed] = field(default_factory=list)
     """The exceptions whose handlers are being run, the innermost last."""
 

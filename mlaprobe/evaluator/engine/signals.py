@@ -11,6 +11,7 @@ from mlaprobe.evaluator.values import Value
 if TYPE_CHECKING:
     from mlaprobe.evaluator.ir import Span
     from mlaprobe.evaluator.symbolic.symbols import SymText
+    from mlaprobe.evaluator.values.pointers import Ref
 
 
 @dataclass(slots=True, eq=False)
@@ -18,6 +19,8 @@ class Returned:
     """The function returns."""
 
     value: Value
+    place: Ref | None = None
+    """Where the value is stored, if the function gives a reference to a variable."""
 
 
 class _Jump(Enum):

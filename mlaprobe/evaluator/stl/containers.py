@@ -343,6 +343,20 @@ class Elsewhere:
             )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """A value that may be stored anywhere: it can be read, but not written."""
+
+    value: Value
+    span: Span
+
+    def __getitem__(self, slot: Value) -> Value:
+        return self.value
+
+    def __setitem__(self, slot: Value, value: Value) -> None:
+        raise Unsupported("what a call refers to is written and not followed", self.span)
+
+
 def not_followed(value: Value) -> bool:
     """Whether a value may be any of the program's own: not an input, and not from outside."""
     return isinstance(value, Unknown) and value.free is None and not value.foreign

@@ -13,6 +13,8 @@ from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
 from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.evaluator.values.truth import truth
 
+_ASCII = 128
+
 
 def convert(value: Value, ctype: CType, span: Span) -> Value:
     """A value stored in a C++ variable of a type."""
@@ -38,6 +40,9 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
         return value
     if ctype.kind == "bool":
         return value != "\0" if type(value) is str else truth(value)
+    if type(value) is str:
+        number = len(value) == 1 and ord(value) < _ASCII and ctype.name != "char"
+        return ord(value) if number else value
     value = plain_number(value)
     if type(value) is str and len(value) == 1 and ctype.name != "char":
         value = ord(value) if ord(value) < 128 else Unknown("a character", span)
@@ -72,6 +77,8 @@ def _convert_parts(value: Value, ctype: CType, span: Span) -> Value:
     """A value of a class template: ``std::pair<bool, int> p = std::make_pair(2, 3)`` converts
     both."""
     kinds = _arguments(ctype.name)
+    if any(kind.ref for kind in kinds):
+        return Unknown(f"what a {ctype.name} refers to is not followed", span)
     if ctype.name.startswith(_PARTS[0]):
         return value if value is None else engaged(convert(held(value), kinds[0], span))
     if not isinstance(value, tuple):
@@ -108,7 +115,7 @@ def _fit(value: int, ctype: CType, span: Span) -> Value:
         inside = -(1 << (bits - 1)) <= value < 1 << (bits - 1)
     if inside:
         return value
-    if (ctype.kind == "unsigned" or bits < 32) and -(2**63) <= value < 2**64:
+    if ctype.kind == "unsigned" or (bits < 32 and -(2**63) <= value < 2**64):
         value &= (1 << bits) - 1  # modulo, as the language has it
         return value - (1 << bits) if ctype.kind != "unsigned" and value >> (bits - 1) else value
     return Unknown(f"{value} does not fit in {ctype.name}", span)

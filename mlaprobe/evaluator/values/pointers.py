@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from mlaprobe.evaluator.ir import CType
+from typing import TYPE_CHECKING
+
 from mlaprobe.evaluator.values.value import Value
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.ir import CType
 
 
 class Pointer:
@@ -45,7 +49,10 @@ class Pointer:
 class Ref(Pointer):
     """What a C++ reference is bound to. A variable that holds one stands for its target."""
 
-    __slots__ = ()
+    __slots__ = ("kind",)
+
+    kind: CType
+    """The type of what it is bound to, where that has been looked up."""
 
 
 class Owner(Pointer):

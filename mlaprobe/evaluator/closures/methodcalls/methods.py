@@ -86,16 +86,36 @@ def _formatted(text: str, *args: Value) -> str:
     return text.format(*args)
 
 
+def _among(*, wanted: bool, last: bool) -> Callable[..., int]:
+    """Where the first or last character is that is one of some, or none of them."""
+
+    def find(text: str, chars: str) -> int:
+        found = [at for at, char in enumerate(text) if (char in chars) is wanted]
+        return found[-1 if last else 0] if found else NPOS
+
+    return find
+
+
+def _data(text: str) -> str:
+    if not text:
+        raise ValueError("an empty text may have none")
+    return text
+
+
 _TEXT: dict[str, Callable[..., Value]] = {
     # C++
     "empty": lambda s: not s,
     "size": len,
     "length": len,
     "c_str": lambda s: s,
-    "data": lambda s: s,
+    "data": _data,
     "substr": _substr,
     "compare": _compare,
     "rfind": _rfind,
+    "find_first_of": _among(wanted=True, last=False),
+    "find_last_of": _among(wanted=True, last=True),
+    "find_first_not_of": _among(wanted=False, last=False),
+    "find_last_not_of": _among(wanted=False, last=True),
     "starts_with": str.startswith,
     "ends_with": str.endswith,
     "front": lambda s: s[0],

@@ -10,8 +10,10 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.places.choices import is_choice
 from mlaprobe.evaluator.closures.places.lvalues import compile_lvalue, compile_place
 from mlaprobe.evaluator.closures.unit import Scope, Unit
-from mlaprobe.evaluator.engine.frames import Frame
-from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.engine.runs import UNCLEAR
+from mlaprobe.evaluator.ir import Node, Span
+from mlaprobe.evaluator.stl.containers import Given
 from mlaprobe.evaluator.stl.optionals import held
 from mlaprobe.evaluator.stl.places import PAIR, Members, Parts
 from mlaprobe.evaluator.values import Unknown, Value
@@ -96,7 +98,7 @@ def _last(unit: Unit, node: ir.Index, scope: Scope) -> Once | None:
 def _passed(unit: Unit, node: ir.Call, scope: Scope) -> Once | None:
     func = node.func
     if not isinstance(func, ir.Name) or func.id not in _PASSING or len(node.args) != 1:
-        return None
+        return None if is_choice(node) else _called(unit, node, scope)
     place = compile_place(unit, node.args[0], scope)
     value = unit.compile(node.args[0], scope)
     if place is None:
@@ -107,6 +109,29 @@ def _passed(unit: Unit, node: ir.Call, scope: Scope) -> Once | None:
         return found, value(e) if found is None else None
 
     return once
+
+
+def _called(unit: Unit, node: ir.Call, scope: Scope) -> Once:
+    """What a call refers to, as the function said when it returned."""
+    value = unit.compile(node, scope)
+
+    def once(e: Frame) -> tuple[Ref | None, Value]:
+        given = value(e)
+        return e[RUN].referred, given
+
+    return once
+
+
+def as_reference(once: Once, span: Span) -> Eval:
+    """The value of an expression, as a reference where it is one."""
+
+    def run(e: Frame) -> Value:
+        found, given = once(e)
+        if found is UNCLEAR:
+            return Ref(Given(given, span), None)
+        return given if found is None else found
+
+    return run
 
 
 def _cast(unit: Unit, node: ir.Cast, scope: Scope) -> Once | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import Scope, Unit
-from mlaprobe.evaluator.engine.frames import Frame
+from mlaprobe.evaluator.engine.frames import Eval, Frame
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
 from mlaprobe.evaluator.stl.optionals import Engaged
@@ -41,7 +41,8 @@ def compile_untracked(unit: Unit, node: ir.Decl, scope: Scope) -> Binding | None
     why = Unknown(f"what {node.name} refers to is not followed", node.span)
 
     def bind(e: Frame, value: Value) -> Ref | None:
-        if gives is not None and not gives(e):
+        function = None if gives is None else gives(e)
+        if function is False:
             return None
         shared = isinstance(value, (Record, Model, Closure, Pointer, list, dict))
         if shared and type(value) not in (Engaged, Container):
@@ -59,21 +60,21 @@ _REFERRING = {f"std::{name}" for name in ("min", "max", "move", "forward", "get"
 """Functions that only read what they are given, and give references to it."""
 
 
-def _gives_reference(unit: Unit, init: Node, scope: Scope) -> Callable[[Frame], bool] | None:
-    """Whether what is called gives a reference, as far as its type says so; ``None`` for what is
-    no call by a name, of which that is not known."""
+def _gives_reference(unit: Unit, init: Node, scope: Scope) -> Eval | None:
+    """The function that is called, ``False`` for one that certainly gives no reference; ``None``
+    for what is no call by a name, of which that is not known."""
     if not (isinstance(init, ir.Call) and isinstance(init.func, ir.Name)):
         return None
     if init.func.id.startswith("std::"):
         return (lambda e: False) if init.func.id in READING - _REFERRING else None
     callee = unit.compile(init.func, scope)
 
-    def gives(e: Frame) -> bool:
+    def gives(e: Frame) -> Value:
         function = callee(e)
         if type(function) is Closure:
             result = function.function.result
-            return result is not None and result.ref
-        return not isinstance(function, StructType)
+            return function if result is not None and result.ref else False
+        return False if isinstance(function, StructType) else function
 
     return gives
 

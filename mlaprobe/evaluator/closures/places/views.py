@@ -54,6 +54,11 @@ def _views_in(init: Node, *, made: bool = True) -> Iterator[Node]:
             yield from part.args
 
 
+def is_view(ctype: CType) -> bool:
+    """Whether variables of a type look at a text that is stored elsewhere."""
+    return ctype.kind == "string" and not ctype.ref and not ctype.name.endswith("string")
+
+
 def _is_view(func: Node) -> bool:
     """Whether a call makes a view."""
     return isinstance(func, ir.Name) and func.id.endswith("string_view")

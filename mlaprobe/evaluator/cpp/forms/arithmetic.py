@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.forms.typing import static_type
 from mlaprobe.evaluator.cpp.forms.widths import as_number, is_character, wider, width
 from mlaprobe.evaluator.ir import CType, Node
 
@@ -34,6 +35,8 @@ def arithmetic(tr: Translator, span: ir.Span, op: str, left: Node, right: Node) 
 
 def comparison(tr: Translator, span: ir.Span, op: str, left: Node, right: Node) -> Node:
     """A comparison; signed with unsigned compares as unsigned, which a negative value shows."""
+    if _are_c_strings(tr, left, right):
+        return ir.Opaque(span, "where two texts are stored is not known")
     if is_character(tr, left) != is_character(tr, right):
         left, right = as_number(tr, left), as_number(tr, right)
     found = wider(width(tr, left), width(tr, right))
@@ -44,3 +47,11 @@ def comparison(tr: Translator, span: ir.Span, op: str, left: Node, right: Node) 
     wide = CType("unsigned", "unsigned", 64 if found is None else found.bits)
     left, right = (s if tr.is_unsigned(s) else ir.Cast(s.span, wide, s) for s in (left, right))
     return ir.Binary(span, op, left, right)
+
+
+def _are_c_strings(tr: Translator, left: Node, right: Node) -> bool:
+    """Whether two C strings are compared, which is by where they are."""
+    kinds = [static_type(tr, side) for side in (left, right)]
+    stored = [k is not None and (k.kind, k.name) == ("string", "char") for k in kinds]
+    literal = [type(s) is ir.Const and isinstance(s.value, str) for s in (left, right)]
+    return any(stored) and all(s or t for s, t in zip(stored, literal, strict=True))

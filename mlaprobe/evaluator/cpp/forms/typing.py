@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _ELEMENTS = ("at", "front", "back", "value")
 _COUNTS = ("size", "length", "capacity", "count", "max_size")
 _WIDE = CType("unsigned", "size_t", 64)
+_CHAR = CType("int", "char", 8)
+_POINTER = CType("string", "char", const=True)
 _DEEPEST = 12
 
 
@@ -75,6 +77,12 @@ def static_type(tr: Translator, node: Node, depth: int = 0) -> CType | None:
         return _element(static_type(tr, node.obj, depth))
     if isinstance(node, ir.Cond):
         return static_type(tr, node.then, depth)
+    if isinstance(node, ir.Deref):
+        pointed = static_type(tr, node.value, depth)
+        text = pointed is not None and (pointed.kind, pointed.name) == ("string", "char")
+        return _CHAR if text else None
+    if isinstance(node, ir.Character):
+        return _CHAR
     if isinstance(node, ir.Call):
         return _result(tr, node, depth)
     return None
@@ -93,6 +101,8 @@ def _result(tr: Translator, node: ir.Call, depth: int) -> CType | None:
     owner = static_type(tr, func.obj, depth)
     if func.name in _COUNTS and not node.args:
         return _WIDE
+    if func.name in ("c_str", "data") and owner is not None and owner.kind == "string":
+        return _POINTER
     if func.name == "count" and owner is not None and owner.name.startswith("std::"):
         return _WIDE
     return _element(owner) if func.name in _ELEMENTS else None
@@ -104,6 +114,8 @@ def _element(ctype: CType | None) -> CType | None:
         return None
     if ctype.pointer:
         return replace(ctype, pointer=False, ref=False)
+    if ctype.kind == "string":
+        return _CHAR
     head, types = template_of(ctype.name)
     if not types or not head.startswith("std::"):
         return None

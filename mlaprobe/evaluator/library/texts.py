@@ -1,0 +1,38 @@
+"""Functions of C++ on characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mlaprobe.evaluator.values import Value
+from mlaprobe.evaluator.values.kinds import plain
+
+
+def _is(test: Callable[[str], bool]) -> Callable[[Value], int]:
+    """What asks of a character whether it is of a kind."""
+
+    def ask(char: Value) -> int:
+        char = chr(char) if type(char) is int else char
+        if not isinstance(char, str) or len(char) != 1 or not char.isascii():
+            raise ValueError("a character that is not followed")
+        return int(test(char))
+
+    return ask
+
+
+_KINDS: dict[str, Callable[[str], bool]] = {
+    "isdigit": str.isdigit,
+    "isalpha": str.isalpha,
+    "isalnum": str.isalnum,
+    "isupper": str.isupper,
+    "islower": str.islower,
+}
+
+
+def texts() -> Mapping[str, Value]:
+    """Names of functions and what they do."""
+    kinds = {name: plain(name, _is(test)) for name, test in _KINDS.items()}
+    return {
+        **kinds,
+        **{f"std::{name}": function for name, function in kinds.items()},
+    }
