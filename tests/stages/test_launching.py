@@ -192,7 +192,7 @@ def test_a_check_of_the_batch_is_a_note(tmp_path: Path) -> None:
 def test_kernels_that_depend_on_the_batch_size(tmp_path: Path) -> None:
     other = "if len(seqused_k) > 64:\n        _merging_kernel[(1,)](q, out)\n        return out"
     capability = opened(tmp_path, before_the_tiles(other))
-    text = "which of them may depend on the batch size"
+    text = "which of them run may depend on the number of requests"
     free = ask(capability, "gfx950", BF16, 16, op="triton")
     assert (free.verdict, text in free.notes) == (Verdict.NATIVE, True)
     for batch in (64, 65):

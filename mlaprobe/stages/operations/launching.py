@@ -67,8 +67,9 @@ class LaunchStage(EntryStage):
 
 
 def _by_batch(outcomes: tuple[Outcome, ...]) -> tuple[str, ...]:
-    """Whether paths that differ in the batch size launch other kernels, in words."""
+    """Whether paths that differ in the batch size launch other kernels, in words: they hold for
+    every size."""
     paths = [path for path in outcomes if path.kind == "returned"]
     follows = any(u.free == "batch" for path in paths for u, _ in path.decisions)
     differ = len({launched([path]) for path in paths}) > 1
-    return ("which of them may depend on the batch size",) if follows and differ else ()
+    return ("which of them run may depend on the number of requests",) if follows and differ else ()
