@@ -175,7 +175,12 @@ def altered(value: T, /, **changes: Any) -> T:
 def left_open(shape: DecodeShape, /, **flags: Any) -> DecodeShape:
     """A shape some of whose flags are open: whoever is asked goes on for any value of them. They
     are none of a caller's values, and nothing is checked."""
-    found = altered(shape, **flags)
+    return reshaped(shape, **flags)
+
+
+def reshaped(shape: DecodeShape, /, **fields: Any) -> DecodeShape:
+    """A shape with other values of some fields, which are known to be right: nothing is checked."""
+    found = altered(shape, **fields)
     _put(found, "_hash", hash(_hashed(found)))
     return found
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mlaprobe.core.grid import DtypePair
 from mlaprobe.core.protocols import Answers, LiveAnswers
-from mlaprobe.core.shape import Decision, DecodeShape, Status, Verdict
+from mlaprobe.core.shape import Decision, DecodeShape, Status, Verdict, reshaped
 from mlaprobe.reports.knobs import Knob, knobs_of
 from mlaprobe.rulefiles.operations import Entry, others
 from mlaprobe.snapshot import NOT_TAKEN, OUTSIDE
@@ -104,7 +104,7 @@ def _overview(answers: Answers, entry: Entry, setting: DecodeShape) -> Overview:
     fails: dict[Verdict, list[int]] = {}
     runs: list[int] = []
     for heads in range(1, MOST_HEADS + 1):
-        verdict = answers.decide(replace(setting, num_heads=heads)).verdict
+        verdict = answers.decide(reshaped(setting, num_heads=heads)).verdict
         (runs if verdict.runs else fails.setdefault(verdict, [])).append(heads)
     return Overview(
         entry=entry,

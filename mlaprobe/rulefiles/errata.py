@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.caches import Cache, cached
-from mlaprobe.core.enums import TextEnum
+from mlaprobe.core.enums import Operation, TextEnum
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.core.shape import Decision, Failure, StageName, Verdict
 from mlaprobe.rulefiles.loader import load_rules
@@ -169,6 +169,12 @@ def _of(release: str | None) -> tuple[Erratum, ...]:
     return tuple(e for e in active if release is None or e.by_files or e.covers(release))
 
 
+@cached(Cache.RULES, 256)
+def _about(release: str | None, op: Operation) -> tuple[Erratum, ...]:
+    """Those of them that mean shapes of an operation."""
+    return tuple(e for e in _of(release) if e.pattern.op is op)
+
+
 def _erratum(entry: Mapping[str, Any]) -> Erratum:
     releases = entry.get("releases", {})
     failure = entry.get("failure")
@@ -231,7 +237,7 @@ def apply(
         return decision
     known = _known(release)
     notes = list(decision.notes)
-    for erratum in _of(known):
+    for erratum in _about(known, decision.shape.op):
         certain = erratum.concerns(decision)
         unset = () if certain else erratum.may_concern(decision)
         if not (certain or unset):

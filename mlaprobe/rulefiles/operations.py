@@ -183,11 +183,11 @@ class Entry:
         Raises:
             UsageError: it does.
         """
-        for axis, value in zip(AXES, cell_of(shape), strict=True):
-            usual = ONE_TOKEN if axis.name == "qlen" else axis.usual
-            if not self.asks(axis.name) and value != usual:
+        cell = cell_of(shape)
+        for at, usual in _unasked(self):
+            if cell[at] != usual:
                 raise UsageError(
-                    f"{self.op} by {self.name} has no use for {axis.option}",
+                    f"{self.op} by {self.name} has no use for {AXES[at].option}",
                     hint=f"leave it out: the question consists of {', '.join(self.axes)}",
                 )
 
@@ -196,6 +196,16 @@ class Entry:
         if axis == "persistent":
             return self.persistent is not None
         return axis in ALWAYS or axis in self.axes
+
+
+@cached(Cache.RULES, 64)
+def _unasked(entry: Entry) -> tuple[tuple[int, Any], ...]:
+    """The places of axes that are no part of an entry's question, with their usual values."""
+    return tuple(
+        (at, ONE_TOKEN if axis.name == "qlen" else axis.usual)
+        for at, axis in enumerate(AXES)
+        if not entry.asks(axis.name)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -132,10 +132,12 @@ _OP = "op"
 class Pattern:
     """A pattern, ready to be matched with shapes."""
 
-    __slots__ = ("_heads", "_open", "_qlens", "_tests")
+    __slots__ = ("_heads", "_open", "_qlens", "_tests", "op")
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         meant = {_OP: Operation.DECODE, **written}
+        self.op = Operation(meant[_OP])
+        """The operation whose shapes it means."""
         self._tests = {name: _test(_AXES[name], value) for name, value in meant.items()}
         self._open = tuple(_AXES[name].field for name in written if _AXES[name].open)
         numbers = (Numbers.of(written[name]) if name in written else None for name in _CELL)

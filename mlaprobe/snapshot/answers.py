@@ -99,7 +99,7 @@ class Snapshot(ReduceHeads):
         self._blobs: Mapping[str, str] = data["blobs"]
         self._knobs = frozenset(data["knobs"])
         self._stages = Stages(contents)
-        self._entries: dict[str, RecordedEntry] = {}
+        self._entries: dict[Entry, RecordedEntry] = {}
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
 
     @property
@@ -162,24 +162,29 @@ class Snapshot(ReduceHeads):
         """
         kept = self._decisions.get(shape)
         if kept is None:
-            kept = by_route(self.decide, shape) or known.apply(
-                self.judge(shape), release=self._release, how=self._how, blob_of=self._blobs.get
-            )
+            entry = _entry_of(shape)
+            if entry is None or entry.route is None:
+                found, blob_of = self._judged(shape, entry), self._blobs.get
+                kept = known.apply(found, release=self._release, how=self._how, blob_of=blob_of)
+            else:
+                kept = by_route(self.decide, shape)
+                assert kept is not None
             self._decisions[shape] = kept
         return kept
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""
-        routed = by_route(self.judge, shape)
-        if routed is not None:
-            return routed
+        return by_route(self.judge, shape) or self._judged(shape, _entry_of(shape))
+
+    def _judged(self, shape: DecodeShape, entry: Entry | None) -> Decision:
+        """The same for a shape that is answered by its own stages."""
         why = self.scope.outside(shape, self._knobs)
-        if why is None and shape.op is not Operation.DECODE:
-            why = self._operation_outside(shape)
+        if why is None and entry is not None:
+            why = self._operation_outside(entry, shape)
         if why is None:
             try:
-                if shape.op is not Operation.DECODE:
-                    return self._entry(entry_of(shape)).judge(shape)
+                if entry is not None:
+                    return self._entry(entry).judge(shape)
                 return judge(self._stages, shape)
             except UnknownBatchError:
                 why = f"batch {shape.batch} (how the answer depends on the batch is not known)"
@@ -192,17 +197,17 @@ class Snapshot(ReduceHeads):
             message=OUTSIDE_TEXT + why,
         )
 
-    def _operation_outside(self, shape: DecodeShape) -> str | None:
+    def _operation_outside(self, entry: Entry, shape: DecodeShape) -> str | None:
         """What is not held of another operation, in words."""
-        entry = entry_of(shape)
-        if entry.key not in self._contents.data.get(OPERATIONS, {}):
+        held = entry in self._entries or entry.key in self._contents.data.get(OPERATIONS, {})
+        if not held:
             return f"the operation {shape.op} by {entry.name} ({NOT_TAKEN})"
         return self._entry(entry).outside(shape)
 
     def _entry(self, entry: Entry) -> RecordedEntry:
-        found = self._entries.get(entry.key)
+        found = self._entries.get(entry)
         if found is None:
-            found = self._entries[entry.key] = RecordedEntry(self._contents, self._stages, entry)
+            found = self._entries[entry] = RecordedEntry(self._contents, self._stages, entry)
         return found
 
     def records_needs(self, shape: DecodeShape) -> bool:
@@ -318,6 +323,11 @@ class Snapshot(ReduceHeads):
         for count in heads:
             for dim in sorted(self.head_dims):
                 yield count, dim, self._stages.reducer(count, dim)
+
+
+def _entry_of(shape: DecodeShape) -> Entry | None:
+    """The function that answers for a shape, ``None`` for a decode."""
+    return None if shape.op is Operation.DECODE else entry_of(shape)
 
 
 def _asked_alone(stage: str, shape: DecodeShape) -> DecodeShape:

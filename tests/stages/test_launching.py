@@ -189,6 +189,19 @@ def test_a_check_of_the_batch_is_a_note(tmp_path: Path) -> None:
         assert ask(capability, "gfx950", BF16, 16, op="triton", batch=batch).verdict is verdict
 
 
+def test_kernels_that_depend_on_the_batch_size(tmp_path: Path) -> None:
+    other = "if len(seqused_k) > 64:\n        _merging_kernel[(1,)](q, out)\n        return out"
+    capability = opened(tmp_path, before_the_tiles(other))
+    text = "which of them run may depend on the number of requests"
+    free = ask(capability, "gfx950", BF16, 16, op="triton")
+    assert (free.verdict, text in free.notes) == (Verdict.NATIVE, True)
+    for batch in (64, 65):
+        found = ask(capability, "gfx950", BF16, 16, op="triton", batch=batch)
+        assert (found.verdict, text in found.notes) == (Verdict.NATIVE, False)
+        tiled = any("_tiled_kernel" in note for note in found.notes)
+        assert tiled is (batch == 64)
+
+
 def test_a_check_of_what_a_tensor_holds_is_not_known(tmp_path: Path) -> None:
     tree = before_the_tiles('assert seqused_k[0] > 3, "too short"')
     decision = ask(opened(tmp_path, tree), "gfx950", BF16, 16, op="triton")

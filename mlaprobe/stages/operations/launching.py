@@ -49,6 +49,7 @@ class LaunchStage(EntryStage):
             *found.notes,
             *assumptions(outcomes[0]),
             joined(["launches ", names, "; what the compiler takes of it was not evaluated"]),
+            *_by_batch(outcomes),
             *self._needed.notes(kernels),
         ]
         outcome = altered(
@@ -63,3 +64,12 @@ class LaunchStage(EntryStage):
     def _unchecked(self, dtype: str) -> str:
         known = ", ".join(self.entry.dtypes or ())
         return f"{self.entry.name} does not check {dtype}; AITER documents and tests {known}"
+
+
+def _by_batch(outcomes: tuple[Outcome, ...]) -> tuple[str, ...]:
+    """Whether paths that differ in the batch size launch other kernels, in words: they hold for
+    every size."""
+    paths = [path for path in outcomes if path.kind == "returned"]
+    follows = any(u.free == "batch" for path in paths for u, _ in path.decisions)
+    differ = len({launched([path]) for path in paths}) > 1
+    return ("which of them run may depend on the number of requests",) if follows and differ else ()

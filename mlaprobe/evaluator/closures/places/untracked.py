@@ -13,7 +13,7 @@ from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
 from mlaprobe.evaluator.stl.optionals import Engaged
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Closure, Model, Pointer, Record, Ref, StructType
-from mlaprobe.evaluator.walk import READING, targets
+from mlaprobe.evaluator.walk import READING, targets, walk
 
 Binding = Callable[[Frame, Value], "Ref | None"]
 
@@ -73,10 +73,23 @@ def _gives_reference(unit: Unit, init: Node, scope: Scope) -> Eval | None:
         function = callee(e)
         if type(function) is Closure:
             result = function.function.result
-            return function if result is not None and result.ref else False
+            refers = result is not None and result.ref and not _gives_constants(function)
+            return function if refers else False
         return False if isinstance(function, StructType) else function
 
     return gives
+
+
+def _gives_constants(function: Closure) -> bool:
+    """Whether a function gives references to what nothing writes, and to no argument of its own."""
+    body = function.function.body
+    fixed = {n.name for n in walk(body) if isinstance(n, ir.Decl) and n.static and n.type.const}
+    found = walk(body, into_functions=False)
+    given = [n.value for n in found if isinstance(n, ir.Return) and n.value is not None]
+    return all(
+        isinstance(value, ir.Name) and (value.id in fixed or function.module.is_constant(value.id))
+        for value in given
+    )
 
 
 def _may_change(ctype: CType) -> bool:
