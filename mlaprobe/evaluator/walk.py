@@ -148,7 +148,7 @@ ASKING = frozenset(_ASKING.split())
 def _bound(node: Node) -> Iterator[str]:
     """C++: the variables to whose parts a declaration or a loop binds references."""
     if isinstance(node, ir.Decl):
-        init = node.init if node.type.ref and not node.type.const else None
+        init = node.init if node.type.ref and not node.type.fixed else None
     elif isinstance(node, ir.Unpack):
         init = node.init if node.ref else None
     else:

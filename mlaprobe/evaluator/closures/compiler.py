@@ -17,7 +17,7 @@ from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.cpp.builtins import message_of
 from mlaprobe.evaluator.cpp.forms import overloads
 from mlaprobe.evaluator.cpp.forms.templates import PACK
-from mlaprobe.evaluator.cpp.types import template_of, zero_of
+from mlaprobe.evaluator.cpp.types import DEDUCED, template_of, zero_of
 from mlaprobe.evaluator.engine import calls
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run
@@ -114,8 +114,12 @@ class Compiler:
     def _compile(self, closure: Closure, traced: bool) -> Code:
         function = closure.function
         unit = Unit(self.machine, self, closure.module, function.lang, traced=traced)
-        refers = function.result is not None and function.result.ref
-        inside = FunctionScope(closure.scope, function.body, _giving(function), refers=refers)
+        result = function.result
+        deduced = result is not None and result.name == DEDUCED
+        refers = deduced or (result is not None and result.ref)
+        inside = FunctionScope(
+            closure.scope, function.body, _giving(function), refers=refers, deduced=deduced
+        )
         scope = Scope(inside)
         code = Code(function)
         code.template = tuple(scope.declare(name.removesuffix(PACK)) for name in function.template)
@@ -130,7 +134,7 @@ class Compiler:
             params.append((param, slot, default))
             ctype = param.type
             if ctype is not None and ctype.ref:
-                refs.append((position, not ctype.const))
+                refs.append((position, not ctype.fixed))
         if function.lang == "py":
             for name in assigned_names(function.body):
                 if name not in scope.names:

@@ -46,7 +46,7 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
     if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
         return setting(slot, lambda e: KeptMap(filled=node.static))
-    outlives = node.static and not ctype.const
+    outlives = node.static and not ctype.fixed
     guarded = outlives and shape_of(ctype) is not None and not ctype.pointer
     if guarded:
         changed = frozenset(assigned_whole(scope.function.body))

@@ -55,7 +55,7 @@ def _writable(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope) -> list[tupl
         if place is None:
             continue
         ctype = place[2]
-        if ctype is None or not ctype.const or ctype.ref or ctype.pointer:
+        if ctype is None or not ctype.fixed or ctype.ref or ctype.pointer:
             found.append((name, place[0], place[1]))
     return found
 

@@ -113,6 +113,8 @@ def _operation(
                 return found
             if op in ORDERED and type(a) is type(b) is EnumMember and a.enum == b.enum:
                 a, b = (s if s.value is None else s.value for s in (a, b))
+        if op in ("<<", ">>") and type(a) is str:
+            raise Unsupported("what is done with a stream is not followed", span)
         return binary(op, a, b, span, unsigned=unsigned)
 
     return operate

@@ -200,7 +200,8 @@ def _return(unit: Unit, node: ir.Return, scope: Scope) -> Eval:
         nothing = Returned(None)
         return lambda e: nothing
     if scope.function.refers:
-        return compile_returned(unit, node.value, scope)
+        deduced = scope.function.deduced
+        return compile_returned(unit, node.value, scope, deduced=deduced)
     value = unit.compile(node.value, scope)
     return lambda e: Returned(value(e))
 

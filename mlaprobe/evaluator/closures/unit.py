@@ -30,10 +30,13 @@ class FunctionScope:
         name: str = "",
         *,
         refers: bool = False,
+        deduced: bool = False,
     ) -> None:
         self.outer = outer
         self.refers = refers
         """Whether the function gives a reference."""
+        self.deduced = deduced
+        """Whether it does so if what it returns is one."""
         self.body = body
         self.name = name
         """The name of a function that gives a reference which can be written."""

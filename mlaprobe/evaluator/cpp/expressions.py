@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.cpp.forms.arithmetic import arithmetic, comparison
+from mlaprobe.evaluator.cpp.forms.arithmetic import accumulated, arithmetic, comparison
 from mlaprobe.evaluator.cpp.forms.sizes import counted_array, size_of
+from mlaprobe.evaluator.cpp.forms.streams import stream_method, streamed
 from mlaprobe.evaluator.cpp.forms.templates import expansion, fold, qualified, specialised
 from mlaprobe.evaluator.cpp.forms.texts import into_text, moved_text, text_method
 from mlaprobe.evaluator.cpp.forms.typing import static_type
@@ -71,6 +72,9 @@ def _binary(tr: Translator, node: Syntax) -> Node:
         if isinstance(left, ir.Bool) and left.op == word and not _parenthesised(node):
             parts = (*left.parts, tr.tested(right))
         return ir.Bool(span, word, parts, coerce=True)
+    written = streamed(tr, span, op, left, right)
+    if written is not None:
+        return written
     if op in _COMPARE:
         return comparison(tr, span, op, left, right)
     if op == "/" and (array := counted_array(tr, node)):
@@ -232,8 +236,12 @@ def _call(tr: Translator, node: Syntax) -> Node:
     if function.type == "template_function" or templated:
         return _template_call(tr, node, function, args)
     callee = expression(tr, function)
+    if isinstance(callee, ir.Attr):
+        of_stream = stream_method(tr, span, callee, args)
+        if of_stream is not None:
+            return of_stream
     if is_name(callee, "std::accumulate") and len(args) >= 3:
-        return _accumulated(tr, node, callee, args)
+        return accumulated(tr, tr.span(node), callee, args)
     changed = text_method(tr, node, callee, args) if isinstance(callee, ir.Attr) else None
     return ir.Call(span, callee, args) if changed is None else changed
 
@@ -248,15 +256,6 @@ _NO_NAMES = frozenset(
     )
 )
 """Callees that are computed: a template in them is not the function."""
-
-
-def _accumulated(tr: Translator, node: Syntax, callee: Node, args: tuple[Node, ...]) -> Node:
-    """``std::accumulate``, whose sum has the type of what it starts with."""
-    call, kind = ir.Call(tr.span(node), callee, args), static_type(tr, args[2])
-    if kind is None or kind.kind not in ("int", "unsigned") or kind.pointer:
-        return call
-    call = ir.Call(call.span, callee, args, (), (ir.Const(call.span, kind),))
-    return ir.Cast(call.span, kind, call)
 
 
 def _template_call(tr: Translator, node: Syntax, function: Syntax, args: tuple[Node, ...]) -> Node:

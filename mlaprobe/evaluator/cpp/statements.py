@@ -16,7 +16,7 @@ from mlaprobe.evaluator.cpp.forms.typing import deduced, element_of
 from mlaprobe.evaluator.cpp.forms.widths import narrowed
 from mlaprobe.evaluator.cpp.literals import Handler, names_in
 from mlaprobe.evaluator.cpp.tree import Syntax, field, name_of, named
-from mlaprobe.evaluator.cpp.types import SCALARS, parse_type
+from mlaprobe.evaluator.cpp.types import SCALARS, STREAMS, parse_type
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.walk import is_name, walk
 
@@ -58,8 +58,9 @@ def _declarator(tr: Translator, node: Syntax, head: str) -> Node:
         init = _initialiser(tr, value, ctype)
     kind = deduced(tr, ctype, init)
     tr.declare(name, kind)
-    if ctype.kind == "auto" and ctype.ref and kind.kind in SCALARS and not kind.pointer:
-        ctype = replace(kind, ref=True, const=ctype.const)
+    told = ctype.ref or (isinstance(init, (ir.Name, ir.Attr, ir.Index)) and kind.kind != "bool")
+    if ctype.kind == "auto" and told and kind.kind in SCALARS and not kind.pointer:
+        ctype = replace(kind, ref=ctype.ref, const=ctype.const)
     sizes = dimensions(tr, array)
     if sizes:
         ctype = replace(ctype, pointer=True)
@@ -82,6 +83,8 @@ def _binding(node: Syntax) -> Syntax:
 def _initialiser(tr: Translator, node: Syntax, ctype: CType) -> Node:
     if node.type == "argument_list":
         args = expressions_in(tr, node)
+        if ctype.name in STREAMS and not ctype.ref:
+            return ir.Opaque(tr.span(node), "a stream that begins with a text")
         if ctype.kind != "other" and len(args) == 1:
             return args[0]
         return ir.Construct(tr.span(node), ctype, args, braced=False)
@@ -97,7 +100,10 @@ def _expression_statement(tr: Translator, node: Syntax) -> Node:
     parts = named(node)
     if not parts:
         return ir.Block(tr.span(node), ())
-    return ir.ExprStmt(tr.span(node), expression(tr, parts[0]))
+    value = expression(tr, parts[0])
+    if isinstance(value, ir.Binary) and value.op == ">>":
+        return tr.opaque(node, "what is read from a stream is not followed")
+    return ir.ExprStmt(tr.span(node), value)
 
 
 def _if(tr: Translator, node: Syntax) -> Node:
@@ -181,7 +187,7 @@ def _for_range(tr: Translator, node: Syntax) -> Node:
     if isinstance(target, ir.Name):
         found = element_of(tr, iterable) if ctype.kind == "auto" else None
         tr.declare(target.id, ctype if found is None else found)
-        if ref and found is not None and found.kind in SCALARS and not found.pointer:
+        if found is not None and found.kind in SCALARS and not found.pointer:
             ctype = found
     if isinstance(iterable, ir.Sequence):
         iterable = ir.Sequence(iterable.span, "tuple", iterable.items)

@@ -16,7 +16,7 @@ from mlaprobe.evaluator.cpp.literals import opaque as opaque_expression
 from mlaprobe.evaluator.cpp.memo import Knowledge, StatementMemo
 from mlaprobe.evaluator.cpp.statements import STATEMENTS
 from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
-from mlaprobe.evaluator.cpp.types import parse_type, template_of
+from mlaprobe.evaluator.cpp.types import DEDUCED, parse_type, template_of
 from mlaprobe.evaluator.ir import CType, Node
 
 _EXITS = re.compile(r"\b(return|throw|goto|abort|exit)\b|CHECK|check|assert|fail")
@@ -227,6 +227,8 @@ class Translator:
         text = self.source(outer) if outer is not None else ""
         head = text.split("(", 1)[0]
         ctype = self.type_of(self.source(kind), ref="&" in head, pointer="*" in head)
+        if ctype.name == DEDUCED:
+            return ctype
         return None if ctype.kind in ("void", "auto") and not ctype.ref else ctype
 
     def _trailing(self, declarator: Syntax | None) -> CType | None:

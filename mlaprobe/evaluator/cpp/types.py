@@ -30,7 +30,11 @@ _DROPPED = re.compile(
     r"\b(const|constexpr|static|inline|volatile|mutable|extern|register|thread_local|typename"
     r"|struct|class|enum|signed)\b|\[\[.*?\]\]|__attribute__\s*\(\(.*?\)\)"
 )
+DEDUCED = "decltype(auto)"
+"""The type of what may be a reference or not."""
 _STRINGS = ("string", "string_view")
+STREAMS = ("std::ostringstream", "std::stringstream", "std::ostream")
+"""Streams that hold a text."""
 SCALARS = ("int", "unsigned", "bool", "float")
 """Kinds of types that hold a number."""
 
@@ -50,9 +54,9 @@ def parse_type(text: str, *, ref: bool = False, pointer: bool = False) -> CType:
         kind = "bool"
     elif plain in ("float", "double"):
         kind = "float"
-    elif plain in _STRINGS:
+    elif plain in _STRINGS or name in STREAMS:
         kind = "string"
-    elif plain in ("auto", "decltype(auto)", ""):
+    elif plain in ("auto", DEDUCED, ""):
         kind = "auto"
     elif plain == "void":
         kind = "void"

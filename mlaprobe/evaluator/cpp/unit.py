@@ -266,7 +266,7 @@ class CppModule(Module):
         value = ctype.kind != "other" or ctype.pointer or ctype.name.startswith("std::")
         shape = shape_of(ctype) if not ctype.pointer else None
         asking = "" if shape is None else "|find" if shape.sort is Sort.SET else "|cbegin"
-        if value and not ctype.const and self._written(last.name, asking):
+        if value and not ctype.fixed and self._written(last.name, asking):
             return Unknown(f"{last.name} keeps its value between calls", span)
         if init is None and ctype.name.split("<", 1)[0] in CONTAINERS and not ctype.pointer:
             return run.machine.compiler.construct_named(run, ctype, (), self, span)

@@ -51,3 +51,9 @@ class CType:
     const: bool = False
     ref: bool = False
     pointer: bool = False
+
+    @property
+    def fixed(self) -> bool:
+        """Whether what has the type is ``const``, and not what a C string points to."""
+        text = (self.kind, self.name, self.pointer) == ("string", "char", False)
+        return self.const and not text

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mlaprobe.evaluator.values import Value
+from mlaprobe.evaluator.values.arithmetic import LONGEST
 from mlaprobe.evaluator.values.kinds import plain
+
+
+def _written(text: str, value: Value) -> str:
+    """A text with a value written at its end."""
+    if not isinstance(text, str) or type(value) not in (str, int, bool):
+        raise TypeError("what is written to a stream is not known")
+    if len(text) > LONGEST:
+        raise ValueError("a text too long to follow")
+    return text + (value if isinstance(value, str) else str(int(value)))
 
 
 def _is(test: Callable[[str], bool]) -> Callable[[Value], int]:
@@ -35,4 +45,5 @@ def texts() -> Mapping[str, Value]:
     return {
         **kinds,
         **{f"std::{name}": function for name, function in kinds.items()},
+        "operator <<stream": plain("what is written to a stream", _written),
     }

@@ -235,7 +235,7 @@ def _of_name(unit: Unit, node: ir.Name, scope: Scope) -> Lvalue | None:
     if found is None:
         return _of_global(unit, node)
     depth, slot, ctype = found
-    if ctype is not None and ctype.const and not ctype.ref and not ctype.pointer:
+    if ctype is not None and ctype.fixed and not ctype.ref and not ctype.pointer:
         return None
 
     def point(e: Frame) -> Ref | None:

@@ -15,8 +15,8 @@ from mlaprobe.evaluator.values.kinds import Closure, Ref
 from mlaprobe.evaluator.walk import targets
 
 
-def compile_returned(unit: Unit, node: Node, scope: Scope) -> Eval:
-    """``return value`` in a function that gives a reference."""
+def compile_returned(unit: Unit, node: Node, scope: Scope, *, deduced: bool) -> Eval:
+    """``return value`` in a function that gives a reference, or may give one: ``deduced``."""
     place, value = compile_place(unit, node, scope), unit.compile(node, scope)
     constant = _is_constant(unit, node, scope)
     once = None if place is not None else compile_once(unit, node, scope)
@@ -33,6 +33,8 @@ def compile_returned(unit: Unit, node: Node, scope: Scope) -> Eval:
             if callee is not None and type(callee(e)) is Closure:
                 found = e[RUN].referred
         if found is None and not constant:
+            found = Ref(Elsewhere(why, writable=False), None)
+        if deduced and found is not None:
             found = Ref(Elsewhere(why, writable=False), None)
         return Returned(given, found)
 
@@ -55,6 +57,6 @@ def _is_constant(unit: Unit, node: Node, scope: Scope) -> bool:
         if found is None:
             if not unit.module.is_constant(name):
                 return False
-        elif ctype is None or not ctype.const or ctype.ref or ctype.pointer:
+        elif ctype is None or not ctype.fixed or ctype.ref or ctype.pointer:
             return False
     return bool(names)

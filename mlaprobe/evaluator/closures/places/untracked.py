@@ -7,6 +7,7 @@ from collections.abc import Callable
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import Scope, Unit
+from mlaprobe.evaluator.cpp.types import DEDUCED
 from mlaprobe.evaluator.engine.frames import Eval, Frame
 from mlaprobe.evaluator.ir import CType, Node
 from mlaprobe.evaluator.stl.containers import Container, Elsewhere, not_followed
@@ -33,11 +34,11 @@ def compile_untracked(unit: Unit, node: ir.Decl, scope: Scope) -> Binding | None
     names = {name for owner in owners for name in targets(owner)}
     found = {name: scope.find(name) for name in names}
     open_ = {n for n, f in found.items() if f is None or f[2] is None or _may_change(f[2])}
-    watched = open_ if node.type.const else {node.name, *open_}
+    watched = open_ if node.type.fixed else {node.name, *open_}
     gives = _gives_reference(unit, init, scope)
     if gives is None and not watched & scope.function.written:
         return None
-    havoc_all = None if node.type.const else compile_havoc(unit, open_, scope, node.span)
+    havoc_all = None if node.type.fixed else compile_havoc(unit, open_, scope, node.span)
     why = Unknown(f"what {node.name} refers to is not followed", node.span)
 
     def bind(e: Frame, value: Value) -> Ref | None:
@@ -73,8 +74,8 @@ def _gives_reference(unit: Unit, init: Node, scope: Scope) -> Eval | None:
         function = callee(e)
         if type(function) is Closure:
             result = function.function.result
-            refers = result is not None and result.ref and not _gives_constants(function)
-            return function if refers else False
+            refers = result is not None and (result.ref or result.name == DEDUCED)
+            return function if refers and not _gives_constants(function) else False
         return False if isinstance(function, StructType) else function
 
     return gives
@@ -93,4 +94,4 @@ def _gives_constants(function: Closure) -> bool:
 
 
 def _may_change(ctype: CType) -> bool:
-    return not ctype.const or ctype.ref or ctype.pointer
+    return not ctype.fixed or ctype.ref or ctype.pointer

@@ -55,3 +55,12 @@ def _are_c_strings(tr: Translator, left: Node, right: Node) -> bool:
     stored = [k is not None and (k.kind, k.name) == ("string", "char") for k in kinds]
     literal = [type(s) is ir.Const and isinstance(s.value, str) for s in (left, right)]
     return any(stored) and all(s or t for s, t in zip(stored, literal, strict=True))
+
+
+def accumulated(tr: Translator, span: ir.Span, callee: Node, args: tuple[Node, ...]) -> Node:
+    """``std::accumulate``, whose sum has the type of what it starts with."""
+    call, kind = ir.Call(span, callee, args), static_type(tr, args[2])
+    if kind is None or kind.kind not in ("int", "unsigned") or kind.pointer:
+        return call
+    call = ir.Call(call.span, callee, args, (), (ir.Const(call.span, kind),))
+    return ir.Cast(call.span, kind, call)

@@ -1,0 +1,89 @@
+"""Streams that texts are written to: variables that hold what has been written so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.cpp.forms.typing import static_type
+from mlaprobe.evaluator.cpp.forms.widths import width
+from mlaprobe.evaluator.cpp.types import STREAMS
+from mlaprobe.evaluator.ir import CType, Node, Span
+from mlaprobe.evaluator.symbolic.formulas import COMPARE
+from mlaprobe.evaluator.walk import is_name, targets
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.cpp.translate import Translator
+
+WRITTEN = "operator <<stream"
+"""The function that puts a value at the end of a text."""
+
+
+_UNREAD = "what is read from a stream is not followed"
+
+
+def _may_be_read(tr: Translator, node: Node) -> bool:
+    """Whether an expression is of a class of the library that is no container of bits."""
+    found = static_type(tr, node)
+    return found is not None and found.name.startswith("std::") and "stream" in found.name
+
+
+def is_stream(tr: Translator, node: Node) -> bool:
+    """Whether an expression is a stream."""
+    if isinstance(node, ir.AssignExpr):
+        return is_stream(tr, node.target)
+    found = static_type(tr, node)
+    return found is not None and found.name in STREAMS and not found.pointer
+
+
+def streamed(tr: Translator, span: Span, op: str, left: Node, right: Node) -> Node | None:
+    """``stream << value``; ``None`` where there is no stream."""
+    if op not in ("<<", ">>"):
+        return None
+    if isinstance(left, ir.Opaque) or (op == ">>" and _may_be_read(tr, left)):
+        before = left.writes if isinstance(left, ir.Opaque) else tuple(targets(left))
+        return ir.Opaque(span, _UNREAD, (*before, *targets(right)))
+    if not is_stream(tr, left):
+        return None
+    target = left.target if isinstance(left, ir.AssignExpr) else left
+    if op == "<<" and isinstance(target, (ir.Name, ir.Attr)) and _shown(tr, right):
+        value = ir.Const(span, "\n") if is_name(right, "std::endl") else right
+        text = ir.Call(span, ir.Name(span, WRITTEN), (left, value))
+        return ir.AssignExpr(span, target, text)
+    why = "what is written to a stream is not followed" if op == "<<" else _UNREAD
+    return ir.Opaque(span, why, (*targets(target), *targets(right)))
+
+
+def _shown(tr: Translator, value: Node) -> bool:
+    """Whether it is certain how a value is written."""
+    if isinstance(value, ir.Character) or is_name(value, "std::endl"):
+        return True
+    if isinstance(value, ir.Const):
+        return isinstance(value.value, (str, int))
+    if isinstance(value, ir.Bool) or (
+        isinstance(value, (ir.Binary, ir.Unary)) and value.op in (*COMPARE, "not")
+    ):
+        return True
+    found = static_type(tr, value)
+    if found is not None:
+        if found.pointer or found.name in STREAMS:
+            return False
+        if found.kind == "string" or (found.kind, found.name) == ("int", "char"):
+            return True
+        return found.kind == "bool" or (found.kind in ("int", "unsigned") and found.bits > 8)
+    return width(tr, value) is not None and not tr.is_float(value)
+
+
+def stream_method(
+    tr: Translator, span: Span, callee: ir.Attr, args: tuple[Node, ...]
+) -> Node | None:
+    """A method of a stream; ``None`` where there is no stream."""
+    if not is_stream(tr, callee.obj):
+        return None
+    if callee.name == "str" and not args:
+        return ir.Cast(span, CType("string", "std::string"), callee.obj)
+    empty = len(args) == 1 and isinstance(args[0], ir.Const) and args[0].value == ""
+    if callee.name == "str" and empty:
+        return ir.AssignExpr(span, callee.obj, args[0])
+    why = f"{callee.name} of a stream is not followed"
+    return ir.Opaque(span, why, tuple(targets(callee.obj)))
