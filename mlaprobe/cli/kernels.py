@@ -235,7 +235,11 @@ def _scope(given: dict[str, Any]) -> Scope:
     from mlaprobe.cli import emulated, machine
     from mlaprobe.cli.support import common, shapes
     from mlaprobe.core.enums import Operation
+    from mlaprobe.emulation.case import check_emulated
     from mlaprobe.emulation.matrix import DTYPES, Scope
+
+    op = _operation(given) or Operation.DECODE
+    check_emulated(op)
 
     given_lens = (given["kv_len"] or KV_LENS).split(",")
     lens = tuple(common.parse_number("--kv-len", part) for part in given_lens)
@@ -244,7 +248,7 @@ def _scope(given: dict[str, Any]) -> Scope:
     return Scope(
         arch=machine.arch(given),
         kv_lens=lens,
-        op=_operation(given) or Operation.DECODE,
+        op=op,
         dtypes=dtypes,
         scales=common.parse_scales(given["scales"], dtypes),
         edges=given["sweep"] is not None,

@@ -112,8 +112,25 @@ def layout_of(shape: DecodeShape) -> Layout:
     """
     found = operations()[shape.op].entry(shape.persistent).layout
     if found is None:
-        raise UsageError(f"{shape.op} is not emulated", hint="--op prefill is, and decode")
+        raise _not_emulated(shape.op)
     return found
+
+
+def check_emulated(op: Operation) -> None:
+    """Checks that launches of an operation can be run.
+
+    Raises:
+        UsageError: those of none of its functions can.
+    """
+    if all(entry.layout is None for entry in operations()[op].entries):
+        raise _not_emulated(op)
+
+
+def _not_emulated(op: Operation) -> UsageError:
+    return UsageError(
+        f"launches of {op} are not emulated",
+        hint="those of decode and prefill are; without --run, what is in its code objects is shown",
+    )
 
 
 def _global_lens(kv_lens: Sequence[int], world: int) -> tuple[int, ...]:
