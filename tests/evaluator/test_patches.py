@@ -66,7 +66,7 @@ CASES = {
 
 def _python(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> object:
     for path, text in files.items():
-        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
     monkeypatch.syspath_prepend(str(root))
     try:

@@ -19,11 +19,12 @@ from mlaprobe.evaluator.python.names.attributes import (
 from mlaprobe.evaluator.python.names.touched import BLOCKS, FUNCTIONS, Names, flat, names_of
 from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, is_globals
 
-_ANYWHERE = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)"
+IMPORTS = re.compile(
+    r"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\n|[^\n#;])*)"
     r"|import[ \t]+([\w. ,\t]+))",
     re.MULTILINE,
 )
+"""Imports, wherever they stand."""
 _STAR = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*", re.MULTILINE)
 _IMPORT = re.compile(
     r"^(?:from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import\b"
@@ -283,7 +284,7 @@ class Index:
         """The modules of imports anywhere in the text, each with the names that are taken from it,
         or are given to it or to them."""
         result: list[tuple[str, tuple[str, ...]]] = []
-        for dots, module, names, plain in _ANYWHERE.findall(self.text):
+        for dots, module, names, plain in IMPORTS.findall(self.text):
             for part in plain.split(",") if plain else ():
                 words = part.split()
                 result += [(words[0], (words[0].split(".")[0], *words[2:]))] if words else []

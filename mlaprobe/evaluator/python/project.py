@@ -19,7 +19,7 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.imports import missing_import, needed_by
 from mlaprobe.evaluator.python.module import PyModule
-from mlaprobe.evaluator.python.names.patches import ANY, patches_of
+from mlaprobe.evaluator.python.names.patches import Patches
 from mlaprobe.evaluator.python.reading.files import FILES, opening
 from mlaprobe.evaluator.python.reading.keeping import KEEPING
 from mlaprobe.evaluator.python.settle import MISSING
@@ -87,9 +87,9 @@ class PyProject:
         return needed_by(self, self.roots)
 
     @cached_property
-    def patches(self) -> dict[tuple[str, str], Span]:
-        """Where a module of the source sets a name of another: by the module and the name."""
-        return patches_of(self)
+    def patches(self) -> Patches:
+        """Where a module of the source sets a name of another."""
+        return Patches(self)
 
     # --- finding modules ---
 
@@ -238,7 +238,7 @@ class PyProject:
 
     def patched(self, module: str, name: str) -> Unknown | None:
         """Why a name of a module may be another than its own text makes it."""
-        span = self.patches.get((module, name)) or self.patches.get((module, ANY))
+        span = self.patches.of(module, name)
         if span is None:
             return None
         return Unknown(f"{name} of {module} is set by another module", span)

@@ -1,0 +1,185 @@
+"""What a module's code sets of other modules: names, what these hold, and modules that it gives
+to code which may set any name of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mlaprobe.evaluator.python.names.attributes import MUTATORS
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.python.module import PyModule
+    from mlaprobe.evaluator.python.names.chain import Chain
+
+ANY = "*"
+"""Stands for names, or modules, that the text does not tell."""
+CONTENT = ""
+"""Stands for what a value holds."""
+_GLOBALS = "__globals__"
+CHANGES = MUTATORS | {"__setitem__", "__delitem__", "__ior__", "__iadd__", "move_to_end"}
+_BLOCK = r"(?:if|elif|else|for|while|with|try|except|finally|def|class)\b[^\n]*:"
+_OWN = r"(?!(?:self|cls)\.\w+(?![.\w\[]))"
+_STORED = re.compile(
+    rf"(?:^|;|^[ \t]*{_BLOCK})[ \t]*(?:[\w.]+[ \t]*,[ \t]*)*{_OWN}[A-Za-z_][\w.\[\]()'\"]*\.(\w+)"
+    r"[ \t]*(?:\[[^\n]*\][ \t]*)?(?::[^=\n]*|,[^=\n()]*)?[-+*/|&^%@]*=(?!=)"
+    r"|=[ \t]*(?!self\b|cls\b)[A-Za-z_]\w*\.(\w+)[ \t]*=(?!=)"
+    rf"|^[ \t]*{_OWN}[A-Za-z_][\w.\[\]()'\"]*\.(\w+)\.(?:{'|'.join(sorted(CHANGES))})\("
+    r"|\b(?:set|del)attr\((?!\s*(?:self|cls)\b)[^,\n]*,\s*(?:[\"'](\w+)[\"'])?"
+    r"|\bdel [\w.]*\.(\w+)"
+    r"|(?:\bvars\([^)\n]*\)|(?<!self\.)__dict__)(?:\[[^\n]*\][ \t]*=|\.update\()",
+    re.MULTILINE,
+)
+"""What sets an attribute of some object, or changes an attribute's value in place."""
+_READS = {"getattr", "hasattr", "setattr", "delattr", "isinstance", "print", "dir", "id", "type"}
+
+
+class Stores:
+    """The code of one module."""
+
+    def __init__(self, chain: Chain, module: PyModule) -> None:
+        self._chain = chain
+        self._module = module
+        self._nodes = [(s, n) for s in module.index.body for n in ast.walk(s)]
+        self._known = {name: set(found) for name, found in chain.bound(module).items()}
+        self._alias()
+
+    def _alias(self) -> None:
+        """Follows names that are given the value of others."""
+        given = [n for _, n in self._nodes if isinstance(n, (ast.Assign, ast.NamedExpr))]
+        size = -1
+        while size != (size := sum(map(len, self._known.values()))):
+            for node in given:
+                meant = self._dotted(node.value)
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                for target in targets if meant else ():
+                    if isinstance(target, ast.Name):
+                        self._known.setdefault(target.id, set()).update(meant)
+
+    def __iter__(self) -> Iterator[tuple[str, str, ast.stmt]]:
+        """Other modules, the names that are set or whose values are changed, the statements."""
+        for stmt, node in self._nodes:
+            for base, name in _targets(node):
+                for module, of in self._owners(base):
+                    if name == _GLOBALS:
+                        yield module, ANY, stmt
+                    elif of or name != CONTENT:
+                        yield module, of or name, stmt
+
+    def given(self) -> Iterator[tuple[str, ast.stmt]]:
+        """Other modules that go where they are not followed, and the statements."""
+        for stmt, node in self._escaping():
+            for module, of in self._owners(node):
+                if not of and module != ANY:
+                    yield module, stmt
+
+    def _owners(self, node: ast.expr) -> Iterator[tuple[str, str]]:
+        for dotted in self._dotted(node):
+            first, _, rest = dotted.partition(".")
+            found = {(ANY, rest.split(".")[0])} if first == ANY else self._chain.owners(dotted)
+            yield from (owner for owner in found if owner[0] != self._module.dotted)
+
+    def _dotted(self, node: ast.expr) -> set[str]:
+        """The dotted names that an expression may stand for."""
+        if isinstance(node, ast.Name):
+            if node.id not in self._known:
+                own = any(node.id in names.bound for names in self._module.index.names)
+                found = set() if own else self._chain.of_star(self._module, node.id)
+                self._known[node.id] = found
+            return self._known[node.id]
+        if isinstance(node, ast.Attribute):
+            return {f"{found}.{node.attr}" for found in self._dotted(node.value)}
+        if isinstance(node, ast.Subscript) and _ends(node.value, "modules"):
+            return self._named(node.slice)
+        if isinstance(node, ast.Call) and node.args:
+            if _ends(node.func, "import_module", "__import__"):
+                return self._named(node.args[0])
+            if _ends(node.func, "getattr") and len(node.args) > 1:
+                name = _constant(node.args[1])
+                return {f"{found}.{name}" for found in self._dotted(node.args[0])}
+            by_name = isinstance(node.func, ast.Attribute) and node.func.attr == "get"
+            if by_name and _ends(getattr(node.func, "value", node), "modules"):
+                return self._named(node.args[0])
+        return set()
+
+    def _named(self, node: ast.expr) -> set[str]:
+        """The module of that name."""
+        if isinstance(node, ast.Name) and node.id == "__name__":
+            return {self._module.dotted}
+        name = _constant(node)
+        return {ANY if name.startswith(".") else name}
+
+    def _escaping(self) -> Iterator[tuple[ast.stmt, ast.expr]]:
+        """Expressions whose values go where they are not followed."""
+        kept: set[int] = set()
+        for _, node in self._nodes:
+            if (
+                (isinstance(node, ast.Attribute) and node.attr != "__dict__")
+                or (isinstance(node, ast.Assign) and all(map(_is_name, node.targets)))
+                or isinstance(node, (ast.NamedExpr, ast.Expr))
+            ):
+                kept.add(id(node.value))
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _READS:
+                kept.update(map(id, node.args[:1]))
+            elif isinstance(node, ast.Compare):
+                kept.update(map(id, (node.left, *node.comparators)))
+        for stmt, node in self._nodes:
+            named = isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in kept
+            if named and isinstance(getattr(node, "ctx", None), ast.Load):
+                assert isinstance(node, ast.expr)
+                yield stmt, node
+
+
+def stored_names(text: str) -> set[str]:
+    """Attributes of what is not known that a text may set, or whose values it may change."""
+    return {next(filter(None, found), ANY) for found in _STORED.findall(text)}
+
+
+def _targets(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Of what a piece of code sets an attribute, and which, or changes the content."""
+    if isinstance(node, ast.Attribute) and node.attr == _GLOBALS:
+        yield node.value, _GLOBALS
+    elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        yield node.value, node.attr
+    elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        if _ends(node.value, "modules") and _constant(node.slice) != ANY:
+            yield node, ANY
+        owner = _dictionary(node.value)
+        yield (node.value, CONTENT) if owner is None else (owner, _constant(node.slice))
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target, CONTENT
+    elif isinstance(node, ast.Call) and node.args and _ends(node.func, "setattr", "delattr"):
+        yield node.args[0], _constant(node.args[1] if len(node.args) > 1 else None)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in ("__setattr__", "__delattr__"):
+            yield node.func.value, _constant(node.args[0] if node.args else None)
+        elif node.func.attr in CHANGES:
+            owner = _dictionary(node.func.value)
+            yield (node.func.value, CONTENT) if owner is None else (owner, ANY)
+
+
+def _dictionary(node: ast.expr) -> ast.expr | None:
+    """The module whose dictionary of names an expression is."""
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return node.value
+    if isinstance(node, ast.Call) and _ends(node.func, "vars") and node.args:
+        return node.args[0]
+    return None
+
+
+def _constant(node: ast.expr | None) -> str:
+    text = node.value if isinstance(node, ast.Constant) else None
+    return text if isinstance(text, str) else ANY
+
+
+def _ends(node: ast.expr, *names: str) -> bool:
+    """Whether a name, or an attribute, is one of some."""
+    return (isinstance(node, ast.Name) and node.id in names) or (
+        isinstance(node, ast.Attribute) and node.attr in names
+    )
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name)
