@@ -16,11 +16,20 @@ if TYPE_CHECKING:
     from mlaprobe.evaluator.python.project import PyProject
 
 _NAME = r"([A-Za-z_]\w*)"
-_FIRST = re.compile(
-    rf"(?:^|[;:]|\b(?:for|as)\b)[ \t]*{_NAME}"
-    rf"(?:\.[\w.]+[ \t]*[-+*/|&^%@:,=<>]|[\w.]*[ \t]*\[|\.[\w.]*\b(?:{'|'.join(sorted(CHANGES))})\("
-    r"|[ \t]*(?:[-+*/|&^%@]|//|\*\*|<<|>>)=)",
-    re.MULTILINE,
+_SET = (
+    r"(?:\.[\w.]+[ \t]*(?:[-+*/|&^%@<>]*=(?!=)|[,:][^\n]*[^=!<>\n]=(?!=))"
+    r"|[\w.]*[ \t]*\[(?![^\n\]]*\][ \t]*\()"  # no launch of a kernel: kernel[grid](...)
+    rf"|\.[\w.]*\b(?:{'|'.join(sorted(CHANGES))})\("
+    r"|[ \t]*(?:[-+*/|&^%@]|//|\*\*|<<|>>)=)"
+)
+_FIRST = tuple(
+    re.compile(before + _NAME + behind, re.MULTILINE)
+    for before, behind in (
+        (r"^[ \t]*", _SET),
+        (r"[;:][ \t]*", _SET),
+        (r"for[ \t]+", r"(?:\.[\w.]+|[\w.]*[ \t]*\[)"),
+        (r"as[ \t]+", r"(?:\.[\w.]+|[\w.]*[ \t]*\[)"),
+    )
 )
 _LATER = re.compile(rf"[,=(][ \t]*{_NAME}\.[\w.]+[ \t]*\)?[ \t]*=(?!=)")
 _ALIAS = re.compile(rf"^[ \t]*{_NAME}[ \t]*=[ \t]*{_NAME}(?:\.\w+)*[ \t]*$", re.MULTILINE)
@@ -42,6 +51,12 @@ _FOUND = re.compile(
     r"|=[ \t]*[\w.]*(?:\bmodules\b|\bimport_module\b|\b__import__\b)"
 )
 """Assignments to modules that no import names."""
+_PROSE = re.compile(
+    r"\"{3}(?:[^\"\\]|\\.|\"(?!\"\"))*\"{3}|'{3}(?:[^'\\]|\\.|'(?!''))*'{3}"
+    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*",
+    re.DOTALL,
+)
+"""Texts and comments."""
 _WORDS = ("modules", "import_module", "__import__", "getattr(")
 
 
@@ -105,8 +120,10 @@ class Patches:
         bound = self._chain.bound(module)
         if not bound and not module.index.star_imports:
             return False
-        names = {*_FIRST.findall(text), *_LATER.findall(text)}
+        names = {n for pattern in (*_FIRST, _LATER) for n in pattern.findall(text)}
         names.update(n for word, rare in _RARE.items() if word in text for n in rare.findall(text))
+        if not names.isdisjoint(bound):
+            return True
         same = _ALIAS.findall(text) if names else ()
         names.update(first for name, first in reversed(same) if name in names)
         starred = any(self._chain.of_star(module, name) for name in names - bound.keys())
@@ -115,7 +132,7 @@ class Patches:
     def _gives(self, text: str, bound: dict[str, set[str]]) -> bool:
         """Whether the text may give a module of the source to other code, or to another name."""
         modules = [name for name, meant in bound.items() if any(map(self._is_module, meant))]
-        rest = IMPORTS.sub("", text) if modules else ""
+        rest = _PROSE.sub(" ", IMPORTS.sub("", text)) if modules else ""
         return any(
             self._is_module(meant + path)
             for name in modules
