@@ -152,6 +152,22 @@ def test_a_wrong_launch_is_no_pass(aiter_git: Path, what: str) -> None:
     assert found.standing in (Standing.WRONG, Standing.OUTSIDE, Standing.UNWRITTEN), found
 
 
+def null(name: str) -> Change:
+    """A null pointer."""
+    return lambda block, launched: block.__setitem__(slot(launched, name), bytes(8))
+
+
+@pytest.mark.parametrize("heads", [16, 128])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_the_latent_cache_gets_no_log_sum_exp(aiter_git: Path, arch: str, heads: int) -> None:
+    """What faults.md says: the kernel is right with no place to write it, and not with none for
+    the output."""
+    capability, asked = opened(aiter_git, "v0.1.20.post1"), case(Dtype.BF16, arch, heads=heads)
+    assert run(capability, asked, null("ptr_LSE")).standing is Standing.PASSED
+    if heads == 16:
+        assert run(capability, asked, null("ptr_R")).standing is Standing.OUTSIDE
+
+
 def test_the_mask_of_the_other_kernel_is_wrong(
     aiter_git: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
