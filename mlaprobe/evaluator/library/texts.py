@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from mlaprobe.evaluator.values import Value
+from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import LONGEST
-from mlaprobe.evaluator.values.kinds import plain
+from mlaprobe.evaluator.values.kinds import Builtin, plain
+
+if TYPE_CHECKING:
+    from mlaprobe.evaluator.engine.runs import Run
 
 
 def _written(text: str, value: Value) -> str:
@@ -16,6 +21,11 @@ def _written(text: str, value: Value) -> str:
     if len(text) > LONGEST:
         raise ValueError("a text too long to follow")
     return text + (value if isinstance(value, str) else str(int(value)))
+
+
+def _held(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """What a stream holds: messages are made of it, and the bundled releases say them without."""
+    return Unknown("what a stream holds", span, foreign=True)
 
 
 def _is(test: Callable[[str], bool]) -> Callable[[Value], int]:
@@ -46,4 +56,5 @@ def texts() -> Mapping[str, Value]:
         **kinds,
         **{f"std::{name}": function for name, function in kinds.items()},
         "operator <<stream": plain("what is written to a stream", _written),
+        "operator str()stream": Builtin("what a stream holds", _held),
     }

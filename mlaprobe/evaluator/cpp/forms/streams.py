@@ -8,7 +8,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.forms.typing import static_type
 from mlaprobe.evaluator.cpp.forms.widths import width
 from mlaprobe.evaluator.cpp.types import STREAMS
-from mlaprobe.evaluator.ir import CType, Node, Span
+from mlaprobe.evaluator.ir import Node, Span
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.walk import is_name, targets
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 WRITTEN = "operator <<stream"
 """The function that puts a value at the end of a text."""
+HELD = "operator str()stream"
+"""The function that gives what has been written."""
 
 
 _UNREAD = "what is read from a stream is not followed"
@@ -81,7 +83,7 @@ def stream_method(
     if not is_stream(tr, callee.obj):
         return None
     if callee.name == "str" and not args:
-        return ir.Cast(span, CType("string", "std::string"), callee.obj)
+        return ir.Call(span, ir.Name(span, HELD), (callee.obj,))
     empty = len(args) == 1 and isinstance(args[0], ir.Const) and args[0].value == ""
     if callee.name == "str" and empty:
         return ir.AssignExpr(span, callee.obj, args[0])
