@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
-from mlaprobe.evaluator.values.arithmetic import LONGEST
 from mlaprobe.evaluator.values.kinds import Builtin, plain
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.runs import Run
 
 
-def _written(text: str, value: Value) -> str:
-    """A text with a value written at its end."""
-    if not isinstance(text, str) or type(value) not in (str, int, bool):
-        raise TypeError("what is written to a stream is not known")
-    if len(text) > LONGEST:
-        raise ValueError("a text too long to follow")
-    return text + (value if isinstance(value, str) else str(int(value)))
+def _written(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """A stream with something written to it: what it holds is not known (see ``_held``), so that
+    numbers of a question may stay symbols."""
+    return args[0]
 
 
 def _held(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
@@ -55,6 +51,6 @@ def texts() -> Mapping[str, Value]:
     return {
         **kinds,
         **{f"std::{name}": function for name, function in kinds.items()},
-        "operator <<stream": plain("what is written to a stream", _written),
+        "operator <<stream": Builtin("what is written to a stream", _written, symbolic=True),
         "operator str()stream": Builtin("what a stream holds", _held),
     }
