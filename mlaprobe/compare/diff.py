@@ -102,7 +102,8 @@ class Change:
             return f"{self.new.words}, by another kernel"
         if self.kind is Kind.FILE:
             return f"{self.new.words}, the kernel's file replaced"
-        return " -> ".join(map(_said, (self.old_decision, self.new_decision)))
+        sides = (self.old, self.old_decision), (self.new, self.new_decision)
+        return " -> ".join(_said(behaviour.words, decision) for behaviour, decision in sides)
 
     @property
     def message(self) -> str:
@@ -138,9 +139,9 @@ class Comparison:
         return tuple(change for change in self.changes if change.kind in kinds)
 
 
-def _said(decision: Decision) -> str:
+def _said(words: str, decision: Decision) -> str:
     """An answer in words; where a side has no answer at all, with what it lacks."""
-    words, why = behaviour_of(decision).words, None
+    why = None
     if decision.stage == OUTSIDE:
         why = (decision.message or "").removeprefix(OUTSIDE_TEXT)
     elif not decision.verdict.runs and decision.stage is not None:

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.forms.typing import static_type
-from mlaprobe.evaluator.cpp.forms.widths import width
 from mlaprobe.evaluator.cpp.types import STREAMS
 from mlaprobe.evaluator.ir import Node, Span
-from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.walk import is_name, targets
 
 if TYPE_CHECKING:
@@ -48,32 +46,12 @@ def streamed(tr: Translator, span: Span, op: str, left: Node, right: Node) -> No
     if not is_stream(tr, left):
         return None
     target = left.target if isinstance(left, ir.AssignExpr) else left
-    if op == "<<" and isinstance(target, (ir.Name, ir.Attr)) and _shown(tr, right):
+    if op == "<<" and isinstance(target, (ir.Name, ir.Attr)):
         value = ir.Const(span, "\n") if is_name(right, "std::endl") else right
         text = ir.Call(span, ir.Name(span, WRITTEN), (left, value))
         return ir.AssignExpr(span, target, text)
     why = "what is written to a stream is not followed" if op == "<<" else _UNREAD
     return ir.Opaque(span, why, (*targets(target), *targets(right)))
-
-
-def _shown(tr: Translator, value: Node) -> bool:
-    """Whether it is certain how a value is written."""
-    if isinstance(value, ir.Character) or is_name(value, "std::endl"):
-        return True
-    if isinstance(value, ir.Const):
-        return isinstance(value.value, (str, int))
-    if isinstance(value, ir.Bool) or (
-        isinstance(value, (ir.Binary, ir.Unary)) and value.op in (*COMPARE, "not")
-    ):
-        return True
-    found = static_type(tr, value)
-    if found is not None:
-        if found.pointer or found.name in STREAMS:
-            return False
-        if found.kind == "string" or (found.kind, found.name) == ("int", "char"):
-            return True
-        return found.kind == "bool" or (found.kind in ("int", "unsigned") and found.bits > 8)
-    return width(tr, value) is not None and not tr.is_float(value)
 
 
 def stream_method(
