@@ -151,7 +151,7 @@ class Capability(OpenedStages, ReduceHeads):
 
     def _dispatch(self, shape: DecodeShape) -> Solved[Dispatched]:
         if self.dispatcher is None:
-            return Solved(Dispatched(outcome=self._absent(StageName.DISPATCHER)))
+            return Solved(Dispatched(outcome=self._lacking.outcome(StageName.DISPATCHER)))
         return self.dispatcher.solve(shape)
 
     def called(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
@@ -162,7 +162,7 @@ class Capability(OpenedStages, ReduceHeads):
         """The same, with how it was come to."""
         host = self.host
         if host is None:
-            return Solved(self._absent(StageName.HOST))
+            return Solved(self._lacking.outcome(StageName.HOST))
         compiled = launch.outcome.entry != "asm"
         called = partial(host.called, shape.arch, shape.env, entry=launch.entry, compiled=compiled)
 
@@ -178,12 +178,14 @@ class Capability(OpenedStages, ReduceHeads):
         """Sizing or planner of a decode for the shape of another operation, which tells the planner
         some more."""
         stage = self.sizing if name == StageName.SIZING else self.planner
-        return Solved(self._absent(name)) if stage is None else decode_plan(stage, shape, told)
+        if stage is None:
+            return Solved(self._lacking.outcome(name))
+        return decode_plan(stage, shape, told)
 
     def reduced(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:
         """The reducer, with what the dispatcher passes it."""
         if self.reducer is None:
-            return self._absent(StageName.REDUCER)
+            return self._lacking.outcome(StageName.REDUCER)
         pair = self.reducer.pair(launch.reduced_heads(shape), launch.partial_dim)
         return self.reducer.decide(pair)
 
@@ -207,7 +209,7 @@ class Capability(OpenedStages, ReduceHeads):
             return Solved(found.answer.outcome, found.leaf)
         if stage == StageName.REDUCER:
             if self.reducer is None:
-                return Solved(self._absent(stage))
+                return Solved(self._lacking.outcome(stage))
             return self.reducer.solve(self.reducer.pair(shape.num_heads, head_dim))
         stages: Mapping[str, Stage[Any, StageOutcome] | None] = {
             StageName.PLANNER: self.planner,
@@ -220,7 +222,7 @@ class Capability(OpenedStages, ReduceHeads):
             raise UsageError(f"unknown stage {str(stage)!r}", hint=f"use one of {names}")
         asked: Any = stages[stage]
         if asked is None:
-            return Solved(self._absent(stage))
+            return Solved(self._lacking.outcome(stage))
         return asked.solve(asked.question(shape))  # type: ignore[no-any-return]
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> None:
@@ -229,7 +231,7 @@ class Capability(OpenedStages, ReduceHeads):
     def reducer_pair(self, heads: int, head_dim: int) -> StageOutcome:
         """What the reducer says to a head count and a head dimension."""
         if self.reducer is None:
-            return self._absent(StageName.REDUCER)
+            return self._lacking.outcome(StageName.REDUCER)
         return self.reducer.decide((heads, head_dim))
 
     def reducer_rows(self, heads: Sequence[int]) -> Iterator[tuple[int, int, StageOutcome]]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
 from mlaprobe.core.inputs import is_arch
-from mlaprobe.core.shape import DecodeShape, Route, StageName, StageOutcome, Status
-from mlaprobe.deciding.compose import absent
+from mlaprobe.core.shape import DecodeShape, Route, StageName, Status
+from mlaprobe.deciding.lacking import Lacking
 from mlaprobe.errors import SourceError
 from mlaprobe.sources import Source
 from mlaprobe.sources.release_place import ReleasePlace, place_of
-from mlaprobe.stages.base import Absent, Stage
+from mlaprobe.stages.base import Stage
 from mlaprobe.stages.dispatching.dispatcher import Dispatcher
 from mlaprobe.stages.environment.kernels import Tables
 from mlaprobe.stages.environment.session import SourceSession
@@ -23,7 +22,6 @@ from mlaprobe.stages.reducer import Reducer
 from mlaprobe.stages.sizing import Sizing
 
 S = TypeVar("S", bound="OpenedStages")
-T = TypeVar("T")
 ORDER = (
     *(StageName.PLANNER, StageName.SIZING, StageName.DISPATCHER, StageName.HOST),
     *(StageName.TABLE, StageName.REDUCER, StageName.GLUON),
@@ -37,8 +35,7 @@ class OpenedStages:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.session = SourceSession(source)
-        self._missing: dict[str, str] = {}
-        """Why the source has no such stage, by its name."""
+        self._lacking = Lacking()
         with self.session.exclusive:
             try:
                 self._open_stages()
@@ -54,31 +51,20 @@ class OpenedStages:
             )
 
     def _open_stages(self) -> None:
-        session = self.session
+        session, opened = self.session, self._lacking.opened
         self.tables = Tables(session)
-        self.planner = self._opened(StageName.PLANNER, lambda: Planner(session))
-        self.sizing = self._opened(StageName.SIZING, lambda: Sizing(session))
-        self.dispatcher = self._opened(StageName.DISPATCHER, lambda: Dispatcher(session))
-        self.host = self._opened(StageName.HOST, lambda: Host(session, self.tables))
-        self.reducer = self._opened(StageName.REDUCER, lambda: Reducer(session))
-        self.gluon = self._opened(StageName.GLUON, lambda: Gluon(session))
-
-    def _opened(self, name: str, make: Callable[[], T]) -> T | None:
-        """A stage, ``None`` where the source has none."""
-        try:
-            return make()
-        except Absent as why:
-            self._missing[name] = str(why)
-            return None
+        self.planner = opened(StageName.PLANNER, lambda: Planner(session))
+        self.sizing = opened(StageName.SIZING, lambda: Sizing(session))
+        self.dispatcher = opened(StageName.DISPATCHER, lambda: Dispatcher(session))
+        self.host = opened(StageName.HOST, lambda: Host(session, self.tables))
+        self.reducer = opened(StageName.REDUCER, lambda: Reducer(session))
+        self.gluon = opened(StageName.GLUON, lambda: Gluon(session))
 
     @property
     def stages(self) -> tuple[Stage[Any, Any], ...]:
         """The stages that the source has."""
         stages = (self.planner, self.sizing, self.dispatcher, self.host, self.reducer, self.gluon)
         return tuple(stage for stage in stages if stage is not None)
-
-    def _absent(self, stage: str) -> StageOutcome:
-        return absent(stage, self._missing[stage])
 
     @property
     def release(self) -> str | None:
@@ -98,8 +84,8 @@ class OpenedStages:
         table = ", ".join(tables) if tables else "kernels are named in the host code"
         for name in ORDER:
             is_table = name == StageName.TABLE
-            there = bool(tables) if is_table else name not in self._missing
-            text = table if is_table else self._missing.get(name, "")
+            there = bool(tables) if is_table else name not in self._lacking.reasons
+            text = table if is_table else self._lacking.reasons.get(name, "")
             rows.append((name, Status.PRESENT if there else Status.ABSENT, text))
         return tuple(rows)
 

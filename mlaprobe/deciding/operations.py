@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from mlaprobe.core.shape import (
     Decision,
@@ -16,10 +16,10 @@ from mlaprobe.core.shape import (
     StageOutcome,
     altered,
 )
-from mlaprobe.deciding.compose import absent
+from mlaprobe.deciding.lacking import Lacking
 from mlaprobe.deciding.operation_chain import judge_operation
 from mlaprobe.rulefiles.operations import Entry
-from mlaprobe.stages.base import Absent, Stage
+from mlaprobe.stages.base import Stage
 from mlaprobe.stages.dispatching.dispatched import Dispatched
 from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.stages.instantiate import Solved
@@ -29,7 +29,6 @@ from mlaprobe.stages.planner import Planner
 from mlaprobe.stages.sizing import Sizing
 
 Asked = Stage[DecodeShape, StageOutcome]
-T = TypeVar("T")
 
 
 class Beyond(Protocol):
@@ -58,10 +57,10 @@ class EntryPoint:
         self.entry = entry
         self._session = session
         self._beyond = beyond
-        self._missing: dict[str, str] = {}
+        self._lacking = Lacking()
         kind: Callable[..., LaunchStage | EntryStage]
         kind = LaunchStage if entry.launches else EntryStage
-        self.dispatcher = self._opened(StageName.DISPATCHER, partial(kind, session, entry))
+        self.dispatcher = self._lacking.opened(StageName.DISPATCHER, partial(kind, session, entry))
         self.planned = dict(self._planned())
         """The stages before it, ``None`` for one that the source lacks."""
 
@@ -74,14 +73,10 @@ class EntryPoint:
             if function is not None:
                 kind: Callable[..., Asked]
                 kind = SizingStage if name is StageName.SIZING else PlannerStage
-                yield name, self._opened(name, partial(kind, self._session, entry, function))
-
-    def _opened(self, name: str, make: Callable[[], T]) -> T | None:
-        try:
-            return make()
-        except Absent as why:
-            self._missing[name] = str(why)
-            return None
+                yield (
+                    name,
+                    self._lacking.opened(name, partial(kind, self._session, entry, function)),
+                )
 
     def forget(self) -> None:
         """Lets go of remembered answers."""
@@ -116,7 +111,7 @@ class EntryPoint:
             return self._beyond.solve_decode_plan(name, shape, told)
         stage = self.planned[name]
         if stage is None:
-            return Solved(absent(name, self._missing[name]))
+            return Solved(self._lacking.outcome(name))
         return stage.solve(shape)
 
     def launch(self, shape: DecodeShape) -> Dispatched:
@@ -126,8 +121,7 @@ class EntryPoint:
     def solve_launch(self, shape: DecodeShape) -> Solved[Dispatched]:
         """The same, with how it was come to."""
         if self.dispatcher is None:
-            why = self._missing[StageName.DISPATCHER]
-            return Solved(Dispatched(outcome=absent(StageName.DISPATCHER, why)))
+            return Solved(Dispatched(outcome=self._lacking.outcome(StageName.DISPATCHER)))
         return self.dispatcher.solve(shape)
 
     def called(self, shape: DecodeShape, launch: Dispatched) -> StageOutcome:

@@ -69,6 +69,8 @@ def split(code: str) -> list[Chunk]:
                     add(start, end, brace)
                     start, brace = end, -1
         elif mark == "}":
+            if code[start:at].strip():  # a call of a macro, which needs no semicolon
+                add(start, at, brace if brace >= 0 else at)
             if spaces:
                 spaces.pop()
             start, brace = end, -1

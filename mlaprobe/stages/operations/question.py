@@ -52,8 +52,8 @@ def plan_family(shape: DecodeShape, entry: Entry, stage: str, function: Function
     names = tuple(inputs_of(shape, entry))
     dtypes = {"q": shape.q_dtype, "kv": shape.kv_dtype}
     used = {name: dtype for name, dtype in dtypes.items() if function.passes(name)}
-    on = tuple(function.arguments_on.get(str(shape.kv_dtype), {}))
-    return (entry.key, stage, tuple(used.items()), on, shape.batch, names)
+    own = shape.kv_dtype if str(shape.kv_dtype) in function.arguments_on else None
+    return (entry.key, stage, tuple(used.items()), own, shape.batch, names)
 
 
 def arguments_of(

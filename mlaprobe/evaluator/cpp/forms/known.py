@@ -24,7 +24,7 @@ class Known:
         self._acting: dict[Body, ir.Node | None] = {}
         self._mentioned: dict[ir.Function, frozenset[str]] = {}
         self.layouts: dict[str, StructLayout | Unknown] = {}
-        """The layouts of structs, by name."""
+        """The layouts of structs, by name: each launch asks for that of its arguments."""
 
     def acting(self, struct: StructType) -> ir.Node | None:
         """Where what objects of a class do on their own may do more than is followed."""
