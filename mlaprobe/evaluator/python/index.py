@@ -16,8 +16,9 @@ from mlaprobe.evaluator.python.names.attributes import (
     changed_attributes,
     written_attributes,
 )
+from mlaprobe.evaluator.python.names.sorts import INSIDE
 from mlaprobe.evaluator.python.names.touched import BLOCKS, FUNCTIONS, Names, flat, names_of
-from mlaprobe.evaluator.python.names.uses import INSIDE, Uses
+from mlaprobe.evaluator.python.names.uses import Uses
 from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, is_globals
 
 _ANYWHERE = re.compile(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.objects.iterables import Cursor, DefaultDict, View
 from mlaprobe.evaluator.objects.objects import Instance
-from mlaprobe.evaluator.python.names.uses import Sort
+from mlaprobe.evaluator.python.names.sorts import Sort
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import EnumType, Model
+from mlaprobe.evaluator.values.kinds import Closure, EnumType, Model
 from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def changes(value: Value, index: Index, depth: int = 0) -> bool:
     if isinstance(value, (tuple, frozenset)):
         return any(changes(part, index, depth + 1) for part in value)
     if isinstance(value, Instance):
-        frozen = isinstance(value.cls, PyClass) and value.cls.frozen and not index.unfreezes
+        frozen = isinstance(value.cls, PyClass) and value.cls.frozen
+        frozen = frozen and not any(i.unfreezes for i in (index, *_elsewhere(value, index)))
         parts = value.fields.values()
         return not frozen or any(changes(part, index, depth + 1) for part in parts)
     return isinstance(value, Model) and any(
@@ -62,7 +63,7 @@ def _sort(value: Value, index: Index) -> Sort:
     objects = _has_objects(value, 0)
     return Sort(
         levels=_levels(value, index, 0),
-        acting=objects and index.uses.acts,
+        acting=objects and (index.uses.acts or _acts_elsewhere(value, index, 0)),
         grows=isinstance(value, DefaultDict) and value.factory is not None,
         plain=not objects,
         keys=frozenset(k for k in value if isinstance(k, (int, str)))
@@ -101,6 +102,25 @@ def _has_objects(value: Value, depth: int) -> bool:
     if isinstance(value, Model) and not isinstance(value, (View, LooseSet)):
         return any(_has_objects(part, depth + 1) for part in value.held())
     return any(_has_objects(part, depth + 1) for part in _inside(value) if part is not value)
+
+
+def _elsewhere(value: Instance, index: Index) -> tuple[Index, ...]:
+    """The modules besides this one that methods of an object stand in."""
+    classes = value.cls.order if isinstance(value.cls, PyClass) else ()
+    methods = (v for cls in classes for v in cls.attributes.values() if isinstance(v, Closure))
+    found = {id(m.module): getattr(m.module, "index", None) for m in methods}
+    return tuple(i for i in found.values() if i is not None and i is not index)
+
+
+def _acts_elsewhere(value: Value, index: Index, depth: int) -> bool:
+    """Whether methods of other modules may change an object that a value holds."""
+    if isinstance(value, Instance):
+        others = _elsewhere(value, index)
+        return any(i.uses.method_acts(name) for i in others for name in i.uses.scopes.methods)
+    if depth > _DEPTH or isinstance(value, (int, float, str, type(None), Unknown)):
+        return False
+    inside = value.held() if isinstance(value, Model) else _inside(value)
+    return any(_acts_elsewhere(p, index, depth + 1) for p in inside if p is not value)
 
 
 def keeps_a_place(value: Value) -> bool:

@@ -5,9 +5,30 @@ from __future__ import annotations
 import ast
 
 LOOKING = frozenset(
-    ("len", "any", "all", "sum", "isinstance", "bool", "str", "repr", "print", "hash", "id", "int")
-    + ("type", "format", "hasattr", "range", "math.prod", "copy.deepcopy", "bisect.bisect")
-    + ("bisect.bisect_left", "bisect.bisect_right", "float", "callable", "issubclass")
+    [
+        "len",
+        "any",
+        "all",
+        "isinstance",
+        "issubclass",
+        "bool",
+        "str",
+        "repr",
+        "print",
+        "hash",
+        "id",
+        "int",
+        "float",
+        "type",
+        "format",
+        "range",
+        "callable",
+        "math.prod",
+        "copy.deepcopy",
+        "bisect.bisect",
+        "bisect.bisect_left",
+        "bisect.bisect_right",
+    ]
 )
 """Functions, by dotted names, that give no part of what they are given."""
 SHOWING = {
@@ -15,8 +36,8 @@ SHOWING = {
     **dict.fromkeys(("copy.copy", "itertools.islice", "collections.OrderedDict"), 1),
     **dict.fromkeys(("enumerate", "zip", "itertools.product", "itertools.pairwise"), 2),
     **dict.fromkeys(("itertools.zip_longest", "itertools.combinations"), 2),
-    **dict.fromkeys(("min", "max"), 0),
-    **dict.fromkeys(("itertools.chain", "collections.defaultdict"), 1),
+    **dict.fromkeys(("min", "max", "next"), 0),
+    **dict.fromkeys(("itertools.chain", "collections.defaultdict", "sum"), 1),
 }
 """Functions, by dotted names, that give what their arguments hold: in how many new containers."""
 SHOWN = {"keys": 1, "values": 1, "items": 2, "copy": 1, "_asdict": 1, "_replace": 1}
@@ -26,11 +47,44 @@ RETURNING = frozenset(("logging", "math", "torch", "warnings"))
 APPLYING = frozenset(("map", "filter"))
 """The same, and they call their first argument for each."""
 READERS = frozenset(
-    ("get", "keys", "values", "items", "copy", "index", "count", "union", "intersection", "format")
-    + ("difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint", "join", "split")
-    + ("startswith", "endswith", "_asdict", "_replace", "partition", "lower", "upper", "strip")
+    [
+        "get",
+        "keys",
+        "values",
+        "items",
+        "copy",
+        "index",
+        "count",
+        "union",
+        "intersection",
+        "difference",
+        "symmetric_difference",
+        "issubset",
+        "issuperset",
+        "isdisjoint",
+        "join",
+        "split",
+        "startswith",
+        "endswith",
+        "partition",
+        "lower",
+        "upper",
+        "strip",
+        "format",
+        "_asdict",
+        "_replace",
+    ]
 )
 """Methods of Python's own types that change nothing."""
+
+MUTATING = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove"}
+MUTATING |= {"reverse", "setdefault", "sort", "update", "appendleft", "popleft", "extendleft"}
+MUTATING |= {"rotate", "move_to_end", "subtract", "difference_update", "intersection_update"}
+MUTATING |= {"symmetric_difference_update"}
+"""Methods of these that may."""
+TAKING = {"union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset"}
+TAKING |= {"isdisjoint", "join", "fromkeys", "index", "count", "extend", "update", "get"}
+"""Methods that only go through what they are given."""
 
 Place = tuple[int | None, str | None]
 """Which argument something is: by its place, or by its name."""

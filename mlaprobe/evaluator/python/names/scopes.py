@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -113,9 +114,9 @@ class Scopes:
         """Where what a variable holds is changed by ``+=`` and its kin."""
         for node in self._names.get(name, ()):
             parent = self.parent(node)
-            if isinstance(parent, ast.AugAssign) and parent.target is node:
-                if self.scope_of(node) is scope:
-                    return parent
+            augmented = isinstance(parent, ast.AugAssign) and parent.target is node
+            if augmented and self.scope_of(node) is scope:
+                return parent
         return None
 
     def functions_named(self, name: str) -> list[ast.AST]:
@@ -148,8 +149,7 @@ class Scopes:
         assert isinstance(function, FUNCTIONS)
         if isinstance(self.parent(function), ast.ClassDef):
             yield from self.attributes.get(function.name, ())
-        for node in self._names.get(function.name, ()):
-            yield node
+        yield from self._names.get(function.name, ())
         if function.decorator_list and not _is_kind(function, _PROPERTIES | {"staticmethod"}):
             yield function
 
@@ -166,8 +166,9 @@ class Scopes:
         return _is_kind(function, {"staticmethod"})
 
     def is_class(self, node: ast.AST) -> bool:
-        """Whether an expression is a built-in class, whose methods take their object by hand."""
-        return isinstance(node, ast.Name) and node.id in ("list", "dict", "set", "object", "type")
+        """Whether an expression names a class, whose methods take their object by hand."""
+        own = isinstance(node, ast.Name) and node.id in self._classes
+        return own or (isinstance(node, ast.Name) and isinstance(vars(builtins).get(node.id), type))
 
     def makes_fields(self, name: str) -> bool:
         """Whether a class only keeps what it is made of: a dataclass or a named tuple."""
