@@ -131,6 +131,11 @@ class Index:
         return re.search(r"\b(?:__setattr__|__dict__|vars)\b", self.text) is not None
 
     @cached_property
+    def runs_texts(self) -> bool:
+        """Whether the text may run texts."""
+        return re.search(r"\b(?:exec|eval)\(", self.text) is not None
+
+    @cached_property
     def has_dictionaries(self) -> bool:
         """Whether the text may look names of a module up by their text."""
         return re.search(r"\b(?:globals|vars|modules|import_module)\b", self.text) is not None

@@ -90,7 +90,7 @@ class FollowingCalls(Following):
     def _call(self, node: ast.AST, parent: ast.AST, sort: Sort, depth: int) -> Found:
         assert isinstance(parent, ast.Call)
         if node is parent.func:
-            return self._called(node, sort, depth)
+            return self._called(node, parent, sort, depth)
         name = self._callee(parent)
         if name in LOOKING:
             return self.looked(node, sort)
@@ -98,7 +98,9 @@ class FollowingCalls(Following):
             chosen = self._chosen_by(parent, name, depth) if not sort.flat else NOTHING
             found = worst(self.looked(node, sort), chosen)
             return worst(found, self.out_of(parent, sort, depth, SHOWING.get(name, 1)))
-        if name in ("setattr", "getattr", "delattr") and node is not parent.args[0]:
+        if name in ("getattr", "hasattr") and node is parent.args[0]:
+            return self._by_name(node, parent, name, sort, depth)
+        if name in ("setattr", "getattr", "hasattr", "delattr") and node is not parent.args[0]:
             last = name == "setattr" and node is parent.args[-1] and len(parent.args) == 3
             return (ESCAPE, node) if last else self.looked(node, sort)
         if name.partition(".")[0] in RETURNING:
@@ -108,6 +110,16 @@ class FollowingCalls(Following):
         if isinstance(parent.func, ast.Attribute):
             return self._to_method(node, parent, parent.func, sort, depth)
         return ESCAPE, node
+
+    def _by_name(self, node: ast.AST, call: ast.Call, name: str, sort: Sort, depth: int) -> Found:
+        """``getattr`` and ``hasattr``: an attribute by its text."""
+        text = call.args[1] if len(call.args) > 1 else None
+        wanted = text.value if isinstance(text, ast.Constant) else None
+        known = isinstance(wanted, str) and not wanted.startswith("__")
+        if not known or wanted in {*self.scopes.methods, *MUTATING, *READERS}:
+            return ESCAPE, node
+        found = self.looked(node, sort)
+        return worst(found, self.out_of(call, sort, depth)) if name == "getattr" else found
 
     def _chosen_by(self, call: ast.Call, name: str, depth: int) -> Found:
         """What the function does that such a call gives the parts to."""
@@ -129,13 +141,14 @@ class FollowingCalls(Following):
         local = isinstance(call.func, ast.Name) and self.scopes.is_local(call.func)
         return "" if own or local else name
 
-    def _called(self, node: ast.AST, sort: Sort, depth: int) -> Found:
+    def _called(self, node: ast.AST, call: ast.Call, sort: Sort, depth: int) -> Found:
         """The value itself is called."""
         if sort.flat and not sort.acting and "__call__" not in self.scopes.methods:
             return NOTHING
         if "__call__" not in self.scopes.methods:
             return ESCAPE, node
-        return worst(self._method("__call__", depth), self.looked(node, sort))
+        given = self.use(call, sort.inside, depth)
+        return worst(worst(self._method("__call__", depth), self.looked(node, sort)), given)
 
     def _given(self, node: ast.AST, call: ast.Call, name: str, sort: Sort, depth: int) -> Found:
         """It is an argument of a function, or makes an object of a class, of the module."""
@@ -157,7 +170,8 @@ class FollowingCalls(Following):
         if func.attr in self.scopes.methods:
             found = NOTHING
             for function in self.scopes.methods[func.attr]:
-                bound = not (self.scopes.is_static(function) or self.scopes.is_class(func.value))
+                by_hand = self.scopes.is_static(function) or self.scopes.is_class(func.value)
+                bound = not by_hand or self.scopes.is_of_class(function)
                 parameter = parameter_at(function, argument_of(call, node), int(bound))
                 if parameter is None:
                     return ESCAPE, node

@@ -45,6 +45,8 @@ class Following(ABC):
             ast.BoolOp: self._operand,
             ast.IfExp: self._test,
             ast.BinOp: self._binary,
+            ast.UnaryOp: self._operated,
+            ast.Compare: self._operated,
             ast.Dict: self._dict,
             ast.Starred: self._starred,
             ast.Subscript: self._subscript,
@@ -86,7 +88,14 @@ class Following(ABC):
         return worst(self.looked(node, sort), self.use(parent, sort, depth))
 
     def _binary(self, node: ast.AST, parent: ast.AST, sort: Sort, depth: int) -> Found:
-        return worst(self.looked(node, sort), self.out_of(parent, sort, depth, 1))
+        return worst(self.looked(node, sort), self.out_of(parent, sort, depth, int(sort.plain)))
+
+    def _operated(self, node: ast.AST, parent: ast.AST, sort: Sort, depth: int) -> Found:
+        """An operator that gives a new value, but for what the source defines it to give."""
+        found = self.looked(node, sort)
+        if sort.plain or _GIVING.isdisjoint(self.scopes.methods):
+            return found
+        return worst(found, self.use(parent, sort.inside, depth))
 
     def _display(self, node: ast.AST, parent: ast.AST, sort: Sort, depth: int) -> Found:
         """It is put into a list, a tuple, a dict, or what a comprehension makes."""
@@ -125,8 +134,6 @@ class Following(ABC):
 
 _HARMLESS = (
     ast.Expr,
-    ast.Compare,
-    ast.UnaryOp,
     ast.If,
     ast.While,
     ast.Assert,
@@ -134,3 +141,5 @@ _HARMLESS = (
     ast.JoinedStr,
     ast.Delete,
 )
+_GIVING = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+_GIVING |= {"__neg__", "__pos__", "__invert__"}

@@ -68,10 +68,16 @@ class Scopes:
     def is_given_in_class(self, node: ast.AST) -> bool:
         """Whether a name in the body of a class is given to another there."""
         parent = self.parent(node)
-        around = parent
-        while around is not None and not isinstance(around, (ast.ClassDef, *_SCOPES)):
-            around = self.parent(around)
-        return isinstance(around, ast.ClassDef) and isinstance(parent, (ast.Assign, ast.AnnAssign))
+        return isinstance(parent, (ast.Assign, ast.AnnAssign)) and self.is_in_class(parent)
+
+    def is_in_class(self, node: ast.AST) -> bool:
+        """Whether code stands in the body of a class, in no function there."""
+        child, around = node, self.parent(node)
+        while around is not None and not isinstance(around, ast.ClassDef):
+            if isinstance(around, _SCOPES) and _is_body(around, child):
+                return False
+            child, around = around, self.parent(around)
+        return around is not None and child not in (*around.bases, *around.decorator_list)
 
     def function_of(self, node: ast.AST) -> ast.AST | None:
         """The function or lambda that the code of a node runs in: decorators, defaults and class
@@ -160,6 +166,10 @@ class Scopes:
     def is_read_property(self, mention: ast.AST, function: ast.AST) -> bool:
         """Whether a mention of a method is a read of the property that it is."""
         return isinstance(mention, ast.Attribute) and _is_kind(function, _PROPERTIES)
+
+    def is_of_class(self, function: Function) -> bool:
+        """Whether a method gets its class."""
+        return _is_kind(function, {"classmethod"})
 
     def is_static(self, function: Function) -> bool:
         """Whether a method does not get its object."""

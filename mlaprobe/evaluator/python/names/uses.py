@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.python.names.calling import READERS
 from mlaprobe.evaluator.python.names.followcalls import FollowingCalls
 from mlaprobe.evaluator.python.names.following import Rule
 from mlaprobe.evaluator.python.names.scopes import FUNCTIONS
@@ -72,17 +73,34 @@ class Uses(FollowingCalls):
         return isinstance(parent, ast.Subscript) and parent.value is node
 
     def _by_text(self, name: str, sort: Sort) -> Iterator[ast.AST]:
-        """Where what a module's dictionary of names gives for a text may be changed."""
-        for node in self.scopes.calls_and_items if self.index.has_dictionaries else ():
-            parent = self.scopes.parent(node) if is_globals(node) else None
-            if isinstance(parent, ast.Subscript) and parent.value is node:
-                key = parent.slice
-                if isinstance(key, ast.Constant) and key.value != name:
-                    continue
-                if isinstance(parent.ctx, ast.Load) and self.use(parent, sort, 0)[0] > READ:
-                    yield parent
-            elif parent is not None and self.use(node, sort, 0)[0] == ESCAPE:
+        """Where what a text names may be changed: a look-up of names by text, or a text that is
+        run."""
+        if not (self.index.has_dictionaries or self.index.runs_texts):
+            return
+        for node in self.scopes.calls_and_items:
+            func = node.func if isinstance(node, ast.Call) else None
+            if isinstance(node, ast.Call) and getattr(func, "id", "") in ("exec", "eval"):
+                text = node.args[0].value if isinstance(node.args[0], ast.Constant) else name
+                if name in str(text):
+                    yield node
+            elif _is_dictionary(node) and self._looked_up(node, name, sort):
                 yield node
+
+    def _looked_up(self, node: ast.AST, name: str, sort: Sort) -> bool:
+        """Whether what a module, or the dictionary of its names, gives for a name is changed."""
+        parent = self.scopes.parent(node)
+        around = self.scopes.parent(parent) if parent is not None else None
+        if isinstance(parent, ast.Subscript) and parent.value is node:
+            key = parent.slice.value if isinstance(parent.slice, ast.Constant) else name
+            read = isinstance(parent.ctx, ast.Load)
+            return key == name and read and self.use(parent, sort, 0)[0] > READ
+        if isinstance(parent, ast.Attribute) and not isinstance(around, ast.Call):
+            named = parent.attr == name and isinstance(parent.ctx, ast.Load)
+            return named and self.use(parent, sort, 0)[0] > READ
+        if isinstance(parent, ast.Attribute) and parent.attr in READERS:
+            assert around is not None
+            return self.use(around, sort, 0)[0] > READ
+        return self.use(node, sort, 0)[0] == ESCAPE
 
     def of_attribute(self, name: str, sort: Sort) -> ast.AST | None:
         """A place where the value of an attribute, of whatever object, may be changed."""
@@ -138,6 +156,9 @@ class Uses(FollowingCalls):
             return ESCAPE, node
         scope = self.scopes.scope_of(target)
         found = self.variable(scope, target.id, sort, depth)
+        if self.scopes.is_in_class(target):
+            for each in self.scopes.attributes.get(target.id, ()):
+                found = worst(found, self.use(each, sort, depth))
         return (ESCAPE, found[1]) if found[0] and scope is None else found
 
     def _augmented(self, node: ast.AST, parent: ast.AST, sort: Sort, depth: int) -> Found:
@@ -211,3 +232,11 @@ class Uses(FollowingCalls):
                     return ESCAPE, mention
             found = worst(found, self.use(call, sort, depth))
         return found
+
+
+def _is_dictionary(node: ast.AST) -> bool:
+    """Whether an expression may be a module, or the dictionary of its names, got at run time."""
+    if isinstance(node, ast.Subscript):
+        last = getattr(node.value, "attr", getattr(node.value, "id", ""))
+        return last == "modules" or is_globals(node)
+    return is_globals(node)
