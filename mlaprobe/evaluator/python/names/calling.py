@@ -36,8 +36,8 @@ SHOWING = {
     **dict.fromkeys(("copy.copy", "itertools.islice", "collections.OrderedDict"), 1),
     **dict.fromkeys(("enumerate", "zip", "itertools.product", "itertools.pairwise"), 2),
     **dict.fromkeys(("itertools.zip_longest", "itertools.combinations"), 2),
-    **dict.fromkeys(("min", "max", "next"), 0),
-    **dict.fromkeys(("itertools.chain", "collections.defaultdict", "sum"), 1),
+    **dict.fromkeys(("min", "max", "next", "sum"), 0),
+    **dict.fromkeys(("itertools.chain", "collections.defaultdict"), 1),
 }
 """Functions, by dotted names, that give what their arguments hold: in how many new containers."""
 SHOWN = {"keys": 1, "values": 1, "items": 2, "copy": 1, "_asdict": 1, "_replace": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from mlaprobe.evaluator.python.names.calling import (
     APPLYING,
@@ -40,13 +41,14 @@ class FollowingCalls(Following):
             ast.keyword: self._keyword,
         }
 
-    @property
+    @cached_property
     def acts(self) -> bool:
         """Whether an operator or a built-in function may run a method that changes its object."""
         return any(self.method_acts(n) for n in self.scopes.methods if n.startswith("__"))
 
     def method_acts(self, name: str) -> bool:
         """Whether a method may change its object, other than when that is made."""
+        self.steps = 0
         return name not in _AT_BIRTH and self._method(name, 0)[0] > READ
 
     def _attribute(self, value: ast.AST, node: ast.AST, sort: Sort, depth: int) -> Found:

@@ -19,6 +19,8 @@ Rule = Callable[[ast.AST, ast.AST, Sort, int], Found]
 """What the node around an expression does to its value: the expression, the node, the value's sort,
 how many rules have been followed."""
 _DEPTH = 24
+MOST_STEPS = 5_000
+"""The most uses that are followed for one question."""
 
 
 class Following(ABC):
@@ -28,6 +30,8 @@ class Following(ABC):
         self.index = index
         self.scopes = Scopes(index.body)
         self._rules = self.rules()
+        self.steps = 0
+        """How many uses have been followed for the question that is being answered."""
 
     @abstractmethod
     def rules(self) -> dict[type[ast.AST], Rule]:
@@ -55,7 +59,8 @@ class Following(ABC):
 
     def use(self, node: ast.AST, sort: Sort, depth: int) -> Found:
         """What is done to the value of an expression where it stands."""
-        if depth > _DEPTH:
+        self.steps += 1
+        if depth > _DEPTH or self.steps > MOST_STEPS:
             return ESCAPE, node
         parent = self.scopes.parent(node)
         rule = self._rules.get(type(parent)) if parent is not None else None

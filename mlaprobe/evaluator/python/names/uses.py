@@ -50,6 +50,7 @@ class Uses(FollowingCalls):
     def of_name(self, name: str, sort: Sort) -> ast.AST | None:
         """A place where the value of a top-level name may be changed, other than the top-level
         statements that do so by this name."""
+        self.steps = 0
         nodes = [*self.scopes.of_module(name)]
         if sort.grows and all(self._looks_up(node) or self._seen(node, name) for node in nodes):
             sort = replace(sort, grows=False)
@@ -78,13 +79,17 @@ class Uses(FollowingCalls):
         if not (self.index.has_dictionaries or self.index.runs_texts):
             return
         for node in self.scopes.calls_and_items:
-            func = node.func if isinstance(node, ast.Call) else None
-            if isinstance(node, ast.Call) and getattr(func, "id", "") in ("exec", "eval"):
-                text = node.args[0].value if isinstance(node.args[0], ast.Constant) else name
-                if name in str(text):
-                    yield node
-            elif _is_dictionary(node) and self._looked_up(node, name, sort):
+            looked_up = _is_dictionary(node) and self._looked_up(node, name, sort)
+            given = getattr(node, "attr", "") == "modules" and self._is_given_on(node)
+            if looked_up or given or _runs_text_of(node, name):
                 yield node
+
+    def _is_given_on(self, node: ast.AST) -> bool:
+        """Whether the dictionary of all modules goes where it is not followed."""
+        parent = self.scopes.parent(node)
+        called = isinstance(parent, ast.Call) and parent.func is node
+        read = isinstance(parent, ast.Attribute) and parent.attr not in READERS
+        return not (called or read or isinstance(parent, (ast.Subscript, ast.Compare)))
 
     def _looked_up(self, node: ast.AST, name: str, sort: Sort) -> bool:
         """Whether what a module, or the dictionary of its names, gives for a name is changed."""
@@ -104,6 +109,7 @@ class Uses(FollowingCalls):
 
     def of_attribute(self, name: str, sort: Sort) -> ast.AST | None:
         """A place where the value of an attribute, of whatever object, may be changed."""
+        self.steps = 0
         for node in self.scopes.attributes.get(name, ()):
             kind, where = self.use(node, sort, 0) if isinstance(node.ctx, ast.Load) else NOTHING
             if kind > READ:
@@ -240,3 +246,11 @@ def _is_dictionary(node: ast.AST) -> bool:
         last = getattr(node.value, "attr", getattr(node.value, "id", ""))
         return last == "modules" or is_globals(node)
     return is_globals(node)
+
+
+def _runs_text_of(node: ast.AST, name: str) -> bool:
+    """Whether a call runs a text that may have a name in it."""
+    if not isinstance(node, ast.Call) or getattr(node.func, "id", "") not in ("exec", "eval"):
+        return False
+    text = node.args[0] if node.args else None
+    return not isinstance(text, ast.Constant) or name in str(text.value)
