@@ -13,6 +13,7 @@ from tests.generated.rewrites.descriptors import DESCRIPTORS
 from tests.generated.rewrites.enums import ENUMS
 from tests.generated.rewrites.functions import FUNCTIONS
 from tests.generated.rewrites.further import FURTHER
+from tests.generated.rewrites.grouping import GROUPING
 from tests.generated.rewrites.lasting import LASTING
 from tests.generated.rewrites.modules import MODULES
 from tests.generated.rewrites.objects import OBJECTS
@@ -35,6 +36,7 @@ REWRITES = {
     **DESCRIPTORS,
     **ENUMS,
     **FUNCTIONS,
+    **GROUPING,
     **ORDINARY,
     **PATTERNS,
     **RECORDS,
