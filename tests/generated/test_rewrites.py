@@ -21,7 +21,7 @@ from mlaprobe.evaluator.symbolic.symbols import ConcretizationError, PathConditi
 from mlaprobe.evaluator.values.unknown import Unknown
 from mlaprobe.stages.environment.pybuiltins import python_externals
 from mlaprobe.stages.instantiate import PathSummary
-from tests.generated.rewrites import CASES, LASTING, REWRITES, WRITTEN
+from tests.generated.rewrites import CASES, CHANGED, LASTING, REWRITES, WRITTEN
 
 HEADS = (1, 8, 12, 16, 17, 32, 48, 64, 128, 144)
 QLENS = (1, 2, 3)
@@ -160,3 +160,10 @@ def test_what_earlier_calls_have_left_is_not_known(name: str) -> None:
     asked = Asked(LASTING[name])
     assert {result(asked.paths(pair)) for pair in PAIRS} == {UNKNOWN}
     assert {result(asked.shared(pair)) for pair in PAIRS} == {UNKNOWN}
+
+
+@pytest.mark.parametrize("name", sorted(CHANGED))
+def test_what_is_changed_unseen_is_not_claimed(name: str) -> None:
+    wanted, asked = python(CHANGED[name], PAIRS), Asked(CHANGED[name])
+    for pair in PAIRS:
+        assert result(asked.paths(pair)) in (UNKNOWN, wanted[pair]), pair

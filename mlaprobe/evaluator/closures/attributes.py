@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.displays import elements
@@ -35,6 +36,11 @@ from mlaprobe.evaluator.values.unordered import LooseSet
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.modules import Module
 
+_OF_CACHES: dict[str, Callable[[Run, Args, Kwargs, Span], Value]] = {
+    "cache_info": lambda run, args, kwargs, span: Unknown("what a cache holds", span),
+    "cache_clear": lambda run, args, kwargs, span: None,
+}
+"""What functions have whose results are kept: to forget these changes no result."""
 _WITH_MEMBERS = (Unknown, Model, Record, Pointer, StructType, EnumType)
 """What has members of its own, by whatever name."""
 
@@ -72,6 +78,8 @@ def attribute(
     if obj is None:
         return Unknown(f"attribute {name} of nothing", span)
     if isinstance(obj, Closure):
+        if name in _OF_CACHES and obj.function.cached and len(obj.function.decorators) == 1:
+            return Builtin(name, _OF_CACHES[name])
         what = f"attribute {name} of the function {obj.function.name}"
         return Unknown(f"{what} is not followed", span)
     if python and isinstance(obj, Builtin) and obj.name in _TYPES:

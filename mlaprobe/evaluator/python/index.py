@@ -16,7 +16,9 @@ from mlaprobe.evaluator.python.names.attributes import (
     changed_attributes,
     written_attributes,
 )
+from mlaprobe.evaluator.python.names.sorts import INSIDE
 from mlaprobe.evaluator.python.names.touched import BLOCKS, FUNCTIONS, Names, flat, names_of
+from mlaprobe.evaluator.python.names.uses import Uses
 from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, is_globals
 
 IMPORTS = re.compile(
@@ -105,6 +107,41 @@ class Index:
         return [] if isinstance(self.tree, SyntaxProblem) else self.tree.body
 
     @cached_property
+    def uses(self) -> Uses:
+        """What the module's code does to the values of its names."""
+        return Uses(self)
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a top-level statement other than an import or a definition binds a name."""
+        plain = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
+        return any(
+            name in self.names[at].bound and not isinstance(self.body[at], plain)
+            for at in self._by_name.get(name, ())
+        )
+
+    def changed_at(self, name: str) -> ast.AST | None:
+        """A place where the value of a name may be changed in place."""
+        for at in self._by_name.get(name, ()):
+            if name in self.names[at].changed | self.names[at].called:
+                return self.body[at]
+        return self.uses.of_name(name, INSIDE)
+
+    @cached_property
+    def unfreezes(self) -> bool:
+        """Whether the text may assign attributes past what a frozen class allows."""
+        return re.search(r"\b(?:__setattr__|__dict__|vars)\b", self.text) is not None
+
+    @cached_property
+    def runs_texts(self) -> bool:
+        """Whether the text may run texts."""
+        return re.search(r"\b(?:exec|eval)\(", self.text) is not None
+
+    @cached_property
+    def has_dictionaries(self) -> bool:
+        """Whether the text may look names of a module up by their text."""
+        return re.search(r"\b(?:globals|vars|modules|import_module)\b", self.text) is not None
+
+    @cached_property
     def names(self) -> list[Names]:
         """What each top-level statement touches."""
         return [self.names_of(node) for node in self.body]
@@ -118,7 +155,7 @@ class Index:
     @cached_property
     def own_names(self) -> frozenset[str]:
         """Variables that are the module itself, or the dictionary of its names."""
-        if not re.search(r"\b(?:globals|vars|modules|import_module)\b", self.text):
+        if not self.has_dictionaries:
             return frozenset()
         nodes = (n for n in self._nodes if isinstance(n, ast.Assign))
         given = [n.targets for n in nodes if is_globals(n.value)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.displays import elements, is_unordered, stream
@@ -12,6 +13,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.iterables import Cursor, UnclearError
 from mlaprobe.evaluator.objects.objects import NOTHING, special
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values.comparing import equals
 from mlaprobe.evaluator.values.kinds import Builtin, Model
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
@@ -257,6 +259,35 @@ def _accumulate(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return Cursor(found)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Key:
+    """What elements are grouped by."""
+
+    value: Value
+    span: Span
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and _settled(equals(self.value, other.value, self.span))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _groupby(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    given = dict(zip(("iterable", "key"), args, strict=False)) | kwargs
+    source, key = given.pop("iterable", None), given.pop("key", None)
+    if given or len(args) > 2 or source is None or is_unordered(source):
+        return _unfollowed("groupby", span)
+
+    def keyed(value: Value) -> _Key:
+        return _Key(value if key is None else _called(run, key, value, span), span)
+
+    def values() -> Iterator[Value]:
+        for found, group in itertools.groupby(stream(source, span), keyed):
+            yield (found.value, Cursor(group))
+
+    return _made((source,), values())
+
+
 _FUNCTIONS: dict[str, Call] = {
     "builtins.any": _quantifier(True),
     "builtins.all": _quantifier(False),
@@ -276,6 +307,7 @@ _FUNCTIONS: dict[str, Call] = {
     "itertools.takewhile": _while(itertools.takewhile),
     "itertools.dropwhile": _while(itertools.dropwhile),
     "itertools.count": _count,
+    "itertools.groupby": _groupby,
     "itertools.accumulate": _accumulate,
 }
 

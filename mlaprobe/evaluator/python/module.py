@@ -22,6 +22,13 @@ from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.reading.keeping import first_call
 from mlaprobe.evaluator.python.resolve import CHANGING, Resolver
 from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
+from mlaprobe.evaluator.python.state import (
+    changes,
+    has_unsteady_members,
+    keeps_a_place,
+    unsteady,
+    unsteady_attribute,
+)
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.translate import translate_class, translate_expr, translate_function
@@ -162,12 +169,39 @@ class PyModule(Module):
             # one that is imported, too, and is defined anew is made of that
             anew = name in self.index.imported_functions
             return value if anew else self.project.overrides.get(name, value)
+        return self._steady(run, name, value)
+
+    def _steady(self, run: Run, name: str, value: Value) -> Value:
+        """A value that nothing changes which is not run for its name."""
         if isinstance(value, (list, dict, set)):
             changing = self.index.changed_by_functions.get(name)
             if changing is not None:
                 reason = f"{name} is changed in place by a function"
                 return Unknown(reason, self.place.span(changing))
+        if keeps_a_place(value) or has_unsteady_members(value, self.index):
+            return Unknown(f"what has been taken from {name}, or put into it", self._bound_at(name))
+        where = unsteady(self.index, name, value) or self._changed_source(run, name, value)
+        if where is not None:
+            return Unknown(f"{name} may be changed here", self.place.span(where))
         return value
+
+    def _changed_source(self, run: Run, name: str, value: Value) -> ast.AST | None:
+        """Where what a function gave a name may be changed under the name that it has it from."""
+        if not changes(value, self.index):
+            return None
+        body = self.index.body
+        for position in self.index.positions(name):
+            for source in self.index.uses.sources(body[position]):
+                if source == name or not self.index.is_variable(source):
+                    continue
+                where = self.index.changed_at(source)
+                if where is not None and changes(self.cached(run, source), self.index):
+                    return where
+        return None
+
+    def _bound_at(self, name: str) -> Span:
+        """The last statement that binds a name."""
+        return self.place.span(self.index.body[self.index.positions(name)[-1]])
 
     # --- for the resolver ---
 
@@ -285,6 +319,11 @@ class PyModule(Module):
             if name in written or (name in changed and isinstance(value, CHANGING)):
                 reason = f"{name} of class {made.name} is changed by a function"
                 made.attributes[name] = Unknown(reason, self.index.changing_attribute(name))
+                continue
+            where = self.index.uses.assigned(name) or unsteady_attribute(self.index, name, value)
+            if where is not None:
+                reason = f"{name} of class {made.name} may be changed here"
+                made.attributes[name] = Unknown(reason, self.place.span(where))
 
     def import_name(
         self, run: Run, module: str, name: str | None, span: Span, *, strict: bool = True

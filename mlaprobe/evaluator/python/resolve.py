@@ -16,6 +16,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.exceptions import catches
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.objects.iterables import View
 from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.python.effects import executed
 from mlaprobe.evaluator.python.names.blocks import defines, rereads
@@ -30,6 +31,7 @@ from mlaprobe.evaluator.python.names.writes import (
 )
 from mlaprobe.evaluator.python.place import type_names
 from mlaprobe.evaluator.python.settle import MISSING, Settled, combine
+from mlaprobe.evaluator.python.state import changes
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, ExternalModule, ModuleRef
 from mlaprobe.evaluator.values import Unknown, Value
@@ -284,7 +286,7 @@ class Resolver:
 
     def _alone(self, node: ast.stmt, value: Value, position: int) -> Value:
         """A value that is bound, where nothing changes it under another name later."""
-        if not isinstance(value, CHANGING):
+        if not isinstance(value, (*CHANGING, View)):
             return value
         other = self.module.index.changed_elsewhere(self.name, node, position)
         if other is None:
@@ -306,9 +308,11 @@ class Resolver:
         """A value after a statement that may have changed it in place."""
         if isinstance(value, (Closure, EntryPoint, ModuleRef, ExternalModule, Builtin, EnumType)):
             return value
-        if value is MISSING or isinstance(value, (int, float, str, tuple, type(None), Unknown)):
+        if value is MISSING or isinstance(value, (int, float, str, type(None), Unknown)):
             return value
-        if isinstance(value, CHANGING):
+        if isinstance(value, tuple) and not changes(value, self.module.index):
+            return value
+        if isinstance(value, (*CHANGING, tuple)):
             return self._executed(node, value, position)
         if isinstance(value, Partial) and not any(isinstance(v, CHANGING) for v in value.held()):
             return value

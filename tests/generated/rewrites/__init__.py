@@ -13,6 +13,7 @@ from tests.generated.rewrites.descriptors import DESCRIPTORS
 from tests.generated.rewrites.enums import ENUMS
 from tests.generated.rewrites.functions import FUNCTIONS
 from tests.generated.rewrites.further import FURTHER
+from tests.generated.rewrites.grouping import GROUPING
 from tests.generated.rewrites.lasting import LASTING
 from tests.generated.rewrites.modules import MODULES
 from tests.generated.rewrites.objects import OBJECTS
@@ -22,6 +23,10 @@ from tests.generated.rewrites.records import RECORDS
 from tests.generated.rewrites.shared import SHARED
 from tests.generated.rewrites.tables import TABLES
 from tests.generated.rewrites.texts import TEXTS
+from tests.generated.rewrites.unseen import UNSEEN
+from tests.generated.rewrites.unseenmore import UNSEEN_MORE
+from tests.generated.rewrites.unseenobjects import STEADY, UNSEEN_OBJECTS
+from tests.generated.rewrites.unseenuses import UNSEEN_USES
 
 REWRITES = {
     **BLOCKS,
@@ -31,9 +36,11 @@ REWRITES = {
     **DESCRIPTORS,
     **ENUMS,
     **FUNCTIONS,
+    **GROUPING,
     **ORDINARY,
     **PATTERNS,
     **RECORDS,
+    **STEADY,
     **TABLES,
     **TEXTS,
 }
@@ -41,4 +48,7 @@ REWRITES = {
 CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED, **ODD_CONTEXTS}
 """Modules of which not all is followed."""
 
-__all__ = ["CASES", "LASTING", "REWRITES", "WRITTEN"]
+CHANGED = {**UNSEEN, **UNSEEN_MORE, **UNSEEN_OBJECTS, **UNSEEN_USES}
+"""Modules that change values where the name does not show it."""
+
+__all__ = ["CASES", "CHANGED", "LASTING", "REWRITES", "WRITTEN"]

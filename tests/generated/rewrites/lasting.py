@@ -214,4 +214,41 @@ def native(heads, qlen):
     RULES.seen.append(heads)
     return len(RULES.seen) == 1
 """,
+    "a helper that is given a list on one path": """
+_ROWS = [16]
+
+def _add(rows, x):
+    rows.append(x)
+
+def native(heads, qlen):
+    if qlen == 2:
+        _add(_ROWS, heads)
+    return heads in _ROWS
+""",
+    "an object on one path": """
+class Rows:
+    def __init__(self):
+        self.rows = [16]
+
+    def add(self, x):
+        self.rows.append(x)
+
+_T = Rows()
+
+def native(heads, qlen):
+    if qlen == 2:
+        _T.add(heads)
+    return heads in _T.rows
+""",
+    "a list that a function gives on one path": """
+_ROWS = [16]
+
+def _rows():
+    return _ROWS
+
+def native(heads, qlen):
+    if qlen == 2:
+        _rows().append(heads)
+    return heads in _ROWS
+""",
 }

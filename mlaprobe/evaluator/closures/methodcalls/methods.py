@@ -78,12 +78,12 @@ def _replace(text: str, old: str, new: str, *count: int) -> str:
     return text.replace(old, new, *count)
 
 
-def _formatted(text: str, *args: Value) -> str:
-    if not all(type(a) in (int, str, float, bool) for a in args):
+def _formatted(text: str, *args: Value, **kwargs: Value) -> str:
+    if not all(type(a) in (int, str, float, bool) for a in (*args, *kwargs.values())):
         raise TypeError("what is formatted is not known")
     if WIDE.search(text):
         raise ValueError("a text too long to follow")
-    return text.format(*args)
+    return text.format(*args, **kwargs)
 
 
 def _among(*, wanted: bool, last: bool) -> Callable[..., int]:
@@ -197,14 +197,14 @@ def _first_unknown(args: Args, name: str, span: Span) -> Unknown:
 
 def _safe(name: str, obj: Value, function: Callable[..., Value], span: Span) -> Builtin:
     def call(run: Run, args: Args, kwargs: Kwargs, where: Span) -> Value:
-        unknown = unknown_in((obj, args))
-        if unknown is not None or kwargs:
+        unknown = unknown_in((obj, args, tuple(kwargs.values())))
+        if unknown is not None or (kwargs and function is not _formatted):
             found = _first_unknown((unknown, *args), name, where)
             if function in (_at, _substr) and run.decide(found.derive("out of range", obj, *args)):
                 raise Failed("exception", "std::out_of_range", name, where)
             return found
         try:
-            return function(obj, *args)
+            return function(obj, *args, **kwargs)
         except _OutOfRange:
             raise Failed("exception", "std::out_of_range", name, where) from None
         except Exception as error:

@@ -7,7 +7,7 @@ import ast
 from mlaprobe.evaluator.python.place import root_name
 
 _COPYING = {"list", "dict", "set", "frozenset", "tuple", "sorted", "len", "max", "min", "sum"}
-_COPYING |= {"copy", "keys", "range", "str", "int", "bool", "any", "all", "union", "split"}
+_COPYING |= {"copy", "range", "str", "int", "bool", "any", "all", "union", "split"}
 """Functions that give no part of what they are given, as far as that is flat."""
 
 
