@@ -123,6 +123,10 @@ KEPT = {
     "a copy": "from .target import TABLE\n\nmine = dict(TABLE)\nmine['limit'] = 32\n",
     "an object of the same name": "class target:\n    pass\n\n\ntarget.LIMIT = 32\n",
     "read": "from . import target\n\nassert getattr(target, 'LIMIT') == target.TABLE['limit']\n",
+    "read in a call over lines": (
+        "from . import target\n\n\ndef it():\n    return target\n\n\n"
+        "print(\n    it().LIMIT, end=''\n)\n"
+    ),
     "bound anew": "from .target import LIMIT\n\nLIMIT = 32\n",
 }
 

@@ -206,6 +206,18 @@ def test_the_block_is_what_the_source_declares_and_stores(tmp_path: Path) -> Non
     assert not any(data[8:16] + data[20:32] + data[36:48])
 
 
+@pytest.mark.parametrize(
+    "asked",
+    ["splitData", "splitData != nullptr", "!lse", "static_cast<bool>(splitData)", "!!splitData"],
+)
+def test_a_pointer_to_a_tensor_is_true(tmp_path: Path, asked: str) -> None:
+    stored = STORED.replace("splitData->", f"{asked} ? splitData->").replace("();", "() : nullptr;")
+    wide = tree((MEMBERS, WIDE), (STORES, stored))
+    found = launched(Capability.open(str(write(tmp_path, wide))), batch("gfx950", 16))
+    data = found.block.pack(lambda name, tensor: 0x99 if tensor.name == "torch.empty" else 0)
+    assert data[48:] == bytes([0x99, 0, 0, 0, 0, 0, 0, 0])
+
+
 def test_without_packing_members_are_aligned(tmp_path: Path) -> None:
     loose = tree(
         (MEMBERS, "    unsigned int s_MQA;\n    void* ptr_Q;\n"), (" __attribute__((packed))", "")

@@ -10,7 +10,7 @@ from mlaprobe.evaluator.stl.shapes import shape_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
-from mlaprobe.evaluator.values.kinds import Record
+from mlaprobe.evaluator.values.kinds import Model, Record
 from mlaprobe.evaluator.values.truth import truth
 
 _ASCII = 128
@@ -39,6 +39,8 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
         value[:] = [convert(element, ctype, span) for element in value]
         return value
     if ctype.kind == "bool":
+        if isinstance(value, Model):
+            return value.exists()
         return value != "\0" if type(value) is str else truth(value)
     if type(value) is str:
         number = len(value) == 1 and ord(value) < _ASCII and ctype.name != "char"

@@ -231,6 +231,10 @@ class Model:
     def lose(self, reason: str, span: Span) -> None:
         """Someone may have changed it."""
 
+    def exists(self) -> Value:
+        """Whether a C++ pointer to it, or an optional with it, counts as true."""
+        return True if self.always_true else self.truth()
+
     def truth_in(self, run: Run, span: Span) -> Value:
         """Whether it counts as true on this path, where that is not always so.
 

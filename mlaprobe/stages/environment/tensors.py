@@ -95,15 +95,20 @@ class Tensor(Model):
         reason = f"the truth of {self.name}, a tensor that may have several elements"
         return Unsure(reason, self.span, key=("truth", self.identity))
 
+    def exists(self) -> bool:
+        """A tensor converts to nothing in C++: what is asked is a pointer or an optional."""
+        return True
+
     def truth_in(self, run: Run, span: Span) -> Value:
         """One of several elements, or of none, has no truth in Python."""
-        if run.python:
-            count = self.numel(span)
-            many = run.holds(binary(">", count, 1, span))
-            if many or run.holds(binary("<", count, 1, span)):
-                what = "more than one value" if many else "no values"
-                text = f"Boolean value of Tensor with {what} is ambiguous"
-                raise Failed("exception", "RuntimeError", text, span)
+        if not run.python:
+            return self.exists()
+        count = self.numel(span)
+        many = run.holds(binary(">", count, 1, span))
+        if many or run.holds(binary("<", count, 1, span)):
+            what = "more than one value" if many else "no values"
+            text = f"Boolean value of Tensor with {what} is ambiguous"
+            raise Failed("exception", "RuntimeError", text, span)
         reason = f"the value of {self.name}, a tensor, is not known"
         return Unknown(reason, span, key=("truth", self.identity), free="data")
 

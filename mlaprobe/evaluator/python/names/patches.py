@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.index import IMPORTS
 from mlaprobe.evaluator.python.names.chain import Chain
-from mlaprobe.evaluator.python.names.stores import ANY, CHANGES, Stores, stored_names
+from mlaprobe.evaluator.python.names.stores import ANY, CHANGES, COMPUTED, Stores, stored_names
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.module import PyModule
@@ -67,7 +68,8 @@ class Patches:
         self._project = project
         self._chain = Chain(project)
         self._found: dict[tuple[str, str], Span] = {}
-        self._names: dict[str, set[str]] = {}
+        self._given: dict[str, list[tuple[PyModule, ast.stmt]]] = {}
+        self._names: dict[str, frozenset[str]] = {}
         for root in project.roots:
             self._extend(root)
 
@@ -76,25 +78,23 @@ class Patches:
         if module not in self._chain.modules:
             self._extend(module)
         keys = ((module, name), (module, ANY), (ANY, name))
-        return next(filter(None, map(self._found.get, keys)), None)
+        found = next(filter(None, map(self._found.get, keys)), None)
+        return found or next(self._by_given(module, name), None)
 
     def _extend(self, dotted: str) -> None:
-        new = self._chain.extend(dotted)
-        for module in new:
+        for module in self._chain.extend(dotted):
             if self._may_set(module):
                 stores = Stores(self._chain, module)
                 for other, name, node in stores:
                     self._found.setdefault((other, name), module.place.span(node))
-                self._note_given(module, stores)
+                for other, node in stores.given():
+                    self._given.setdefault(other, []).append((module, node))
 
-    def _note_given(self, module: PyModule, stores: Stores) -> None:
-        """Takes names of a module that is given to other code as set where code nearby sets such a
-        name of anything."""
-        given = list(stores.given())
-        names = {n for other in self._near(module) for n in self._stored(other)} if given else set()
-        for other, node in given:
-            for name in names:
-                self._found.setdefault((other, name), module.place.span(node))
+    def _by_given(self, dotted: str, name: str) -> Iterator[Span]:
+        """Where the module is given to other code, and code nearby sets such a name of anything."""
+        for module, node in self._given.get(dotted, ()):
+            if any(self._stores(other, name) for other in self._near(module)):
+                yield module.place.span(node)
 
     def _near(self, module: PyModule) -> Iterator[PyModule]:
         """A module, those that it imports from and those that import it."""
@@ -105,12 +105,15 @@ class Patches:
         for source in self._chain.sources(module):
             yield self._chain.modules[source]
 
-    def _stored(self, module: PyModule) -> set[str]:
-        """Attributes of what is not known that a module may set."""
+    def _stores(self, module: PyModule, name: str) -> bool:
+        """Whether a module may set an attribute of that name of what is not known."""
+        text = module.index.text
+        if name not in text and not any(word in text for word in COMPUTED):
+            return False
         found = self._names.get(module.dotted)
         if found is None:
-            found = self._names[module.dotted] = stored_names(module.index.text)
-        return found
+            found = self._names[module.dotted] = stored_names(module)
+        return name in found or ANY in found
 
     def _may_set(self, module: PyModule) -> bool:
         """Whether the text has an assignment to what may be another module's."""

@@ -4,7 +4,6 @@ to code which may set any name of them."""
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,19 +19,8 @@ CONTENT = ""
 """Stands for what a value holds."""
 _GLOBALS = "__globals__"
 CHANGES = MUTATORS | {"__setitem__", "__delitem__", "__ior__", "__iadd__", "move_to_end"}
-_BLOCK = r"(?:if|elif|else|for|while|with|try|except|finally|def|class)\b[^\n]*:"
-_OWN = r"(?!(?:self|cls)\.\w+(?![.\w\[]))"
-_STORED = re.compile(
-    rf"(?:^|;|^[ \t]*{_BLOCK})[ \t]*(?:[\w.]+[ \t]*,[ \t]*)*{_OWN}[A-Za-z_][\w.\[\]()'\"]*\.(\w+)"
-    r"[ \t]*(?:\[[^\n]*\][ \t]*)?(?::[^=\n]*|,[^=\n()]*)?[-+*/|&^%@]*=(?!=)"
-    r"|=[ \t]*(?!self\b|cls\b)[A-Za-z_]\w*\.(\w+)[ \t]*=(?!=)"
-    rf"|^[ \t]*{_OWN}[A-Za-z_][\w.\[\]()'\"]*\.(\w+)\.(?:{'|'.join(sorted(CHANGES))})\("
-    r"|\b(?:set|del)attr\((?!\s*(?:self|cls)\b)[^,\n]*,\s*(?:[\"'](\w+)[\"'])?"
-    r"|\bdel [\w.]*\.(\w+)"
-    r"|(?:\bvars\([^)\n]*\)|(?<!self\.)__dict__)(?:\[[^\n]*\][ \t]*=|\.update\()",
-    re.MULTILINE,
-)
-"""What sets an attribute of some object, or changes an attribute's value in place."""
+COMPUTED = ("setattr", "delattr", "vars", "__dict__", _GLOBALS)
+"""Words of a text that may set an attribute whose name it does not tell."""
 _READS = {"getattr", "hasattr", "setattr", "delattr", "isinstance", "print", "dir", "id", "type"}
 
 
@@ -132,9 +120,24 @@ class Stores:
                 yield stmt, node
 
 
-def stored_names(text: str) -> set[str]:
-    """Attributes of what is not known that a text may set, or whose values it may change."""
-    return {next(filter(None, found), ANY) for found in _STORED.findall(text)}
+def stored_names(module: PyModule) -> frozenset[str]:
+    """Attributes of what is not known that a module may set, or whose values it may change."""
+    return frozenset(
+        name
+        for stmt in module.index.body
+        for node in ast.walk(stmt)
+        for base, stored in _targets(node)
+        for name in _of_anything(base, stored)
+    )
+
+
+def _of_anything(base: ast.expr, stored: str) -> Iterator[str]:
+    """The attribute that is set of something other than an object's own."""
+    if stored == CONTENT and isinstance(base, ast.Attribute):
+        stored, base = base.attr, base.value
+    own = isinstance(base, ast.Name) and base.id in ("self", "cls")
+    if stored != CONTENT and not own:
+        yield ANY if stored == _GLOBALS else stored
 
 
 def _targets(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
