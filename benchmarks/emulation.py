@@ -11,10 +11,10 @@ from statistics import median
 from benchmarks.sources import Meter
 from mlaprobe.core.shape import Dtype
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.values import Values
+from mlaprobe.emulation.batches.works import Cutting, own_works
 from mlaprobe.emulation.launch import Call, Prepared, execute, prepare
-from mlaprobe.emulation.values import Values
-from mlaprobe.emulation.works import Cutting, own_works
 from mlaprobe.rulefiles.archs import compute_units
 from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.launching import NotLaunchedError

@@ -9,8 +9,8 @@ from typing import Any
 
 from mlaprobe.core.enums import Layout, Operation
 from mlaprobe.core.shape import DecodeShape
-from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.formats import WIDTHS
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.formats import WIDTHS
 from mlaprobe.errors import UsageError
 from mlaprobe.rulefiles.operations import operations
 

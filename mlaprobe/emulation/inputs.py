@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from mlaprobe.emulation.arrays import Array
-from mlaprobe.emulation.holding import Stored, Tensors
-from mlaprobe.emulation.works import Works
+from mlaprobe.emulation.batches.holding import Stored, Tensors
+from mlaprobe.emulation.batches.works import Works
 from mlaprobe.stages.environment.dtypes import DtypeToken, dtype_for
 from mlaprobe.stages.environment.placed import Placed
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.arrays import Arrays, Marks, memory_of
-from mlaprobe.emulation.holding import Spread, Tensors
+from mlaprobe.emulation.batches.holding import Spread, Tensors
+from mlaprobe.emulation.batches.works import Works
 from mlaprobe.emulation.inputs import Inputs, inputs_of
 from mlaprobe.emulation.regions import Regions
 from mlaprobe.emulation.results.following import Followed, follow
-from mlaprobe.emulation.works import Works
 from mlaprobe.emulator.machine import BUDGET, RunResult, run
 from mlaprobe.emulator.memory import Memory
 from mlaprobe.emulator.races import Watch

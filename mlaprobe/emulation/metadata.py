@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.batch import IndexVectors
+from mlaprobe.emulation.batches.batch import IndexVectors
+from mlaprobe.emulation.batches.works import Ints, Works
 from mlaprobe.emulation.device.launching import Raw, run_host, run_kernel, source_unit
 from mlaprobe.emulation.device.memory import Block
 from mlaprobe.emulation.device.signals import NotFollowed, OutsideAccess, Undetermined
 from mlaprobe.emulation.device.source import SourceUnit
-from mlaprobe.emulation.works import Ints, Works
 from mlaprobe.evaluator.engine.runs import Event, Outcome
 from mlaprobe.evaluator.ir import NOWHERE, Span
 from mlaprobe.evaluator.values.kinds import Record

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from mlaprobe.core.accuracy import Error
 from mlaprobe.core.enums import Standing as Standing
 from mlaprobe.core.shape import Kernel
-from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.batches.batch import Batch
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulator.memory import OutsideAccess
 from mlaprobe.emulator.races import Race

@@ -8,9 +8,9 @@ from typing import TypeVar
 import numpy as np
 
 from mlaprobe.emulation.arrays import Array
-from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.holding import Tensors
-from mlaprobe.emulation.values import Values
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.holding import Tensors
+from mlaprobe.emulation.batches.values import Values
 from mlaprobe.padding.tensors import Strategy, check_target
 
 T = TypeVar("T", bound=Tensors)

@@ -8,8 +8,8 @@ from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.enums import Layout
 from mlaprobe.core.shape import Decision, Route
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.headworks import ROWS
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.headworks import ROWS
 from mlaprobe.emulation.outcome import Emulated
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.rules import rules

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from mlaprobe.core.enums import Layout
 from mlaprobe.core.shape import DecodeShape
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.laying import LAYOUTS
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.laying import LAYOUTS
+from mlaprobe.emulation.batches.works import Cutting, Works
 from mlaprobe.emulation.metadata import BatchPlanner, NoWorks
-from mlaprobe.emulation.works import Cutting, Works
 from mlaprobe.stages.environment.device import Device
 from mlaprobe.stages.launching import NotLaunchedError
 

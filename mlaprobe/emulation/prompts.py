@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from mlaprobe.core.enums import Layout, Operation
 from mlaprobe.core.shape import DecodeShape, Dtype
+from mlaprobe.emulation.batches.headworks import ROWS
 from mlaprobe.emulation.case import Case, layout_of
-from mlaprobe.emulation.headworks import ROWS
 from mlaprobe.rulefiles.operations import operations
 
 _HEADS = {

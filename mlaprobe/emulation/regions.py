@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlaprobe.emulation.arrays import Array, Arrays, Marks, memory_of, offset_in
-from mlaprobe.emulation.holding import Spread
+from mlaprobe.emulation.batches.holding import Spread
 from mlaprobe.emulation.inputs import Inputs
 from mlaprobe.emulator.memory import Memory
 from mlaprobe.stages.environment.placed import Placed

@@ -11,16 +11,16 @@ from mlaprobe.core.blobs import blob_hash
 from mlaprobe.core.shape import Decision, Operation
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation.arrays import NotFollowedError
-from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.holding import Tensors
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.holding import Tensors
+from mlaprobe.emulation.batches.laying import LAYOUTS
+from mlaprobe.emulation.batches.works import Cutting, Works
 from mlaprobe.emulation.launch import Call, Change, Prepared, Result, execute, prepare
-from mlaprobe.emulation.laying import LAYOUTS
 from mlaprobe.emulation.outcome import Check, Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad
 from mlaprobe.emulation.planner import Planning, works_for
 from mlaprobe.emulation.reruns import FIRST_SEED, Reruns
 from mlaprobe.emulation.results.judging import Judge, Judged
-from mlaprobe.emulation.works import Cutting, Works
 from mlaprobe.emulator.machine import BUDGET
 from mlaprobe.emulator.memory import OutsideAccess
 from mlaprobe.emulator.schedules import Schedule

@@ -13,8 +13,8 @@ import pytest
 from mlaprobe.cli import emulated
 from mlaprobe.decode.rules import rules as decode_rules
 from mlaprobe.emulation import launch, rules, running
+from mlaprobe.emulation.batches.values import Values
 from mlaprobe.emulation.padding import Padding, pad
-from mlaprobe.emulation.values import Values
 from mlaprobe.emulator.errors import UnknownInstruction
 from mlaprobe.emulator.machine import RunResult
 from tests.cli.conftest import Result, Run

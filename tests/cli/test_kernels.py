@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from mlaprobe.emulation import launch, matrix, pool, running
+from mlaprobe.emulation.batches.values import Values
 from mlaprobe.emulation.case import Case, CaseResult
 from mlaprobe.emulation.outcome import Check, Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad
 from mlaprobe.emulation.planned import emulate_launch
-from mlaprobe.emulation.values import Values
 from mlaprobe.emulator.errors import UnknownInstruction
 from mlaprobe.emulator.machine import RunResult
 from mlaprobe.emulator.races import Race

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mlaprobe.core.shape import Dtype
-from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.formats import HEAD_DIM, LATENT_DIM, decoded, encoded
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.formats import HEAD_DIM, LATENT_DIM, decoded, encoded
+from mlaprobe.emulation.batches.values import Values
 from mlaprobe.emulation.padding import Padding, pad, unpad
-from mlaprobe.emulation.values import Values
 from mlaprobe.errors import UsageError
 from mlaprobe.padding.tensors import Strategy
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from mlaprobe.core.shape import DecodeShape, Dtype
+from mlaprobe.emulation.batches.values import Values
 from mlaprobe.emulation.case import Case
 from mlaprobe.emulation.matrix import edges
-from mlaprobe.emulation.values import Values
 
 SHAPE = DecodeShape(
     arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=16, qlen=4, batch=2

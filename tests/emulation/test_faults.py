@@ -13,12 +13,12 @@ from mlaprobe.core.axes import OMITTED
 from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.decode.rules import rules as decode_rules
-from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.values import Values
 from mlaprobe.emulation.launch import Call, prepare
 from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.planned import Options, emulate_launch
-from mlaprobe.emulation.values import Values
 from mlaprobe.stages.environment.device import Device
 
 B16, F8 = Dtype.BF16, Dtype.FP8

@@ -13,13 +13,13 @@ from mlaprobe.core.shape import Dtype
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.decode.rules import rules as decode_rules
 from mlaprobe.emulation import running
-from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.values import Values
 from mlaprobe.emulation.launch import Change
 from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.padding import Padding, pad
 from mlaprobe.emulation.planned import Options, emulate_plan
 from mlaprobe.emulation.running import Settings, emulate
-from mlaprobe.emulation.values import Values
 from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.padding.api import plan
 from mlaprobe.sources import Source

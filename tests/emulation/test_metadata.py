@@ -16,9 +16,9 @@ import pytest
 
 from mlaprobe.core.shape import DecodeShape, Dtype, PlannerCall
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.batch import IndexVectors
+from mlaprobe.emulation.batches.batch import IndexVectors
+from mlaprobe.emulation.batches.works import Works
 from mlaprobe.emulation.metadata import BatchPlanner, NoWorks
-from mlaprobe.emulation.works import Works
 from mlaprobe.stages.environment.device import Device
 
 CASES = json.loads((Path(__file__).parent / "planned.json").read_text())

@@ -14,10 +14,10 @@ from mlaprobe.core.enums import Layout
 from mlaprobe.core.shape import DecodeShape, Dtype, Operation
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.decode.rules import rules as decode_rules
-from mlaprobe.emulation.attention import attention
+from mlaprobe.emulation.batches.attention import attention
+from mlaprobe.emulation.batches.formats import decoded
+from mlaprobe.emulation.batches.headvalues import HeadValues
 from mlaprobe.emulation.case import Case, layout_of
-from mlaprobe.emulation.formats import decoded
-from mlaprobe.emulation.headvalues import HeadValues
 from mlaprobe.emulation.launch import Change
 from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.padding import Padding
@@ -176,7 +176,7 @@ def test_the_mask_of_the_other_kernel_is_wrong(
     def unmasked(q: Any, k: Any, v: Any, seen: Any, scale: float) -> Any:
         return attention(q, k, v, np.ones_like(seen), scale)
 
-    monkeypatch.setattr("mlaprobe.emulation.holding.attention", unmasked)
+    monkeypatch.setattr("mlaprobe.emulation.batches.holding.attention", unmasked)
     found = run(opened(aiter_git, "v0.1.20.post1"), case(Dtype.FP8))
     assert found.standing is Standing.WRONG, found
 

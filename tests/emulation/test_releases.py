@@ -9,7 +9,7 @@ import pytest
 from mlaprobe.core.shape import DecodeShape, Dtype, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.decode.rules import rules as decode_rules
-from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.batches.batch import Batch
 from mlaprobe.emulation.matrix import Scope, cases
 from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.padding import Padding

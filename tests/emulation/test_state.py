@@ -12,11 +12,11 @@ import pytest
 
 from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.deciding.capability import Capability
-from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.values import Values
+from mlaprobe.emulation.batches.works import Cutting, Works, own_works
 from mlaprobe.emulation.launch import Call, Prepared, execute, prepare
 from mlaprobe.emulation.metadata import BatchPlanner
-from mlaprobe.emulation.values import Values
-from mlaprobe.emulation.works import Cutting, Works, own_works
 from mlaprobe.emulator.memory import Memory
 from mlaprobe.emulator.schedules import Schedule
 from mlaprobe.sources import Source

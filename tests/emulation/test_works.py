@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.arrays import NotFollowedError
-from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.formats import HEAD_DIM, LATENT_DIM, decoded
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.formats import HEAD_DIM, LATENT_DIM, decoded
+from mlaprobe.emulation.batches.values import Values
+from mlaprobe.emulation.batches.works import Cutting, Works, own_works
 from mlaprobe.emulation.results.merging import Rows, merge_splits, merge_tiles
-from mlaprobe.emulation.values import Values
-from mlaprobe.emulation.works import Cutting, Works, own_works
 
 HEADS = 4
 

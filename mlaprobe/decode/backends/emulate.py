@@ -21,7 +21,7 @@ from mlaprobe.padding.request import Mode
 
 if TYPE_CHECKING:
     from mlaprobe.deciding.capability import Capability
-    from mlaprobe.emulation.batch import Batch
+    from mlaprobe.emulation.batches.batch import Batch
     from mlaprobe.emulation.outcome import Emulated
     from mlaprobe.emulation.planned import Options
 
@@ -184,7 +184,7 @@ def emulate(
 
 def batch_of(problem: Problem) -> Batch:
     """A problem as the emulator takes it."""
-    from mlaprobe.emulation.batch import Batch
+    from mlaprobe.emulation.batches.batch import Batch
 
     return Batch(
         arch=problem.arch,

@@ -9,7 +9,7 @@ import numpy as np
 
 from mlaprobe.core.accuracy import Error, Tolerance
 from mlaprobe.emulation.arrays import Array
-from mlaprobe.emulation.holding import Tensors
+from mlaprobe.emulation.batches.holding import Tensors
 from mlaprobe.emulation.launch import Result
 from mlaprobe.emulation.padding import Padding, unpad
 from mlaprobe.emulation.results.merging import Rows

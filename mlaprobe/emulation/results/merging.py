@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.arrays import NotFollowedError
-from mlaprobe.emulation.formats import encoded
+from mlaprobe.emulation.batches.formats import encoded
 
 Array: TypeAlias = npt.NDArray[Any]
 Mask: TypeAlias = npt.NDArray[np.bool_]

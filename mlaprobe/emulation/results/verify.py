@@ -7,7 +7,7 @@ import numpy as np
 from mlaprobe.core.accuracy import Error, Tolerance, ratio
 from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.arrays import Array
-from mlaprobe.emulation.formats import decoded
+from mlaprobe.emulation.batches.formats import decoded
 from mlaprobe.emulation.results.merging import Rows
 
 

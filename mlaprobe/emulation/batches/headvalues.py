@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from mlaprobe.core.enums import Layout
 from mlaprobe.core.shape import Dtype
-from mlaprobe.emulation.attention import Array, Floats
-from mlaprobe.emulation.batch import Batch, IndexVectors
-from mlaprobe.emulation.formats import WIDTHS, decoded, encoded
-from mlaprobe.emulation.holding import (
+from mlaprobe.emulation.batches.attention import Array, Floats
+from mlaprobe.emulation.batches.batch import Batch, IndexVectors
+from mlaprobe.emulation.batches.formats import WIDTHS, decoded, encoded
+from mlaprobe.emulation.batches.holding import (
     HIDDEN,
     Spread,
     Stored,

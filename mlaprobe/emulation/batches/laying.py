@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mlaprobe.core.enums import Layout
-from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.headvalues import HeadValues
-from mlaprobe.emulation.headworks import head_works
-from mlaprobe.emulation.holding import Tensors
-from mlaprobe.emulation.values import Values
-from mlaprobe.emulation.works import Cutting, Works, own_works
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.headvalues import HeadValues
+from mlaprobe.emulation.batches.headworks import head_works
+from mlaprobe.emulation.batches.holding import Tensors
+from mlaprobe.emulation.batches.values import Values
+from mlaprobe.emulation.batches.works import Cutting, Works, own_works
 
 
 class Laid(NamedTuple):

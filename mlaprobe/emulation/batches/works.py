@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlaprobe.emulation.arrays import NotFollowedError
-from mlaprobe.emulation.batch import Batch
+from mlaprobe.emulation.batches.batch import Batch
 
 Ints: TypeAlias = npt.NDArray[np.int32]
 OWN = "mlaprobe's own"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlaprobe.emulation.batch import Batch
-from mlaprobe.emulation.works import OWN, Cutting, Works
+from mlaprobe.emulation.batches.batch import Batch
+from mlaprobe.emulation.batches.works import OWN, Cutting, Works
 
 ROWS, BLOCK = 256, 128
 """Query tokens that a workgroup does at once for one KV head, times the query heads that share it;

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mlaprobe.emulation.attention import Array, Floats
-from mlaprobe.emulation.batch import Batch, IndexVectors
-from mlaprobe.emulation.formats import HEAD_DIM, LATENT_DIM, decoded, encoded
-from mlaprobe.emulation.holding import (
+from mlaprobe.emulation.batches.attention import Array, Floats
+from mlaprobe.emulation.batches.batch import Batch, IndexVectors
+from mlaprobe.emulation.batches.formats import HEAD_DIM, LATENT_DIM, decoded, encoded
+from mlaprobe.emulation.batches.holding import (
     HIDDEN,
     Spread,
     Stored,

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from mlaprobe.core.inputs import check_kv_lens
 from mlaprobe.core.shape import Dtype
-from mlaprobe.emulation.attention import Array, Floats, attention
-from mlaprobe.emulation.batch import Batch, IndexVectors
+from mlaprobe.emulation.batches.attention import Array, Floats, attention
+from mlaprobe.emulation.batches.batch import Batch, IndexVectors
 from mlaprobe.errors import UsageError
 
 HIDDEN = 200.0

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mlaprobe.core.enums import Layout
 from mlaprobe.core.shape import Dtype
-from mlaprobe.emulation.formats import HEAD_DIM, WIDTHS
+from mlaprobe.emulation.batches.formats import HEAD_DIM, WIDTHS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Batches that are emulated: their values, what attention gives for them, and work metadata."""
