@@ -87,6 +87,13 @@ def at_batch(fields: Fields, batch: int) -> Fields:
     return tuple(marked)
 
 
+def unproved(fields: Fields | None) -> Fields | None:
+    """A record without its evidence, which may name a check more where two numbers of a question
+    are equal by chance."""
+    at = _AT["evidence"]
+    return fields and (*fields[:at], *fields[at + 1 :])
+
+
 def write_records(
     records: Sequence[tuple[Fields, Known]], names: Mapping[str, Sequence[str]]
 ) -> list[Record]:
