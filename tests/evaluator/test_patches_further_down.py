@@ -3,6 +3,7 @@ there, and functions that are given a module: known only as what Python itself f
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,37 @@ def limit():
     return max(LIMIT, TABLE["limit"], max(ROWS), Rules.limit, of())
 """
 HELP = "def set_in(m):\n    m.LIMIT = 32\n"
+WRITES = {
+    "over lines": "    (\n        m.LIMIT,  # so\n        x,\n    ) = 32, 1\n",
+    "in a list": "    [x, *m.LIMIT] = 1, 32\n    m.LIMIT = m.LIMIT[0]\n",
+    "second of a line": "    x, m.LIMIT = 1, 32\n",
+    "in parentheses": "    (m.LIMIT, x) = 32, 1\n",
+    "in brackets": "    [x, m.LIMIT] = 1, 32\n",
+    "inside of others": "    (x, (y, m.LIMIT)) = 1, (2, 32)\n",
+    "behind a row": "    d = {}\n    d['a'], m.LIMIT = 1, 32\n",
+    "before a row": "    d = {}\n    m.LIMIT, d['a'] = 32, 1\n",
+    "with spaces": "    m . LIMIT=32\n",
+    "by another name for a row": "    t = m.TABLE\n    t['limit'] = 32\n",
+    "by a name in a test": "    if t := m.TABLE:\n        t['limit'] = 32\n",
+    "by its dictionary": "    m.__dict__['LIMIT'] = 32\n",
+    "by vars": "    vars(m)['LIMIT'] = 32\n",
+    "by its text": "    setattr(m, 'LIMIT', 32)\n",
+    "in a chain": "    x = m.LIMIT = 32\n",
+    "after a backslash": "    m.LIMIT \\\n        = 32\n",
+    "in a loop": "    for m.LIMIT in (16, 32):\n        pass\n",
+    "in a comprehension": "    [0 for m.LIMIT in (16, 32)]\n",
+    "by with": (
+        "    from contextlib import nullcontext\n\n"
+        "    with nullcontext(32) as m.LIMIT:\n        pass\n"
+    ),
+    "with a type": "    m.LIMIT: int = 32\n",
+    "added to": "    m.LIMIT += 16\n",
+    "a row": "    m.TABLE['limit'] = 32\n",
+    "a list": "    m.ROWS.append(32)\n",
+    "a list in a call": "    print(m.ROWS.append(32), end='')\n",
+    "a class": "    m.Rules.limit = 32\n",
+}
+HELPED = "from . import target\n\n\ndef set_in(m):\n{}\n\nset_in(target)\n"
 FAR = {
     "attribute": "from . import target\n\ntarget.LIMIT = 32\n",
     "under another name": "from . import target as y\n\ny.of = lambda: 32\n",
@@ -76,6 +108,21 @@ FAR = {
     "dictionary": "from . import target\n\ntarget.__dict__.update(LIMIT=32)\n",
     "globals of a function": "from .target import of\n\nof.__globals__['LIMIT'] = 32\n",
     "an alias of an alias": "from . import target\n\na = target\nb = a\nb.LIMIT = 32\n",
+    "a starred table": "from .target import *\n\nTABLE['limit'] = 32\n",
+    "another name for a table": (
+        "from . import target\n\nt = target.TABLE\nu = t\nu['limit'] = 32\n"
+    ),
+    "on the line of an import": (
+        "from .helper import set_in\n\nfrom . import target; set_in(target)\n"
+    ),
+    "by the package": "import pkg.target\n\npkg.target.LIMIT = 32\n",
+    "by an alias of one that has it": ("from . import helper\n\na = helper\na.there.LIMIT = 32\n"),
+    "first of the text": "import pkg.target; pkg.target.LIMIT = 32\n",
+    **{f"by a helper, {name}": HELPED.format(text) for name, text in WRITES.items()},
+    **{
+        f"written {name}": "from . import target\n\nif 1:\n" + re.sub(r"\bm\b", "target", text)
+        for name, text in WRITES.items()
+    },
     "deleted": "from . import target\n\ndel target.LIMIT\ntarget.LIMIT = 32\n",
     "a row of a table": "from . import target\n\ntarget.TABLE['limit'] = 32\n",
     "a table's update": "from . import target\n\ntarget.TABLE.update(limit=32)\n",

@@ -10,40 +10,23 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.index import IMPORTS
 from mlaprobe.evaluator.python.names.chain import Chain
-from mlaprobe.evaluator.python.names.stores import ANY, CHANGES, COMPUTED, Stores, stored_names
+from mlaprobe.evaluator.python.names.stores import ANY, Stores, stored_names
+from mlaprobe.evaluator.python.names.writing import (
+    dotted_names,
+    imports,
+    is_word,
+    joined,
+    may_compute,
+    may_store,
+    may_write,
+    other_name,
+    written_names,
+)
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.module import PyModule
     from mlaprobe.evaluator.python.project import PyProject
 
-_NAME = r"([A-Za-z_]\w*)"
-_SET = (
-    r"(?:\.[\w.]+[ \t]*(?:[-+*/|&^%@<>]*=(?!=)|[,:][^\n]*[^=!<>\n]=(?!=))"
-    r"|[\w.]*[ \t]*\[(?![^\n\]]*\][ \t]*\()"  # no launch of a kernel: kernel[grid](...)
-    rf"|\.[\w.]*\b(?:{'|'.join(sorted(CHANGES))})\("
-    r"|[ \t]*(?:[-+*/|&^%@]|//|\*\*|<<|>>)=)"
-)
-_FIRST = tuple(
-    re.compile(before + _NAME + behind, re.MULTILINE)
-    for before, behind in (
-        (r"^[ \t]*", _SET),
-        (r"[;:][ \t]*", _SET),
-        (r"for[ \t]+", r"(?:\.[\w.]+|[\w.]*[ \t]*\[)"),
-        (r"as[ \t]+", r"(?:\.[\w.]+|[\w.]*[ \t]*\[)"),
-    )
-)
-_LATER = re.compile(rf"[,=(][ \t]*{_NAME}\.[\w.]+[ \t]*\)?[ \t]*=(?!=)")
-_ALIAS = re.compile(rf"^[ \t]*{_NAME}[ \t]*=[ \t]*{_NAME}(?:\.\w+)*[ \t]*$", re.MULTILINE)
-_RARE = {
-    "setattr(": re.compile(rf"\bsetattr\(\s*{_NAME}"),
-    "delattr(": re.compile(rf"\bdelattr\(\s*{_NAME}"),
-    "__setattr__(": re.compile(rf"{_NAME}(?:\.\w+)*\.__setattr__\("),
-    "vars(": re.compile(rf"\bvars\(\s*{_NAME}"),
-    "__dict__": re.compile(rf"{_NAME}(?:\.\w+)*\.__dict__"),
-    "__globals__": re.compile(rf"{_NAME}(?:\.\w+)*\.__globals__"),
-    "del ": re.compile(rf"\bdel[ \t]+{_NAME}\b"),
-}
-"""What a text has in it that may set a name of a module, and the name that it begins with."""
 _FOUND = re.compile(
     r"\bmodules\[[^\n]*\][ \t]*(?:\.[\w.]+[ \t]*)?[-+*/|&^%@,=\[]"
     r"|\b(?:set|del|get)attr\(\s*[\w.]*(?:modules|import_module|__import__|getattr)\b"
@@ -62,13 +45,19 @@ _WORDS = ("modules", "import_module", "__import__", "getattr(")
 
 
 class Patches:
-    """What modules of the source set of others, as far as they have been imported."""
+    """What modules of the source set of others, as far as they have been imported.
+
+    A module is only parsed where its text may set a name of a module that is asked about.
+    """
 
     def __init__(self, project: PyProject) -> None:
         self._project = project
         self._chain = Chain(project)
+        self._touched: dict[str, set[str]] = {}
+        self._about: dict[str, int] = {}
         self._found: dict[tuple[str, str], Span] = {}
         self._given: dict[str, list[tuple[PyModule, ast.stmt]]] = {}
+        self._computes: dict[str, bool] = {}
         self._names: dict[str, frozenset[str]] = {}
         for root in project.roots:
             self._extend(root)
@@ -77,18 +66,33 @@ class Patches:
         """Where another module sets a name of a module."""
         if module not in self._chain.modules:
             self._extend(module)
+        if self._about.get(module) != len(self._chain.modules):
+            self._about[module] = len(self._chain.modules)
+            self._look(module)
         keys = ((module, name), (module, ANY), (ANY, name))
         found = next(filter(None, map(self._found.get, keys)), None)
         return found or next(self._by_given(module, name), None)
 
     def _extend(self, dotted: str) -> None:
         for module in self._chain.extend(dotted):
-            if self._may_set(module):
+            touched = self._touches(module)
+            if touched:
+                self._touched[module.dotted] = touched
+
+    def _look(self, dotted: str) -> None:
+        """Parses the modules whose text may set a name of one."""
+        for name, touched in list(self._touched.items()):
+            if ANY in touched or any(dotted in self._owners(meant) for meant in touched):
+                del self._touched[name]
+                module = self._chain.modules[name]
                 stores = Stores(self._chain, module)
-                for other, name, node in stores:
-                    self._found.setdefault((other, name), module.place.span(node))
+                for other, stored, node in stores:
+                    self._found.setdefault((other, stored), module.place.span(node))
                 for other, node in stores.given():
                     self._given.setdefault(other, []).append((module, node))
+
+    def _owners(self, dotted: str) -> set[str]:
+        return {module for module, _ in self._chain.owners(dotted)}
 
     def _by_given(self, dotted: str, name: str) -> Iterator[Span]:
         """Where the module is given to other code, and code nearby sets such a name of anything."""
@@ -107,41 +111,72 @@ class Patches:
 
     def _stores(self, module: PyModule, name: str) -> bool:
         """Whether a module may set an attribute of that name of what is not known."""
-        text = module.index.text
-        if name not in text and not any(word in text for word in COMPUTED):
-            return False
-        found = self._names.get(module.dotted)
-        if found is None:
-            found = self._names[module.dotted] = stored_names(module)
-        return name in found or ANY in found
+        dotted, text = module.dotted, joined(module.index.text)
+        computes = self._computes.get(dotted)
+        if computes is None:
+            computes = self._computes[dotted] = may_compute(text)
+        found = self._names.get(dotted)
+        if found is None and (computes or may_store(text, name)):
+            found = self._names[dotted] = stored_names(module)
+        return found is not None and (name in found or ANY in found)
 
-    def _may_set(self, module: PyModule) -> bool:
-        """Whether the text has an assignment to what may be another module's."""
-        text = module.index.text
+    def _touches(self, module: PyModule) -> set[str]:
+        """Dotted names that the text may assign to, or to what they hold, or give to other code."""
+        text = joined(module.index.text)
         if any(word in text for word in _WORDS) and _FOUND.search(text):
-            return True
+            return {ANY}
         bound = self._chain.bound(module)
         if not bound and not module.index.star_imports:
-            return False
-        names = {n for pattern in (*_FIRST, _LATER) for n in pattern.findall(text)}
-        names.update(n for word, rare in _RARE.items() if word in text for n in rare.findall(text))
-        if not names.isdisjoint(bound):
-            return True
-        same = _ALIAS.findall(text) if names else ()
-        names.update(first for name, first in reversed(same) if name in names)
-        starred = any(self._chain.of_star(module, name) for name in names - bound.keys())
-        return starred or not names.isdisjoint(bound) or self._gives(text, bound)
+            return set()
+        names = {name: set(meant) for name, meant in bound.items()}
+        names.update(self._starred(module, text, bound))
+        found = self._gives(text, bound)
+        todo = list(names)
+        while todo:
+            name = todo.pop()
+            for start, end, path in dotted_names(text, name):
+                if imports(text, start):
+                    continue
+                meant = {each + path for each in names[name]}
+                if may_write(text, start, end, path):
+                    found |= meant
+                alias = other_name(text, start, end)
+                if alias and not meant <= names.setdefault(alias, set()):
+                    names[alias] |= meant
+                    todo.append(alias)
+        return found
 
-    def _gives(self, text: str, bound: dict[str, set[str]]) -> bool:
-        """Whether the text may give a module of the source to other code, or to another name."""
-        modules = [name for name, meant in bound.items() if any(map(self._is_module, meant))]
-        rest = _PROSE.sub(" ", IMPORTS.sub("", text)) if modules else ""
-        return any(
-            self._is_module(meant + path)
-            for name in modules
-            for path in re.findall(rf"(?<![\w.]){name}((?:\.\w+)*)[ \t]*(?![\w.( \t])", rest)
-            for meant in bound[name]
-        )
+    def _starred(
+        self, module: PyModule, text: str, bound: dict[str, set[str]]
+    ) -> Iterator[tuple[str, set[str]]]:
+        """Names that the text may take from what it imports with all others, and write."""
+        if not module.index.star_imports:
+            return
+        for name in set(written_names(text)) - bound.keys():
+            meant = self._chain.of_star(module, name)
+            if meant:
+                yield name, meant
+
+    def _gives(self, text: str, bound: dict[str, set[str]]) -> set[str]:
+        """Modules of the source that the text may give to other code, or to another name."""
+        rest = ""
+        found: set[str] = set()
+        for name, meant in bound.items():
+            if any(map(self._is_module, meant)):
+                if all(imports(text, start) for start, _ in _alone(text, name)):
+                    continue
+                rest = rest or _PROSE.sub(" ", IMPORTS.sub("", text))
+                paths = {path for _, path in _alone(rest, name)}
+                found |= {m + p for m in meant for p in paths if self._is_module(m + p)}
+        return found
 
     def _is_module(self, dotted: str) -> bool:
         return any(not of for _, of in self._chain.owners(dotted))
+
+
+def _alone(text: str, name: str) -> Iterator[tuple[int, str]]:
+    """Where a name stands with its attributes as a value, not as what is called."""
+    for start, end, path in dotted_names(text, name):
+        behind = text[end : end + 2].lstrip(" \t")[:1]
+        if behind != "(" and not is_word(behind):
+            yield start, path

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mlaprobe.evaluator.python.names.attributes import MUTATORS
+from mlaprobe.evaluator.python.names.writing import CHANGES
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.module import PyModule
@@ -18,9 +18,6 @@ ANY = "*"
 CONTENT = ""
 """Stands for what a value holds."""
 _GLOBALS = "__globals__"
-CHANGES = MUTATORS | {"__setitem__", "__delitem__", "__ior__", "__iadd__", "move_to_end"}
-COMPUTED = ("setattr", "delattr", "vars", "__dict__", _GLOBALS)
-"""Words of a text that may set an attribute whose name it does not tell."""
 _READS = {"getattr", "hasattr", "setattr", "delattr", "isinstance", "print", "dir", "id", "type"}
 
 
@@ -122,13 +119,24 @@ class Stores:
 
 def stored_names(module: PyModule) -> frozenset[str]:
     """Attributes of what is not known that a module may set, or whose values it may change."""
-    return frozenset(
-        name
-        for stmt in module.index.body
-        for node in ast.walk(stmt)
-        for base, stored in _targets(node)
-        for name in _of_anything(base, stored)
-    )
+    nodes = [node for stmt in module.index.body for node in ast.walk(stmt)]
+    named: dict[str, set[str]] = {}
+    for name, attribute in (pair for node in nodes for pair in _named_attributes(node)):
+        named.setdefault(name, set()).add(attribute)
+    found: set[str] = set()
+    for base, stored in (target for node in nodes for target in _targets(node)):
+        found.update(_of_anything(base, stored))
+        if stored == CONTENT and isinstance(base, ast.Name):
+            found |= named.get(base.id, set())
+    return frozenset(found)
+
+
+def _named_attributes(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Names that get the value of an attribute of something."""
+    if isinstance(node, (ast.Assign, ast.NamedExpr)) and isinstance(node.value, ast.Attribute):
+        for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
+            if isinstance(target, ast.Name):
+                yield target.id, node.value.attr
 
 
 def _of_anything(base: ast.expr, stored: str) -> Iterator[str]:
