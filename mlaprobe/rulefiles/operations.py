@@ -64,6 +64,7 @@ _ENTRY = Record(
         "dtypes": ListOf(Text(pattern="[a-z0-9]+/[a-z0-9]+", form="a dtype pair"), at_least=1),
         "route": Text(choices=tuple(map(str, Route))),
         "layout": Text(choices=tuple(map(str, Layout))),
+        "prompts": Flag(),
         "arguments": _ARGUMENTS,
         "arguments_on": MapOf(_ARGUMENTS),
         "head_dim": whole(1),
@@ -153,6 +154,8 @@ class Entry:
     """The route of a decode that it is, whose stage answers for it."""
     layout: Layout | None = None
     """How it is given queries, keys and values, where its launches are emulated."""
+    prompts: bool = False
+    """Whether its query tokens are those of prompts, and not few, as many of each request."""
 
     @property
     def name(self) -> str:
@@ -310,6 +313,7 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
         dtypes=tuple(rule["dtypes"]) if "dtypes" in rule else None,
         route=Route(rule["route"]) if "route" in rule else None,
         layout=Layout(rule["layout"]) if "layout" in rule else None,
+        prompts=rule.get("prompts", False),
     )
 
 

@@ -173,8 +173,8 @@ def test_the_mask_of_the_other_kernel_is_wrong(
 ) -> None:
     """Attention without a mask is not what the causal kernel gives."""
 
-    def unmasked(q: Any, k: Any, v: Any, seen: Any, scale: float) -> Any:
-        return attention(q, k, v, np.ones_like(seen), scale)
+    def unmasked(q: Any, k: Any, v: Any, seen: Any, *others: Any) -> Any:
+        return attention(q, k, v, np.ones_like(seen), *others)
 
     monkeypatch.setattr("mlaprobe.emulation.batches.holding.attention", unmasked)
     found = run(opened(aiter_git, "v0.1.20.post1"), case(Dtype.FP8))
@@ -203,5 +203,5 @@ def test_what_is_not_emulated_says_so() -> None:
     shape = DecodeShape(
         op=Operation.V4, arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=64
     )
-    with pytest.raises(UsageError, match="launches of v4 are not emulated"):
+    with pytest.raises(UsageError, match="launches of v4 by mla_v40_decode_fwd are not emulated"):
         layout_of(shape)
