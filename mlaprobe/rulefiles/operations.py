@@ -65,6 +65,7 @@ _ENTRY = Record(
         "route": Text(choices=tuple(map(str, Route))),
         "layout": Text(choices=tuple(map(str, Layout))),
         "prompts": Flag(),
+        "returns_one_split": Flag(),
         "arguments": _ARGUMENTS,
         "arguments_on": MapOf(_ARGUMENTS),
         "head_dim": whole(1),
@@ -156,6 +157,8 @@ class Entry:
     """How it is given queries, keys and values, where its launches are emulated."""
     prompts: bool = False
     """Whether its query tokens are those of prompts, and not few, as many of each request."""
+    returns_one_split: bool = False
+    """Whether it may return the result as partial results of one split, and leave the output."""
 
     @property
     def name(self) -> str:
@@ -314,6 +317,7 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
         route=Route(rule["route"]) if "route" in rule else None,
         layout=Layout(rule["layout"]) if "layout" in rule else None,
         prompts=rule.get("prompts", False),
+        returns_one_split=rule.get("returns_one_split", False),
     )
 
 
