@@ -17,7 +17,7 @@ def test_they_are_run_and_kept(run: Run, aiter_git: Path, tmp_path: Path) -> Non
     words = f"kernels --run --aiter {aiter_git}@{TAG} --arch gfx950 {FEW} --record {file}"
     done = run(*words.split(), "--format", "json")
     assert done.code == 0, done.err
-    found = json.loads(done.out)["launches"]
+    found = json.loads(done.out)["results"]
     assert [row["standing"] for row in found] == ["PASSED", "PASSED"]
     assert [row["case"] for row in found] == [
         "v4, fp8/fp8, 64 heads, qlen 1, no metadata, KV 33",

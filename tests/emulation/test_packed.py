@@ -61,6 +61,7 @@ def run(
         planned_units=4,
         persistent=False,
         kv_splits=splits,
+        budget=400_000,
     )
     padding = Padding(heads=shape.num_heads, qlen=shape.qlen)
     decision = capability.decide(shape)
@@ -73,11 +74,9 @@ def run(
         (16, 1, None, LENS),
         (16, 2, 1, LENS),
         (16, 4, 2, (70, 4)),
-        (32, 1, 3, (130, 33)),
-        (64, 1, 1, EDGES),
-        (64, 1, 2, EDGES),
-        (64, 1, 4, EDGES),
-        (128, 1, 2, LENS),
+        (32, 1, 4, LENS),
+        (64, 1, 3, EDGES),
+        (128, 1, 1, LENS),
     ],
 )
 def test_they_are_right(
@@ -90,24 +89,37 @@ def test_they_are_right(
     assert found.error is not None
     assert found.error.max_abs < 0.01
     assert not found.returned
-    assert found.merged == (None if splits in (1, None) else "_fwd_kernel_stage2_asm")
+    assert found.merged == (None if splits == 1 else "_fwd_kernel_stage2_asm")
 
 
-@pytest.mark.parametrize("tag", ["v0.1.18", "v0.1.19.post2"])
-@pytest.mark.parametrize("splits", [1, 2])
+@pytest.mark.parametrize(("tag", "splits"), [("v0.1.18", 1), ("v0.1.18", 2), ("v0.1.19", 2)])
 def test_they_are_right_in_older_releases(aiter_git: Path, tag: str, splits: int) -> None:
-    found = run(opened(aiter_git, tag), case(), splits)
+    found = run(opened(aiter_git, tag), case(lens=(70, 70)), splits)
     assert found.standing is Standing.PASSED, found
     assert found.blob == "040438f2ca7d20b6e04e1439c6e4afb2ba04f321"
     # Up to v0.1.18 the result of one split is what is returned.
-    assert found.returned == (tag == "v0.1.18" and splits == 1)
+    assert found.returned == (splits == 1)
+
+
+@pytest.mark.parametrize(("tag", "right"), [("v0.1.18", False), ("v0.1.19", True)])
+def test_more_splits_than_short_caches_get(aiter_git: Path, tag: str, right: bool) -> None:
+    """What faults.md says: 73 KV tokens of two requests get one split in v0.1.18, which still
+    launches the two that are asked for, and merges one."""
+    found = run(opened(aiter_git, tag), case(), 2)
+    assert found.grid == (1, 2, 2)
+    assert (found.standing is Standing.PASSED) == right, found
 
 
 def test_the_first_release_merges_no_splits(aiter_git: Path) -> None:
-    """What faults.md says: its call of the merge has two arguments less than that takes."""
+    """What faults.md says: its call of the merge has two arguments less than that takes, and its
+    kernel is right but reads up to 1,536 bytes behind the rope of the query."""
     capability = opened(aiter_git, "v0.1.17")
     one = run(capability, case(), 1)
-    assert one.standing is Standing.PASSED, one
+    assert one.error is not None
+    assert one.error.passed
+    assert one.standing is Standing.OUTSIDE, one
+    assert {(each.region, each.kind) for each in one.outside} == {("ptr_QROPE", "read")}
+    assert max(each.highest - each.size for each in one.outside) == 1536 - 4
     assert one.blob == "b9c61eb59db42fbb8e190a07a800fd6135ec2813"
     two = run(capability, case(), 2)
     assert two.standing is Standing.REFUSED, two
@@ -120,7 +132,6 @@ def test_the_first_release_merges_no_splits(aiter_git: Path) -> None:
 WRONG: dict[str, Change] = {
     "the scale": doubling("scalar_f"),
     "query, a head on": adding("ptr_Q", 512),
-    "query, 64 values on": adding("ptr_Q", 64),
     "cache, a token on": adding("ptr_KV", 512),
     "cache, a scale on": adding("ptr_KV", 2),
     "rope of the query, a head on": adding("ptr_QROPE", 128),
@@ -130,9 +141,7 @@ WRONG: dict[str, Change] = {
     "rows of a query": adding("s_gqa_ratio", 64),
     "sink, a head on": adding("ptr_sink", 4),
     "the list of tokens, one on": adding("ptr_LTD", 4),
-    "ends of requests, one on": adding("ptr_LTP", 4),
     "one part of two": adding("s_kv_split", 1),
-    "pages of two tokens": adding("s_log2_page", 1),
     "no rope": null("ptr_KVROPE"),
 }
 
@@ -143,12 +152,17 @@ def test_a_wrong_launch_is_no_pass(aiter_git: Path, what: str) -> None:
     assert found.standing in (Standing.WRONG, Standing.OUTSIDE, Standing.UNWRITTEN), found
 
 
-@pytest.mark.parametrize("tag", ["v0.1.17", "v0.1.18", NEW])
+@pytest.mark.parametrize("tag", ["v0.1.18", NEW])
 def test_pages_of_several_tokens_are_read_as_one(aiter_git: Path, tag: str) -> None:
     """What faults.md says: no check refuses them, and of each page one token counts."""
     found = run(opened(aiter_git, tag), case(page_size=16), 1)
     assert found.standing is Standing.WRONG, found
     assert set(found.wrong) == {0, 1}
+
+
+def test_the_size_of_pages_is_not_looked_at(aiter_git: Path) -> None:
+    found = run(opened(aiter_git, NEW), case(), change=adding("s_log2_page", 4))
+    assert found.standing is Standing.PASSED, found
 
 
 def test_the_lengths_of_last_pages_are_not_looked_at(aiter_git: Path) -> None:
