@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -201,6 +201,6 @@ def _flag(given: Mapping[str, Any], role: str) -> bool:
     return bool(value)
 
 
-def _is_one_split(value: Any) -> bool:
+def _is_one_split(value: Any) -> TypeGuard[Placed]:
     """Whether something is partial results of one split."""
     return isinstance(value, Placed) and value.shape[1:2] == (1,) and value.dtype.kind == "fp32"
