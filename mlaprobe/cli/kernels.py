@@ -81,8 +81,8 @@ def kernels(
     output: o.OutputOption = None,
     quiet: o.QuietOption = False,
 ) -> int:
-    """What is in AITER's code objects, and whether they are right: AITER's own kernels of decode or
-    prefill, emulated and compared with attention in float32."""
+    """What is in AITER's code objects, and whether they are right: AITER's own kernels of decode,
+    prefill or v4, emulated and compared with attention in float32."""
     given = ctx.params
     _check(given)
     return _run(given) if run else _show(given)

@@ -73,6 +73,9 @@ class Layout(TextEnum):
     """Pages of tokens of 576 values, the first 512 of which are the values of all heads."""
     HEADS = "heads"
     """Keys of 192 and values of 128 for each head and token."""
+    PACKED = "packed"
+    """Pages of tokens of 448 values in fp8 with their scales, and 64 of rope in bf16 beside them:
+    512 values that are keys and values of all heads. Every query token sees all of them."""
 
 
 class StageName(TextEnum):

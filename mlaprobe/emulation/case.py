@@ -110,10 +110,10 @@ def layout_of(shape: DecodeShape) -> Layout:
     Raises:
         UsageError: its operation is not emulated.
     """
-    found = operations()[shape.op].entry(shape.persistent).layout
-    if found is None:
-        raise _not_emulated(shape.op)
-    return found
+    entry = operations()[shape.op].entry(shape.persistent)
+    if entry.layout is None:
+        raise _not_emulated(f"{shape.op} by {entry.name}")
+    return entry.layout
 
 
 def check_emulated(op: Operation) -> None:
@@ -123,13 +123,15 @@ def check_emulated(op: Operation) -> None:
         UsageError: those of none of its functions can.
     """
     if all(entry.layout is None for entry in operations()[op].entries):
-        raise _not_emulated(op)
+        raise _not_emulated(str(op))
 
 
-def _not_emulated(op: Operation) -> UsageError:
+def _not_emulated(what: str) -> UsageError:
+    emulated = [op for op, rule in operations().items() if any(e.layout for e in rule.entries)]
     return UsageError(
-        f"launches of {op} are not emulated",
-        hint="those of decode and prefill are; without --run, what is in its code objects is shown",
+        f"launches of {what} are not emulated",
+        hint=f"there are some of {', '.join(emulated)} that are; without --run, what is in code "
+        "objects is shown",
     )
 
 

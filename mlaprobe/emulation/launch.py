@@ -173,7 +173,10 @@ def execute(
         watch=watch,
     )
     regions.take_back(marks)
-    return Result(run=result, followed=follow(launched, output, arrays, marks))
+    entry = ready.call.entry
+    one = entry is not None and entry.returns_one_split
+    followed = follow(launched, output, arrays, marks, returns_one_split=one)
+    return Result(run=result, followed=followed)
 
 
 def _given(ready: Prepared, seed: int) -> tuple[Arrays, Marks]:

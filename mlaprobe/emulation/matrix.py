@@ -9,19 +9,20 @@ from dataclasses import dataclass, replace
 
 from mlaprobe.core.accuracy import Tolerance
 from mlaprobe.core.blobs import blob_hash
+from mlaprobe.core.enums import Layout
 from mlaprobe.core.shape import DecodeShape, Dtype, Operation, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.emulation import prompts
-from mlaprobe.emulation.case import Case, CaseResult
+from mlaprobe.emulation.case import Case, CaseResult, layout_of
 from mlaprobe.emulation.outcome import Emulated, Standing
 from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.planned import Options, emulate_launch, launch_seconds, refuse_long
+from mlaprobe.emulation.prompts import HEADS, QLENS
 from mlaprobe.emulation.shipped import code_objects
 from mlaprobe.emulation.wording import details, outside_line, race_line
 from mlaprobe.errors import SourceError
+from mlaprobe.rulefiles.operations import entry_of
 
-HEADS = (8, 16, 32, 64, 128)
-QLENS = tuple(range(1, 9))
 DTYPES = ((Dtype.BF16, Dtype.BF16), (Dtype.FP8, Dtype.FP8), (Dtype.BF16, Dtype.FP8))
 EDGES = (1, *(edge + past for edge in (16, 32, 64, 96, 128, 192, 256) for past in range(4)))
 """KV lengths at which tiles of 16, 32, 64 and 128 tokens end, and 1, 2 and 3 tokens behind that."""
@@ -92,7 +93,7 @@ def cases(capability: Capability, scope: Scope) -> tuple[tuple[Case, ...], tuple
 def _launches(shapes: Sequence[Case], scope: Scope, narrow: bool) -> Iterator[Case]:
     """The launches of one kernel."""
     found = [launch for case in shapes for launch in _cut(case, scope)]
-    if found and Dtype.FP8 in (found[0].shape.q_dtype, found[0].shape.kv_dtype):
+    if found and _takes_scales(found[0].shape):
         if scope.scales is not None:
             found = [replace(case, scales=scope.scales) for case in found]
         elif not narrow:
@@ -102,9 +103,15 @@ def _launches(shapes: Sequence[Case], scope: Scope, narrow: bool) -> Iterator[Ca
         yield replace(case, first=True) if at == 0 else case
 
 
+def _takes_scales(shape: DecodeShape) -> bool:
+    """Whether a scale is passed for the query or the cache as a whole."""
+    packed = layout_of(shape) is Layout.PACKED
+    return Dtype.FP8 in (shape.q_dtype, shape.kv_dtype) and not packed
+
+
 def _cut(case: Case, scope: Scope) -> Iterator[Case]:
     """The launches of one shape."""
-    if case.shape.op is not Operation.DECODE:
+    if entry_of(case.shape).prompts:
         return prompts.edges(case, EDGES) if scope.edges else prompts.batches(case, scope.qlens)
     return edges(case) if scope.edges else _splits(case)
 
@@ -131,6 +138,7 @@ def _shapes(capability: Capability, scope: Scope) -> Iterator[DecodeShape]:
             scope.arch,
             scope.dtypes,
             scope.heads,
+            scope.qlens,
             page_size=scope.page_size,
             batch=len(scope.kv_lens),
         )

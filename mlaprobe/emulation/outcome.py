@@ -54,6 +54,8 @@ class Emulated:
     """What made the work metadata; ``None`` where there is none."""
     merged: str | None = None
     """The function of AITER's whose merge was computed here; ``None`` where none is called."""
+    returned: bool = False
+    """Whether the result is what AITER's function returns, which leaves the output alone."""
     error: Error | None = None
     wrong: tuple[int, ...] = ()
     """The requests whose result is not right, by their place in the batch."""

@@ -10,13 +10,16 @@ from mlaprobe.core.enums import Layout, Operation
 from mlaprobe.core.shape import DecodeShape, Dtype
 from mlaprobe.emulation.batches.headworks import ROWS
 from mlaprobe.emulation.case import Case, layout_of
-from mlaprobe.rulefiles.operations import operations
+from mlaprobe.rulefiles.operations import Entry, operations
 
-_HEADS = {
+HEADS = (8, 16, 32, 64, 128)
+QLENS = tuple(range(1, 9))
+"""Query heads and query lengths of which shapes are made where nothing is said."""
+_PROMPT_HEADS = {
     Layout.LATENT: ((16, None), (128, None)),
     Layout.HEADS: ((1, 1), (8, 8), (8, 1), (16, 1)),
 }
-"""Query heads with KV heads of their own, where an operation has them."""
+"""Query heads of prompts with KV heads of their own, where an operation has them."""
 _LATENT_ROWS = 128
 """Query tokens times heads that a workgroup does at once."""
 
@@ -26,21 +29,23 @@ def shapes(
     arch: str,
     dtypes: Sequence[tuple[Dtype, Dtype]],
     heads: Sequence[int] | None,
+    qlens: Sequence[int] | None,
     *,
     page_size: int,
     batch: int,
 ) -> Iterator[DecodeShape]:
     """The shapes of an operation whose launches are emulated. ``heads`` are query heads, each with
-    a KV head of its own where the operation has those; ``None`` takes a few counts."""
+    a KV head of its own where the operation has those; ``None`` takes a few counts. How many query
+    tokens a prompt has, its launches say."""
     for entry in operations()[op].entries:
         paged = entry.asks("page_size")
         if entry.layout is None or (page_size > 1 and not paged):
             continue
-        counts = _HEADS[entry.layout]
-        if heads is not None:
-            counts = tuple((n, n if entry.layout is Layout.HEADS else None) for n in heads)
+        counts = _counts(entry, heads)
+        lens = (1,) if entry.prompts else qlens or QLENS
         masks = (True, False) if entry.asks("causal") else (True,)
-        for (q, kv), (count, own), causal in itertools.product(dtypes, counts, masks):
+        asked = itertools.product(dtypes, counts, lens, masks)
+        for (q, kv), (count, own), qlen, causal in asked:
             yield DecodeShape(
                 op=op,
                 arch=arch,
@@ -48,11 +53,20 @@ def shapes(
                 kv_dtype=kv,
                 num_heads=count,
                 num_kv_heads=own,
+                qlen=qlen,
                 causal=causal,
                 persistent=entry.mode,
                 page_size=page_size,
                 batch=batch,
             )
+
+
+def _counts(entry: Entry, heads: Sequence[int] | None) -> Sequence[tuple[int, int | None]]:
+    """Query heads with KV heads of their own."""
+    if heads is None and entry.prompts:
+        assert entry.layout is not None
+        return _PROMPT_HEADS[entry.layout]
+    return [(n, n if entry.layout is Layout.HEADS else None) for n in heads or HEADS]
 
 
 def batches(case: Case, qlens: Sequence[int] | None) -> Iterator[Case]:

@@ -142,6 +142,7 @@ def _judged(
         grid=launched.grid,
         metadata=works.origin if works and launched.passed.get("work_indptr") else None,
         merged=first.followed.merged,
+        returned=first.followed.returned,
         outside=first.run.outside,
         instructions=first.run.instructions,
     )

@@ -44,9 +44,11 @@ def race_line(race: Race) -> str:
 
 
 def details(run: Emulated) -> tuple[str, ...]:
-    """Which requests of several are not right, and what of the argument block the result hangs on
-    that the host stores nothing in."""
+    """Where the result is, if not in the output; which requests of several are not right; and what
+    of the argument block the result hangs on that the host stores nothing in."""
     found = []
+    if run.returned:
+        found.append("nothing writes the output: compared was what is returned")
     lens = sorted({run.batch.kv_lens[request] for request in run.wrong})
     if lens and run.batch.requests > 1:
         found.append(f"not right are the requests of {', '.join(map(str, lens))} KV tokens")

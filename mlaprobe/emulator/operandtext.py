@@ -37,6 +37,8 @@ _TWO_SOURCES = re.compile(
     r"|readlane_b32|writelane_b32|mbcnt_\w+|cvt_pk\w+|cvt_sr_\w+|bcnt_u32_b32|ldexp_f(32|64)"
     r"|(add|mul|max|min)_f64|pack_b32_f16|mul_legacy_f32|trig_preop_f64)"
 )
+_SCALED = re.compile(r"v_cvt_scalef32_(sr_)?(2x)?(pk(\d*)_)?[a-z]+(\d+)_[a-z]+(\d+)")
+"""Conversions with a scale: random bits, two sources, packed, how many, bits to and from."""
 _THREE_PACKED = ("v_pk_mad", "v_pk_fma", "v_mad_mix", "v_dot", "v_pk_minimum3", "v_pk_maximum3")
 
 
@@ -84,6 +86,8 @@ def width(mnemonic: str, name: str) -> int:
     destination = name in ("vdst", "sdst")
     if _PACKED_PAIR.fullmatch(mnemonic):
         return 2
+    if mnemonic.startswith("v_cvt_scalef32_"):
+        return _scaled(mnemonic)[name]
     if mnemonic in _UNPACKS_PAIR:
         return 2 if destination else 1
     if destination and mnemonic.startswith("v_cmp"):
@@ -97,6 +101,21 @@ def width(mnemonic: str, name: str) -> int:
         return 1
     bits = types[0] if destination or name == "src2" else types[-1]
     return max(1, bits // 32)
+
+
+def _scaled(mnemonic: str) -> dict[str, int]:
+    """How many registers the operands of a conversion with a scale are, by the fields that name
+    them; those that it has."""
+    found = _SCALED.fullmatch(mnemonic)
+    assert found is not None, mnemonic
+    random, twice, packed, number, to, of = found.groups()
+    count = int(number or 2) if packed else 1
+    # Two numbers of 32 bits are two operands, where no random bits take the place of one.
+    apart = bool(twice) or (count == 2 and of == "32" and not random)
+    wide = max(1, (2 * count if twice else count) * int(to) // 32)
+    narrow = 1 if apart and not twice else max(1, count * int(of) // 32)
+    sources = [narrow, *([narrow] if apart else []), *([1] if random else []), 1]
+    return {"vdst": wide, **{f"src{at}": size for at, size in enumerate(sources)}}
 
 
 def _one_of_pair(mnemonic: str, name: str) -> bool:
@@ -122,4 +141,6 @@ def sources(mnemonic: str) -> int:
         return 2
     if mnemonic in tables["VOP3P"].values():
         return 3 if mnemonic.startswith(_THREE_PACKED) else 2
+    if mnemonic.startswith("v_cvt_scalef32_"):
+        return len(_scaled(mnemonic)) - 1
     return 2 if "_co_" in mnemonic or _TWO_SOURCES.fullmatch(mnemonic) else 3

@@ -64,6 +64,8 @@ _ENTRY = Record(
         "dtypes": ListOf(Text(pattern="[a-z0-9]+/[a-z0-9]+", form="a dtype pair"), at_least=1),
         "route": Text(choices=tuple(map(str, Route))),
         "layout": Text(choices=tuple(map(str, Layout))),
+        "prompts": Flag(),
+        "returns_one_split": Flag(),
         "arguments": _ARGUMENTS,
         "arguments_on": MapOf(_ARGUMENTS),
         "head_dim": whole(1),
@@ -153,6 +155,10 @@ class Entry:
     """The route of a decode that it is, whose stage answers for it."""
     layout: Layout | None = None
     """How it is given queries, keys and values, where its launches are emulated."""
+    prompts: bool = False
+    """Whether its query tokens are those of prompts, and not few, as many of each request."""
+    returns_one_split: bool = False
+    """Whether it may return the result as partial results of one split, and leave the output."""
 
     @property
     def name(self) -> str:
@@ -310,6 +316,8 @@ def _entry(op: Operation, rule: Mapping[str, Any]) -> Entry:
         dtypes=tuple(rule["dtypes"]) if "dtypes" in rule else None,
         route=Route(rule["route"]) if "route" in rule else None,
         layout=Layout(rule["layout"]) if "layout" in rule else None,
+        prompts=rule.get("prompts", False),
+        returns_one_split=rule.get("returns_one_split", False),
     )
 
 

@@ -106,7 +106,7 @@ class Launching:
         with self._session.exclusive:
             path = self._dispatched(question)
             entry = entry_of(path)
-            if entry is None or entry.kind == "missing":
+            if entry is None or entry.kind == "missing" or path.kind == "failed":
                 raise _refusal(path) or NotLaunchedError("no entry point is called")
             function = self._host.closure(entry.name)
             if function is None:

@@ -24,7 +24,7 @@ from mlaprobe.emulation.padding import Padding
 from mlaprobe.emulation.running import Settings, emulate
 from mlaprobe.errors import UsageError
 from mlaprobe.stages.environment.device import Device
-from mlaprobe.stages.launching import Launched
+from tests.emulation.changing import adding, doubling, null, swapping
 
 LENS, QLENS = (40, 33), (14, 11)
 FOLDER = {arch: f"hsa/{arch}/mla/" for arch in ("gfx942", "gfx950")}
@@ -96,43 +96,6 @@ def test_128_heads(aiter_git: Path) -> None:
     assert found.kernel.co.endswith("subQ128_mqa128.co")
 
 
-def slot(launched: Launched, name: str) -> slice:
-    found = launched.block.slot(name)
-    assert found is not None, name
-    return slice(found.offset, found.offset + found.size)
-
-
-def adding(name: str, amount: int) -> Change:
-    """Adds to a number or an address."""
-
-    def change(block: bytearray, launched: Launched) -> None:
-        at = slot(launched, name)
-        value = int.from_bytes(block[at], "little") + amount
-        block[at] = value.to_bytes(at.stop - at.start, "little")
-
-    return change
-
-
-def doubling(name: str) -> Change:
-    """Doubles a float."""
-
-    def change(block: bytearray, launched: Launched) -> None:
-        at = slot(launched, name)
-        block[at] = (2 * np.frombuffer(bytes(block[at]), np.float32)).tobytes()
-
-    return change
-
-
-def swapping(one: str, other: str) -> Change:
-    """Exchanges two arguments."""
-
-    def change(block: bytearray, launched: Launched) -> None:
-        first, second = slot(launched, one), slot(launched, other)
-        block[first], block[second] = block[second], block[first]
-
-    return change
-
-
 WRONG: dict[str, tuple[Dtype, Change]] = {
     "planned: the scale": (Dtype.FP8, doubling("scalar")),
     "planned: query, a head on": (Dtype.FP8, adding("ptr_Q", 192)),
@@ -152,11 +115,6 @@ def test_a_wrong_launch_is_no_pass(aiter_git: Path, what: str) -> None:
     assert found.standing in (Standing.WRONG, Standing.OUTSIDE, Standing.UNWRITTEN), found
 
 
-def null(name: str) -> Change:
-    """A null pointer."""
-    return lambda block, launched: block.__setitem__(slot(launched, name), bytes(8))
-
-
 @pytest.mark.parametrize("heads", [16, 128])
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 def test_the_latent_cache_gets_no_log_sum_exp(aiter_git: Path, arch: str, heads: int) -> None:
@@ -173,8 +131,8 @@ def test_the_mask_of_the_other_kernel_is_wrong(
 ) -> None:
     """Attention without a mask is not what the causal kernel gives."""
 
-    def unmasked(q: Any, k: Any, v: Any, seen: Any, scale: float) -> Any:
-        return attention(q, k, v, np.ones_like(seen), scale)
+    def unmasked(q: Any, k: Any, v: Any, seen: Any, *others: Any) -> Any:
+        return attention(q, k, v, np.ones_like(seen), *others)
 
     monkeypatch.setattr("mlaprobe.emulation.batches.holding.attention", unmasked)
     found = run(opened(aiter_git, "v0.1.20.post1"), case(Dtype.FP8))
@@ -203,5 +161,5 @@ def test_what_is_not_emulated_says_so() -> None:
     shape = DecodeShape(
         op=Operation.V4, arch="gfx950", q_dtype=Dtype.FP8, kv_dtype=Dtype.FP8, num_heads=64
     )
-    with pytest.raises(UsageError, match="launches of v4 are not emulated"):
+    with pytest.raises(UsageError, match="launches of v4 by mla_v40_decode_fwd are not emulated"):
         layout_of(shape)

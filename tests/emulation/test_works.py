@@ -165,3 +165,11 @@ def test_what_is_merged_of_what_nobody_wrote_counts_as_unwritten() -> None:
     assert final.lse is not None
     assert final.lse[0, 0] == np.float32(0.5)
     assert decoded(final.out[0], Dtype.BF16, "gfx950").tolist() == [[2.0] * LATENT_DIM]
+
+
+def test_where_no_split_holds_anything_nothing_is_merged() -> None:
+    final, partial = empty(2, 1, np.uint16), empty(4, 1)
+    for row in range(4):
+        put(partial, row, 2.0, 0.5)
+    merge_splits(final, partial, [0, -7], splits=2)
+    assert not final.out_written.any()

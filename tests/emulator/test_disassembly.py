@@ -29,6 +29,37 @@ def test_what_llvm_assembles_is_printed_as_it_was_written(line: str) -> None:
     assert instruction.size == len(data)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "line"),
+    [
+        (0xD2350008, 0x051A510A, "pk_fp8_f32 v8, v10, v40, v70"),
+        (0xD2370008, 0x051A510A, "sr_fp8_f32 v8, v10, v40, v70"),
+        (0xD2390008, 0x0002510A, "pk_f32_fp8 v[8:9], v10, v40"),
+        (0xD23B0008, 0x0002510A, "f32_fp8 v8, v10, v40"),
+        (0xD23D0008, 0x051A510A, "pk_fp4_f32 v8, v10, v40, v70"),
+        (0xD23E0008, 0x051A510A, "sr_pk_fp4_f32 v8, v[10:11], v40, v70"),
+        (0xD23F0008, 0x0002510A, "pk_f32_fp4 v[8:9], v10, v40"),
+        (0xD2440008, 0x0002510A, "pk_fp8_bf16 v8, v10, v40"),
+        (0xD2460008, 0x051A510A, "sr_fp8_bf16 v8, v10, v40, v70"),
+        (0xD2480008, 0x0002510A, "pk_f16_fp8 v8, v10, v40"),
+        (0xD24B0008, 0x0002510A, "f16_bf8 v8, v10, v40"),
+        (0xD24E0008, 0x051A510A, "sr_pk_fp4_f16 v8, v10, v40, v70"),
+        (0xD2510008, 0x0002510A, "pk_bf16_fp4 v8, v10, v40"),
+        (0xD2520008, 0x051A510A, "2xpk16_fp6_f32 v[8:13], v[10:25], v[40:55], v70"),
+        (0xD2550008, 0x051A510A, "sr_pk32_bf6_f32 v[8:13], v[10:41], v40, v70"),
+        (0xD2560008, 0x0002510A, "pk32_f32_fp6 v[8:39], v[10:15], v40"),
+        (0xD25B0008, 0x0002510A, "pk32_bf6_bf16 v[8:13], v[10:25], v40"),
+        (0xD25C0008, 0x051A510A, "sr_pk32_fp6_f16 v[8:13], v[10:25], v40, v70"),
+        (0xD2620008, 0x0002510A, "pk32_f16_bf6 v[8:23], v[10:15], v40"),
+    ],
+)
+def test_conversions_with_a_scale_are_printed_as_llvm_writes_them(
+    first: int, second: int, line: str
+) -> None:
+    data = first.to_bytes(4, "little") + second.to_bytes(4, "little")
+    assert text(decode(data, 0, "gfx950")) == f"v_cvt_scalef32_{line}"
+
+
 def _objdump() -> str | None:
     """An llvm-objdump that knows gfx942."""
     names = ["llvm-objdump", *(f"llvm-objdump-{version}" for version in range(30, 16, -1))]

@@ -27,6 +27,7 @@ def compile_one(line: str, *, set_bits: int = 0, index_mode: int = 0) -> None:
 
 DPP = "v_mov_b32_dpp v1, v2 quad_perm:[2,3,0,1] row_mask:0xf bank_mask:0xf"
 FMA = "v_fma_f32 v1, v2, s5, v4"
+SCALED = "v_cvt_scalef32_pk_bf16_fp8 v1, v2, v3"
 SDWA = "v_cvt_pk_f32_fp8_sdwa v[4:5], v2 src0_sel:WORD_0"
 
 
@@ -45,6 +46,10 @@ def test_as_the_kernels_use_them_all_have_a_rule(line: str) -> None:
         ("v_add3_u32 v1, v2, v3, 1", 1 << 8, "abs"),
         ("v_add3_u32 v1, v2, v3, 1", 1 << 15, "clamp"),
         ("v_cvt_pk_fp8_f32 v1, v2, v3", 1 << 11, "operand selection"),
+        (SCALED, 1 << 12, "operand selection of the scale"),
+        (SCALED, 1 << 15, "clamp"),
+        (SCALED, 1 << 61, "neg"),
+        (SCALED, 1 << 9, "abs"),
         ("v_pk_mul_f32 v[6:7], v[2:3], v[4:5]", 1 << 15, "clamp"),
         (DPP, 1 << 48, "DPP control"),
         (DPP, 1 << 52, "neg and abs of DPP"),
@@ -76,6 +81,7 @@ def test_dpp_that_leaves_rows_or_banks_out(mask: int) -> None:
         "v_mfma_f32_16x16x16_bf16 a[0:3], v[2:3], a[4:5], a[0:3]",
         "v_pk_mul_f32 v[6:7], v[2:3], v[4:5]",
         "v_cvt_pk_bf16_f32 v1, v2, v3",
+        SCALED,
         "v_accvgpr_read_b32 v1, a2",
         "v_permlane32_swap_b32_e32 v1, v2",
     ],

@@ -218,6 +218,12 @@ LIBRARY = {
     'std::atoi("x")': "0",
     "(int)(std::ceil(2.5) / 2 * 10)": "15",
     "(int)(std::floor(c * 1.0) / 2 * 10)": "15",
+    "(int)(sqrt(c) * 1000)": "1732",
+    "(int)(std::sqrt(static_cast<float>(c + 13)) * 10)": "40",
+    "(int)(100000 * (1.0f / std::sqrt(static_cast<float>(c * 170 + 2))))": "4419",
+    "(int)(sqrtf(c - 2.75f) * 10)": "5",
+    "(int)std::sqrt(c * 22369621.0)": "?",  # 8191 of a double, 8192 of a float
+    "(int)std::sqrt(c - 4.0)": "?",
     "__builtin_popcount(-c)": "31",
     "__builtin_clz(c)": "30",
     "__builtin_clz(-1)": "0",

@@ -124,7 +124,7 @@ class Batch:
         """``[query tokens, KV tokens]``: which of its KV tokens each query token of a request
         sees."""
         length, qlen = self.kv_lens[request], self.query_lens[request]
-        if not self.causal:
+        if not self.causal or self.layout is Layout.PACKED:
             return np.ones((qlen, length), np.bool_)
         whole = self.global_lens[request] if self.world > 1 else length
         places = np.arange(length) * self.world + self.rank

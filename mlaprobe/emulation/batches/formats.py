@@ -17,7 +17,11 @@ HEAD_DIM = 576
 """Values per token of a query head and of the KV cache: 512 latent, 64 rope."""
 LATENT_DIM = 512
 """Values per token of an output head."""
-WIDTHS = {Layout.LATENT: (HEAD_DIM, LATENT_DIM), Layout.HEADS: (192, 128)}
+WIDTHS = {
+    Layout.LATENT: (HEAD_DIM, LATENT_DIM),
+    Layout.HEADS: (192, 128),
+    Layout.PACKED: (512, 512),
+}
 """Values per token of a key, and of an output head."""
 
 

@@ -102,6 +102,15 @@ def check_lens(batch: Batch) -> None:
         check_kv_lens((length,), qlen)
 
 
+def hide(kv: Floats, order: npt.NDArray[np.intp], vectors: IndexVectors) -> None:
+    """Overwrites what no request may look at of pages ``[pages, page_size, ...]``, which requests
+    have in this order."""
+    ends = vectors.kv_indptr[1:].tolist()
+    kv[order[ends[-1] :]] = HIDDEN
+    for end, tokens in zip(ends, vectors.last_page.tolist(), strict=True):
+        kv[order[end - 1], tokens:] = HIDDEN
+
+
 def factor(dtype: Dtype, scale: float) -> float:
     """What values of a dtype are multiplied with."""
     return scale if dtype is Dtype.FP8 else 1.0
@@ -113,7 +122,10 @@ def scale_of(dtype: Dtype, scale: float) -> Stored | None:
 
 
 def attention_of(
-    batch: Batch, queries: Floats, held: Callable[[int], tuple[Floats, Floats]]
+    batch: Batch,
+    queries: Floats,
+    held: Callable[[int], tuple[Floats, Floats]],
+    sink: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Attention of every request; ``held`` gives its keys and values."""
     o = np.zeros((batch.tokens, batch.num_heads, batch.value_dim), np.float32)
@@ -123,5 +135,5 @@ def attention_of(
         own = slice(starts[request], starts[request + 1])
         keys, values = held(request)
         seen = batch.visible(request)
-        o[own], lse[own] = attention(queries[own], keys, values, seen, batch.sm_scale)
+        o[own], lse[own] = attention(queries[own], keys, values, seen, batch.sm_scale, sink)
     return o, lse

@@ -10,6 +10,7 @@ from mlaprobe.emulation.batches.batch import Batch
 from mlaprobe.emulation.batches.headvalues import HeadValues
 from mlaprobe.emulation.batches.headworks import head_works
 from mlaprobe.emulation.batches.holding import Tensors
+from mlaprobe.emulation.batches.packedvalues import PackedValues
 from mlaprobe.emulation.batches.values import Values
 from mlaprobe.emulation.batches.works import Cutting, Works, own_works
 
@@ -26,4 +27,5 @@ class Laid(NamedTuple):
 LAYOUTS = {
     Layout.LATENT: Laid(Values.random, own_works),
     Layout.HEADS: Laid(HeadValues.random, head_works),
+    Layout.PACKED: Laid(PackedValues.random, own_works),
 }

@@ -12,12 +12,12 @@ from mlaprobe.emulation.batches.attention import Array, Floats
 from mlaprobe.emulation.batches.batch import Batch, IndexVectors
 from mlaprobe.emulation.batches.formats import HEAD_DIM, LATENT_DIM, decoded, encoded
 from mlaprobe.emulation.batches.holding import (
-    HIDDEN,
     Spread,
     Stored,
     attention_of,
     check_lens,
     factor,
+    hide,
     places_of,
     scale_of,
 )
@@ -61,7 +61,7 @@ class Values:
         kv = rng.standard_normal(kv_shape, np.float32) / factor(batch.kv_dtype, batch.kv_scale)
         q = rng.standard_normal((batch.tokens, batch.num_heads, HEAD_DIM), np.float32)
         vectors = batch.vectors
-        _hide(kv, order, vectors)
+        hide(kv, order, vectors)
         return cls(
             batch=batch,
             q=encoded(q / factor(batch.q_dtype, batch.q_scale), batch.q_dtype, batch.arch),
@@ -123,11 +123,3 @@ class Values:
             return keys, keys[..., :LATENT_DIM]
 
         return attention_of(self.batch, self.queries(), held)
-
-
-def _hide(kv: Floats, order: npt.NDArray[np.intp], vectors: IndexVectors) -> None:
-    """Overwrites what no request may look at."""
-    ends = vectors.kv_indptr[1:].tolist()
-    kv[order[ends[-1] :]] = HIDDEN
-    for end, tokens in zip(ends, vectors.last_page.tolist(), strict=True):
-        kv[order[end - 1], tokens:] = HIDDEN

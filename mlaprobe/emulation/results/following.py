@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from mlaprobe.core.shape import Dtype
 from mlaprobe.emulation.arrays import Array, Arrays, Marks, NotFollowedError
+from mlaprobe.emulation.batches.formats import encoded
 from mlaprobe.emulation.results.merging import Rows, merge_splits, merge_tiles
 from mlaprobe.evaluator.engine.runs import Event
 from mlaprobe.rulefiles.layouts import layouts
@@ -26,13 +28,24 @@ class Followed:
     """``[tokens, heads, 512]`` bits of bf16, and the log-sum-exp where one is returned."""
     merged: str | None
     """The function of AITER's whose work was done here; ``None`` where it calls none."""
+    returned: bool = False
+    """Whether the result is what is returned, and the output was left alone."""
 
 
-def follow(launched: Launched, output: Placed, arrays: Arrays, marks: Marks) -> Followed:
+def follow(
+    launched: Launched,
+    output: Placed,
+    arrays: Arrays,
+    marks: Marks,
+    *,
+    returns_one_split: bool = False,
+) -> Followed:
     """Does what the dispatcher does behind a launch.
 
     Args:
         output: the tensor that the caller gets its output in.
+        returns_one_split: whether it may return the result instead, as partial results of one
+            split.
 
     Raises:
         NotFollowedError: that cannot be followed.
@@ -50,6 +63,10 @@ def follow(launched: Launched, output: Placed, arrays: Arrays, marks: Marks) -> 
     lse = result[1] if isinstance(result, tuple) and len(result) > 1 else None
     if isinstance(lse, Placed):
         rows = follower.with_lse(rows, lse)
+    if returns_one_split and merged is None and not rows.out_written.any():
+        partial = result[0] if isinstance(result, tuple) and result else None
+        if _is_one_split(partial):
+            return Followed(rows=follower.narrowed(rows, partial), merged=None, returned=True)
     return Followed(rows=rows, merged=merged)
 
 
@@ -96,6 +113,13 @@ class _Follower:
             return rows
         return replace(rows, lse=values.reshape(shape), lse_written=written.reshape(shape))
 
+    def narrowed(self, rows: Rows, partial: Placed) -> Rows:
+        """Partial results of one split ``[tokens, 1, heads, width]`` as an output."""
+        values, written = self._arrays.of(partial), self._marks.of(partial)
+        out = encoded(values.astype(np.float32), Dtype.BF16, "")
+        shape = rows.out.shape
+        return replace(rows, out=out.reshape(shape), out_written=written.reshape(shape))
+
     def _flat(self, out: Placed, lse: Placed) -> Rows:
         """Partial results as ``[rows, heads, ...]``."""
         rows = self.rows(out, lse)
@@ -137,7 +161,7 @@ class _Follower:
             pages = (lengths - 1) * _number(given, "page_size")
             lengths = pages + self._array(given, "last_page")
         counts = np.minimum(np.diff(indptr), -(-lengths // _number(given, "block")))
-        if given.get("use_valid_splits"):
+        if _flag(given, "use_valid_splits"):
             counts = np.minimum(counts, self._array(given, "valid_splits"))
         return [int(count) for count in counts]
 
@@ -167,3 +191,16 @@ def _number(given: Mapping[str, Any], role: str) -> int:
     if type(value) is not int:
         raise NotFollowedError(f"a merge gets no {role.replace('_', ' ')} that is known")
     return value
+
+
+def _flag(given: Mapping[str, Any], role: str) -> bool:
+    """A flag; that of a merge which has no such parameter is off."""
+    value = given.get(role, False)
+    if not isinstance(value, int):
+        raise NotFollowedError(f"a merge gets no {role.replace('_', ' ')} that is known")
+    return bool(value)
+
+
+def _is_one_split(value: Any) -> TypeGuard[Placed]:
+    """Whether something is partial results of one split."""
+    return isinstance(value, Placed) and value.shape[1:2] == (1,) and value.dtype.kind == "fp32"

@@ -62,7 +62,8 @@ def merge_splits(final: Rows, partial: Rows, counts: list[int], splits: int) -> 
     """Merges the splits of a launch without work metadata.
 
     Args:
-        counts: splits of each query token that hold anything.
+        counts: splits of each query token that hold anything; where none does, which a kernel
+            may have written, nothing is merged.
         splits: rows of ``partial`` for each.
     """
     for token, count in enumerate(counts):
@@ -72,6 +73,9 @@ def merge_splits(final: Rows, partial: Rows, counts: list[int], splits: int) -> 
 def _merge(final: Rows, partial: Rows, token: int, rows: Array) -> None:
     assert partial.lse is not None
     assert partial.lse_written is not None
+    if not len(rows):
+        final.out_written[token] = False
+        return
     with np.errstate(all="ignore"):
         lse = partial.lse[rows].astype(np.float64)
         highest = lse.max(0)

@@ -12,6 +12,7 @@ from mlaprobe.emulator.semantics import (
     memory_access,
     packed,
     scalar,
+    scaled,
     vector_floats,
     vector_integers,
 )
@@ -21,6 +22,7 @@ RULES: dict[str, Rule] = {
     **flow.RULES,
     **vector_integers.RULES,
     **vector_floats.RULES,
+    **scaled.RULES,
     **compares.RULES,
     **lane_moves.RULES,
     **packed.RULES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -165,6 +166,15 @@ def _set(value: int) -> int:
     return _bits(value)
 
 
+def _sqrt(value: float) -> float:
+    """A square root, where it lies between the same whole numbers as a float and as a double."""
+    exact = math.sqrt(value)
+    (single,) = struct.unpack("<f", struct.pack("<f", exact))
+    if (math.floor(single), math.ceil(single)) != (math.floor(exact), math.ceil(exact)):
+        raise ValueError("a float rounds it to a whole number")
+    return exact
+
+
 _PLAIN: dict[str, Callable[..., Value]] = {
     "atoi": _atoi,
     "strcmp": lambda a, b: (a > b) - (a < b),
@@ -174,6 +184,8 @@ _PLAIN: dict[str, Callable[..., Value]] = {
     "to_string": _to_string,
     "log2f": math.log2,
     "log2": math.log2,
+    "sqrt": _sqrt,
+    "sqrtf": _sqrt,
     # of a floating type in C++, whatever they are of in Python
     "ceil": lambda v: float(math.ceil(v)),
     "floor": lambda v: float(math.floor(v)),

@@ -13,6 +13,7 @@ from typing import Any
 from mlaprobe.core.shape import DecodeShape, PlannerCall, StageOutcome
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
+from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.python.values import EntryPoint
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown
 from mlaprobe.evaluator.values.operators import binary
@@ -177,6 +178,7 @@ class EntryEvents:
         if computed is not NotImplemented:
             return computed
         values, named = bound(self._bindings.signature(entry), args, kwargs)
+        _check_complete(entry, args, kwargs, span)
         name = self._bindings.cpp_name(entry) if self._compiled else entry.name
         run.emit("entry", name, values, named, span)
         return Unknown(
@@ -186,6 +188,18 @@ class EntryEvents:
             free="data",
             foreign=True,
         )
+
+
+def _check_complete(entry: EntryPoint, args: Args, kwargs: Kwargs, span: ir.Span) -> None:
+    """Raises where a kernel of Triton is launched without one of its arguments, as Triton does.
+    Other decorators than that of all kernels may give it some."""
+    if entry.decorators != ("triton.jit",):
+        return
+    params = [p for p in entry.function.params if p.kind == "normal"]
+    lacking = [p.name for p in params[len(args) :] if p.default is None and p.name not in kwargs]
+    if lacking:
+        message = f"{entry.name} is launched without {' and '.join(lacking)}"
+        raise Failed("exception", "TypeError", message, span)
 
 
 _FLAGS = ("lse", "causal")
