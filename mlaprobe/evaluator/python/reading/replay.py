@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import OUTER, RUN
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Unsupported
@@ -82,10 +83,12 @@ def _settled(module: PyModule, run: Run, plan: Slice) -> dict[str, Value]:
             on_entry=run.on_entry,
         )
 
+    body = {at: translate_statement(module.index.body[at], module.place) for at in plan.positions}
+
     def start(path: Run) -> Value:
         assert isinstance(path, ReplayRun)
-        for position in plan.positions:
-            _step(module, path, position)
+        for position, nodes in body.items():
+            _step(module, path, position, nodes)
         keys = {name: (id(module), name) for name in plan.names}
         found = {name: path.globals[key] for name, key in keys.items() if key in path.globals}
         return found, path.classes
@@ -97,7 +100,7 @@ def _settled(module: PyModule, run: Run, plan: Slice) -> dict[str, Value]:
     return _steady(module, plan, found, classes)
 
 
-def _step(module: PyModule, path: ReplayRun, position: int) -> None:
+def _step(module: PyModule, path: ReplayRun, position: int, nodes: tuple[ir.Node, ...]) -> None:
     """Runs one statement."""
     node = module.index.body[position]
     path.limit = (module.dotted, position)
@@ -106,9 +109,7 @@ def _step(module: PyModule, path: ReplayRun, position: int) -> None:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         path.globals[key] = _defined(module, path, node, position)
         return
-    path.machine.compiler.statements(translate_statement(node, module.place), module)(
-        {OUTER: None, RUN: path}
-    )
+    path.machine.compiler.statements(nodes, module)({OUTER: None, RUN: path})
 
 
 def _defined(
