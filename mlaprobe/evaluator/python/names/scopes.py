@@ -67,10 +67,13 @@ class Scopes:
         return [n for n in self._all if isinstance(n, ast.Global) and name in n.names]
 
     @cached_property
-    def texts(self) -> frozenset[str]:
-        """The texts of the module, which may name attributes."""
-        found = (n.value for n in self._all if isinstance(n, ast.Constant))
-        return frozenset(text for text in found if isinstance(text, str))
+    def texts(self) -> dict[str, list[ast.AST]]:
+        """Where the module has texts, which may name attributes."""
+        found: dict[str, list[ast.AST]] = {}
+        for node in self._all:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.setdefault(node.value, []).append(node)
+        return found
 
     def mentions_of(self, name: str) -> list[ast.AST]:
         """Where something of a name is read, as a variable or as an attribute."""
