@@ -41,7 +41,7 @@ def _uses(
     for local, meanings in bound.items():
         owners = {owner for meant in meanings for owner in chain.owners(meant)}
         meant = {name for dotted, name in owners if dotted == module.dotted}
-        if "" in meant or any(dotted in _above(module) for dotted, _ in owners):
+        if meant or any(dotted in _above(module) for dotted, _ in owners):
             yield from _named(other, names)
         if not meant.isdisjoint(names):
             yield from _unless_read(other, local)

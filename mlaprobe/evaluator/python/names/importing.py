@@ -55,13 +55,19 @@ class ImportCode:
 
     def _is_special(self, function: Function, cls: ast.ClassDef) -> bool:
         """A method that Python calls where a class is made."""
-        made = all(map(self.covers, (*self._scopes.class_statements, *self._made_by_calls())))
+        classes = [c for c in self._scopes.class_statements if self._has_relatives(c)]
+        made = all(map(self.covers, (*classes, *self._made_by_calls())))
         if function.name in _AT_BIRTH:
             return made
         if function.name not in _OF_METACLASS or not self.is_metaclass(cls):
             return False
         mentions = self._scopes.mentions_of(cls.name)
         return made and all(self._only_makes(node) for node in mentions)
+
+    def _has_relatives(self, cls: ast.ClassDef) -> bool:
+        """Whether a class may be derived from one of the module, or made by a metaclass."""
+        outside = (isinstance(b, ast.Name) and not self._scopes.binds(b.id) for b in cls.bases)
+        return bool(cls.keywords) or not all(outside)
 
     def _made_by_calls(self) -> Iterator[ast.Call]:
         """Calls that may make a class."""

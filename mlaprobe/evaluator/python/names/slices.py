@@ -100,7 +100,7 @@ def slice_of(index: Index) -> Slice | None:
     seeds |= {name for f in registrars for name in _named(f) if index.is_variable(name)}
     if not seeds or any(is_globals(node) for node in uses.scopes.calls_and_items):
         return None
-    return _closed(index, uses, seeds, frozenset(f.name for f in registrars))
+    return _closed(index, uses, seeds, frozenset(_by_name(registrars)))
 
 
 def _may_register(node: ast.stmt, own: set[str]) -> bool:
@@ -126,7 +126,24 @@ def _root(node: ast.AST) -> str | None:
 
 def _registers(function: Function, uses: LaterUses) -> bool:
     """Whether a function runs while the module is imported and changes what may be others'."""
-    return uses.code.is_of_import(function) and any(map(_changes, ast.walk(function)))
+    if not uses.code.is_of_import(function):
+        return False
+    changed = (node for node in ast.walk(function) if _changes(node))
+    return any(not _is_own(node, function, uses) for node in changed)
+
+
+def _is_own(node: ast.AST, function: Function, uses: LaterUses) -> bool:
+    """Whether a function changes a variable of its own, or the object that it makes."""
+    target = node.target if isinstance(node, ast.AugAssign) else node
+    name = target.func if isinstance(target, ast.Call) else target
+    while isinstance(name, (ast.Attribute, ast.Subscript)):
+        name = name.value
+    if not isinstance(name, ast.Name) or uses.scopes.scope_of(name) is None:
+        return False
+    arguments = function.args
+    given = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    outside = uses.scopes.scope_of(name) is not function or name.id in given
+    return not outside or (function.name == "__init__" and name.id == given[0])
 
 
 def _changes(node: ast.AST) -> bool:
@@ -148,6 +165,11 @@ def _used(uses: LaterUses, registrars: list[Function]) -> Iterator[str]:
             around = uses.scopes.parent(around)
         if not isinstance(around, FUNCTIONS):
             yield function.name if around is None else around.name
+
+
+def _by_name(registrars: list[Function]) -> Iterator[str]:
+    """The names of functions that are called by these, not by Python itself."""
+    yield from (f.name for f in registrars if not f.name.startswith("__"))
 
 
 def _named(function: Function) -> set[str]:

@@ -131,10 +131,10 @@ def _defined(
 def _steady(
     module: PyModule, plan: Slice, found: dict[str, Value], classes: Iterable[PyClass]
 ) -> dict[str, Value]:
-    """The values, unknown where later code changes them or another module may add something."""
-    where = importer_of(module, plan.guarded)
-    if where is not None:
-        return {n: Unknown(f"what another module makes of {n}", where) for n in found}
+    """The values, unknown where later code changes them; none where another module may add
+    something."""
+    if importer_of(module, plan.guarded) is not None:
+        return {}
     for made in classes:
         unsettle_later(module.index, plan.uses, made)
     for name, value in found.items():
