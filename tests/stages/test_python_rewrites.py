@@ -109,12 +109,6 @@ FOLLOWED = {
         "heads in _M.rows",
         "heads == 16",
     ),
-    "a class that its objects change": (
-        "class _R:\n    rows = []\n\n    def add(self, h):\n        self.rows.append(h)\n\n\n"
-        "_R().add(16)\n",
-        "heads in _R.rows",
-        "heads == 16",
-    ),
     "a registry of base classes": (
         "class _T:\n    rows = {}\n\n    def __init_subclass__(cls, heads, **more):\n"
         "        super().__init_subclass__(**more)\n        _T.rows[heads] = cls\n\n\n"
@@ -137,6 +131,11 @@ FOLLOWED = {
     ),
 }
 OPEN = {
+    "a class that its objects change": (
+        "class _R:\n    rows = []\n\n    def add(self, h):\n        self.rows.append(h)\n\n\n"
+        "_R().add(16)\n",
+        "heads in _R.rows",
+    ),
     "a module by its name": (
         "import sys\n\n_T = (16,)\nsetattr(sys.modules[__name__], '_T', (32,))\n",
         "heads in _T",

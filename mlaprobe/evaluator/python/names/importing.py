@@ -50,8 +50,11 @@ class ImportCode:
         if isinstance(around, ast.ClassDef) and function.name.startswith("__"):
             return self._is_special(function, around) or self._only_made(function, around)
         mentions = self._scopes.mentions_of(function.name)
-        texts = self._scopes.texts
-        return bool(mentions) and function.name not in texts and all(map(self._calls, mentions))
+        if self._scopes.function_of(function) is not None:  # no other code has it by an attribute
+            mentions = [node for node in mentions if isinstance(node, ast.Name)]
+        elif function.name in self._scopes.texts:
+            return False
+        return bool(mentions) and all(map(self._calls, mentions))
 
     def _is_special(self, function: Function, cls: ast.ClassDef) -> bool:
         """A method that Python calls where a class is made."""

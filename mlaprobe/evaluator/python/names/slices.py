@@ -100,7 +100,7 @@ def slice_of(index: Index) -> Slice | None:
     seeds |= {name for f in registrars for name in _named(f) if index.is_variable(name)}
     if not seeds or any(is_globals(node) for node in uses.scopes.calls_and_items):
         return None
-    return _closed(index, uses, seeds, frozenset(_by_name(registrars)))
+    return _closed(index, uses, seeds, frozenset(_by_name(registrars, uses)))
 
 
 def _may_register(node: ast.stmt, own: set[str]) -> bool:
@@ -167,9 +167,12 @@ def _used(uses: LaterUses, registrars: list[Function]) -> Iterator[str]:
             yield function.name if around is None else around.name
 
 
-def _by_name(registrars: list[Function]) -> Iterator[str]:
-    """The names of functions that are called by these, not by Python itself."""
-    yield from (f.name for f in registrars if not f.name.startswith("__"))
+def _by_name(registrars: list[Function], uses: LaterUses) -> Iterator[str]:
+    """The names by which other modules could call the functions."""
+    for function in registrars:
+        inside = uses.scopes.function_of(function) is not None
+        if not inside and not function.name.startswith("__"):
+            yield function.name
 
 
 def _named(function: Function) -> set[str]:
