@@ -92,6 +92,8 @@ class Requests(Unknown):
         if len(operands) == 2:
             left, right = map(_parts, operands)
             if left is not None and right is not None:
+                if op in ("==", "!=") and same(left[0], right[0]):
+                    return same(left[1], right[1]) is (op == "==")
                 found = _combined(op, left, right)
                 if found is not None:
                     times, plus = found
@@ -115,6 +117,9 @@ def _combined(op: str, left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[A
             left, right = right, left
         if _is_zero(right[0]):
             return calculate("*", left[0], right[1]), calculate("*", left[1], right[1])
+    if op == "//" and _is_zero(left[1]) and _is_zero(right[1]) and not _is_zero(right[0]):
+        parts = _divided((left[0], 0), right[0])
+        return None if parts is None else (0, parts[0])
     if op in ("/", "//", "c/") and _is_zero(right[0]):
         divisor = right[1]
         return None if op == "/" or _is_zero(divisor) else _divided(left, divisor)

@@ -101,15 +101,36 @@ FOLLOWED = {
         "heads in _rest()",
         FEW,
     ),
-}
-OPEN = {
     "a registry of a metaclass": (
         "class _M(type):\n    rows = {}\n\n    def __new__(mcls, name, bases, ns):\n"
         "        cls = super().__new__(mcls, name, bases, ns)\n"
         "        mcls.rows[ns.get('heads')] = cls\n        return cls\n\n\n"
         "class _T(metaclass=_M):\n    heads = 16\n",
         "heads in _M.rows",
+        "heads == 16",
     ),
+    "a registry of base classes": (
+        "class _T:\n    rows = {}\n\n    def __init_subclass__(cls, heads, **more):\n"
+        "        super().__init_subclass__(**more)\n        _T.rows[heads] = cls\n\n\n"
+        "class _A(_T, heads=16):\n    most = 4\n\n\nclass _B(_T, heads=32):\n    most = 2\n",
+        "heads in _T.rows and qlen <= _T.rows[heads].most",
+        "heads == 16 and qlen <= 4 or heads == 32 and qlen <= 2",
+    ),
+    "a registry of functions": (
+        "_R = {}\n\n\ndef _rule(*heads):\n    def add(rule):\n        for h in heads:\n"
+        "            _R[h] = rule\n        return rule\n\n    return add\n\n\n"
+        "@_rule(16, 32)\ndef _few(qlen):\n    return qlen < 3\n\n\n"
+        "@_rule(64)\ndef _one(qlen):\n    return qlen == 1\n",
+        "heads in _R and _R[heads](qlen)",
+        "heads in (16, 32) and qlen < 3 or heads == 64 and qlen == 1",
+    ),
+    "a name that is set before it is read": (
+        "_N = None\n\n\ndef _put(heads):\n    global _N\n    _N = heads\n    return True\n",
+        "_put(heads) and _N in (16, 32)",
+        FEW,
+    ),
+}
+OPEN = {
     "a class that its objects change": (
         "class _R:\n    rows = []\n\n    def add(self, h):\n        self.rows.append(h)\n\n\n"
         "_R().add(16)\n",

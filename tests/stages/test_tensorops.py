@@ -209,6 +209,10 @@ BATCHES = {
     "x.new_zeros(x.shape[0] * 3 - 2)": (3, 1),
     "y.index_select(0, x[1:])": (1, 0),
     "y.repeat_interleave(x[1:], output_size=b * 5)": (5, 0),
+    "torch.arange(y.repeat_interleave(3).view(b, -1).shape[1])": (0, 3),
+    "torch.arange(y.repeat_interleave(3).unflatten(0, (b, -1)).shape[1])": (0, 3),
+    "torch.arange(int(y.repeat_interleave(3).shape[0] + 1 == b * 3 + 1))": (0, 1),
+    "torch.arange(int(y.repeat_interleave(3).shape[0] + 1 != b * 3 + 1) + 2)": (0, 2),
 }
 """Expressions of an index pointer, the batch size and another vector over an open batch: how many
 elements for each request, and how many besides."""

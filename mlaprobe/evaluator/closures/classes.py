@@ -10,11 +10,19 @@ from mlaprobe.evaluator.closures.declarations import compile_defaults
 from mlaprobe.evaluator.closures.statements import compile_statement
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
+from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.objects.enums import enum_type, numbered
-from mlaprobe.evaluator.objects.members import Base, Field
+from mlaprobe.evaluator.objects.members import Base, Field, Static
+from mlaprobe.evaluator.objects.metaclasses import (
+    Making,
+    is_type,
+    made_by_metaclass,
+    metaclass_of,
+    told_bases,
+)
 from mlaprobe.evaluator.objects.objects import NOTHING, called, special
-from mlaprobe.evaluator.values import Args, Unknown, Value
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.handled import SettingsBase
 from mlaprobe.evaluator.values.kinds import Builtin, Closure
 from mlaprobe.evaluator.walk import assigned_names, walk
@@ -115,11 +123,42 @@ class _Class:
                 named = self._names(frame)
                 numbered(named, before, kind)
                 frame.update((self.slots[name], value) for name, value in named.items())
+        given = {key or "**": value(e) for key, value in self.keywords}
+        meta = metaclass_of(given.pop("metaclass", None), bases)
+        if isinstance(meta, Unknown) or "**" in given or (kind and given):
+            return Unknown(f"how class {node.name} is made is not followed", node.span)
+
+        def make(run: Run, names: dict[str, Value], named: Kwargs) -> Value:
+            return self._made(run, around, bases, kind, names, named, meta)
+
         names = self._names(frame)
-        unclear = self._unclear(names, e)
-        if unclear is not None:
-            return unclear
+        if meta is None:
+            value = make(run, names, given)
+        else:
+            made_by = Making(node.name, self.module, bases, make)
+            value = made_by_metaclass(run, meta, made_by, names, given, node.span)
+        for decorator in reversed(self.decorators):
+            value = run.machine.call(run, decorator(e), (value,), {}, node.span)
+        return value
+
+    def _made(
+        self,
+        run: Run,
+        around: Frame,
+        bases: Args,
+        kind: str,
+        names: dict[str, Value],
+        given: Kwargs,
+        meta: PyClass | None,
+    ) -> Value:
+        """The class that ``type`` makes of a body."""
+        node = self.node
+        hook = names.get("__init_subclass__")
+        if isinstance(hook, Closure):
+            names["__init_subclass__"] = Static(hook, of_class=True)
         made = PyClass(node.name, bases, names, self._reason(bases), node.annotated)
+        made.meta = meta
+        run.classes.append(made)
         value: Value = made
         if kind:
             value = enum_type(made, f"{self.module}.{node.name}", bases, kind)
@@ -129,23 +168,11 @@ class _Class:
         for name, part in tuple(made.attributes.items()):
             if special(part, "__set_name__"):
                 called(run, part, "__set_name__", (value, name), node.span)
-        for decorator in reversed(self.decorators):
-            value = run.machine.call(run, decorator(e), (value,), {}, node.span)
-        return value
+        why = told_bases(run, made, given, node.span)
+        return value if why is None else why
 
     def _names(self, frame: Frame) -> dict[str, Value]:
         return {name: frame[slot] for name, slot in self.slots.items() if slot in frame}
-
-    def _unclear(self, names: dict[str, Value], e: Frame) -> Unknown | None:
-        """Why it is not known what class this is, where it is made in a way of its own."""
-        span, name = self.node.span, self.node.name
-        if "__init_subclass__" in names:
-            return Unknown(f"how subclasses of {name} are made is not followed", span)
-        for key, value in self.keywords:
-            made = value(e) if key == "metaclass" else None
-            if not isinstance(made, Base):
-                return Unknown(f"how class {name} is made is not followed", span)
-        return None
 
     def _reason(self, bases: Args) -> str:
         """Why objects of the class are not followed."""
@@ -155,6 +182,8 @@ class _Class:
                     return base.reason
             elif isinstance(base, Unknown):
                 return f"objects of class {self.node.name} are not followed: {base.reason}"
+            elif is_type(base):
+                return "a class that its metaclass makes by a call is not followed"
             elif not isinstance(base, (Base, SettingsBase)):
                 return f"objects of class {self.node.name} are not followed"
         return ""

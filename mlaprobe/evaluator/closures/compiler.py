@@ -97,6 +97,11 @@ class Compiler:
             scope.declare(name)
         return unit.compile(node, scope)
 
+    def statements(self, body: tuple[Node, ...], module: Module) -> Eval:
+        """Statements of a module, which bind its names on the path that runs them."""
+        unit = Unit(self.machine, self, module, module.lang, traced=False)
+        return unit.block(body, Scope(FunctionScope(None, body)))
+
     def compiled(self, unit: Unit, node: Node, scope: Scope) -> Eval:
         """An expression of a function."""
         return expressions.compile_expression(unit, node, scope)
@@ -226,7 +231,7 @@ class Compiler:
             return None
         run.referred = signal.place
         if closure.function.generator:
-            return self._generated(closure, args, kwargs, signal.value, span)
+            return self._generated(run, closure, args, kwargs, signal.value, span)
         if closure.function.cached:
             return self._kept(run, closure.function, args, kwargs, signal.value, span)
         if code.result is None:
@@ -234,13 +239,13 @@ class Compiler:
         return self.typed(run, signal.value, code.result, closure.module, span)
 
     def _generated(
-        self, closure: Closure, args: Args, kwargs: Kwargs, value: Value, span: Span
+        self, run: Run, closure: Closure, args: Args, kwargs: Kwargs, value: Value, span: Span
     ) -> Value:
         """The iterator that a generator gives."""
         changing = (list, dict, set, Record, Model)
         given = any(isinstance(a, changing) for a in (*args, *kwargs.values()))
         known = isinstance(value, list) and rest_of(value) is None
-        if given or closure.frame is not None or not known:
+        if given or closure.frame is not None or run.globals or not known:
             reason = f"what {closure.function.name} is given may change before it is run"
             return Unknown(reason, span)
         return Cursor(value)

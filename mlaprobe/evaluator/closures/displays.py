@@ -14,6 +14,7 @@ from mlaprobe.evaluator.objects.enums import enum_text, members_of
 from mlaprobe.evaluator.objects.iterables import MAX_ELEMENTS, Cursor, UnclearError
 from mlaprobe.evaluator.objects.mappings import as_set, put_entry
 from mlaprobe.evaluator.objects.mappings import joined as joined_dicts
+from mlaprobe.evaluator.objects.objects import class_name, special
 from mlaprobe.evaluator.stl.making import Maker
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined, plain
 from mlaprobe.evaluator.values import PathText, SomeText, Unknown, Value, rest_of
@@ -44,6 +45,8 @@ def elements(value: Value, span: ir.Span, *, any_order: bool = False) -> list[Va
         found = value.iterate()
         if found is not None:
             return list(found)
+    if special(value, "__iter__", "__getitem__"):  # what gives the elements may do more
+        raise Unsupported(f"how a {class_name(value)} is gone through is not followed", span)
     return Unknown("the elements of a value are not known", span)
 
 

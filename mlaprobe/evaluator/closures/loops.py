@@ -73,13 +73,23 @@ def some_round(unit: Unit, body: Eval, orelse: Eval, havoc: Eval, why: Unknown, 
     run = e[RUN]
     havoc(e)
     if run.decide(Unknown(why.reason, why.span, key=("round", why.key), free=why.free)):
-        signal = body(e)
+        signal = loosely(body, e)
         if isinstance(signal, Returned):
             return signal
         havoc(e)
         if signal is BREAK:
             return None
     return orelse(e)
+
+
+def loosely(body: Eval, e: Frame) -> Value:
+    """A round of a loop of which not all rounds are known, or not their order."""
+    run = e[RUN]
+    run.loose += 1
+    try:
+        return body(e)
+    finally:
+        run.loose -= 1
 
 
 def compile_while(unit: Unit, node: ir.While, scope: Scope) -> Eval:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.displays import elements
-from mlaprobe.evaluator.closures.loops import AnyOrder, Written, havoc_of, some_round
+from mlaprobe.evaluator.closures.loops import AnyOrder, Written, havoc_of, loosely, some_round
 from mlaprobe.evaluator.closures.order import keeps_no_order
 from mlaprobe.evaluator.closures.places.lvalues import Lvalue, compile_place, holds_text, references
 from mlaprobe.evaluator.closures.places.onceonly import Once, compile_once
@@ -145,8 +145,11 @@ class _Loop:
         if isinstance(values, Unknown):
             return self._unknown(e, values)
         if isinstance(container, Unordered):
-            return self.any_order.run(e, container, values)
+            return self._loosely(e, container, values)
         return self._rounds(e, self._values(e, container, values, place))
+
+    def _loosely(self, e: Frame, container: Unordered, values: list[Value]) -> Value:
+        return loosely(lambda frame: self.any_order.run(frame, container, values), e)
 
     def _found(self, e: Frame) -> tuple[Value, Pointer | None]:
         """What the loop goes through, and where that is stored."""

@@ -242,6 +242,18 @@ def _opaque(unit: Unit, node: ir.OpaqueStmt, scope: Scope) -> Eval:
     return run
 
 
+def _outer(unit: Unit, node: ir.Outer, scope: Scope) -> Eval:
+    """``global``, which is not followed where a function around has a variable of that name."""
+    shadowed = node.of_module and any(scope.find(name) is not None for name in node.names)
+
+    def run(e: Frame) -> Value:
+        if shadowed:
+            raise Unsupported("a global variable that has the name of another", node.span)
+        return None
+
+    return run
+
+
 def _remove(unit: Unit, node: ir.Remove, scope: Scope) -> Eval:
     steps = tuple(_removal(unit, target, scope) for target in node.targets)
 
@@ -284,5 +296,5 @@ _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {
     ir.Import: declarations.imported,
     ir.OpaqueStmt: _opaque,
     ir.Remove: _remove,
-    ir.Outer: lambda unit, node, scope: lambda e: None,
+    ir.Outer: _outer,
 }

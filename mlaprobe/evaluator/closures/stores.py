@@ -178,14 +178,18 @@ def assigned(before: Value, value: Value) -> Value:
 
 def _store_global(unit: Unit, target: ir.Name) -> Store:
     key = (id(unit.module), target.id.rpartition("::")[2])
-    alone = cache(lambda: unit.module.is_one_variable(target.id))
+    alone, python = cache(lambda: unit.module.is_one_variable(target.id)), unit.lang == "py"
 
     def store(e: Frame, v: Value) -> None:
         if not alone():
             why = f"there are several variables {key[1]}: which is written is not followed"
             raise Unsupported(why, target.span)
-        e[RUN].effects += 1
-        e[RUN].globals[key] = v
+        run = e[RUN]
+        if run.loose and python:
+            why = f"{key[1]} is written in a loop whose rounds are not known, or have no order"
+            raise Unsupported(why, target.span)
+        run.effects += 1
+        run.globals[key] = v
 
     return store
 
@@ -296,7 +300,7 @@ def _store_attr(unit: Unit, target: ir.Attr, scope: Scope) -> Store:
                 whole.store(owner)
         elif isinstance(owner, Model):
             e[RUN].effects += 1
-            owner.put(name, v, span)
+            owner.assign_in(e[RUN], name, v, span)
         elif unit.lang == "cpp" and not_followed(owner):
             raise Unsupported(f"what is written is not known: {owner.reason}", span)
 

@@ -10,7 +10,7 @@ from mlaprobe.evaluator.engine.frames import Frame
 from mlaprobe.evaluator.engine.shared import SharedState
 from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import NOWHERE, Launch, Node, Span
-from mlaprobe.evaluator.objects.objects import called, special
+from mlaprobe.evaluator.objects.objects import ObjectType, called, special
 from mlaprobe.evaluator.values import Args, Unknown, Unsure, Value
 from mlaprobe.evaluator.values.kept import Copies
 from mlaprobe.evaluator.values.kinds import Model, Ref
@@ -18,6 +18,7 @@ from mlaprobe.evaluator.values.truth import truth
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.machine import Machine
+    from mlaprobe.evaluator.objects.metaclasses import Making
 
 MAX_STEPS = 10_000
 """Rounds of loops in one path."""
@@ -122,6 +123,12 @@ class Run:
     referred: Ref | None = None
     """What the last call refers to: ``None`` for a value of its own, ``UNCLEAR`` where that is not
     known."""
+    classes: list[ObjectType] = field(default_factory=list)
+    """The classes that are made on the path."""
+    making: list[Making] = field(default_factory=list)
+    """The class statements whose metaclasses are being called, the innermost last."""
+    loose: int = 0
+    """How many loops around have rounds that are not known, or that have no order."""
     handled: list[Failed] = field(default_factory=list)
     """The exceptions whose handlers are being run, the innermost last."""
 
@@ -182,6 +189,14 @@ class Run:
         """A value that outlives the run, as the run may use it."""
         return self.copies.of(value)
 
+    def of_class(self, cls: ObjectType, value: Value) -> Value:
+        """An attribute of a class, as the run may use it."""
+        return self.own(value)
+
+    def makes(self, cls: ObjectType) -> bool:
+        """Whether a class is made on this path: to change it reaches no other."""
+        return any(made is cls for made in self.classes)
+
     def keep(self, value: Value) -> Value:
         """A value that other calls get, too."""
         return self.copies.keep(value)
@@ -195,6 +210,9 @@ class Run:
         self.effects += 1
         if value in self.copies:
             raise Unsupported(_CHANGED, span)
+        if self.loose and self.globals and self.python:
+            why = "a value is changed in a loop whose rounds are not known, or have no order"
+            raise Unsupported(why, span)
 
     def havocs(self, value: Value, span: Span) -> None:
         """What a value holds is about to become unknown."""

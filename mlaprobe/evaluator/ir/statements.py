@@ -182,6 +182,7 @@ class Remove(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outer(Node):
-    """``nonlocal``: names that belong to a function further out."""
+    """``nonlocal`` or ``global``: names that belong to a function further out, or to the module."""
 
     names: tuple[str, ...]
+    of_module: bool = False

@@ -51,6 +51,12 @@ class PyClass(ObjectType):
         self.tuple = any(isinstance(b, Base) and b.kind == "tuple" for b in bases)
         if any(p.tuple for p in parents):
             self.tuple, self.fields = True, next(p.fields for p in parents if p.tuple)
+        self.meta: PyClass | None = None
+        """The metaclass, where it is one of the source."""
+        self.of_classes: bool = any(
+            isinstance(b, Builtin) and b.name == "type" for b in bases
+        ) or any(p.of_classes for p in parents)
+        """Whether it is a metaclass."""
         self.enum: EnumType | None = None
         self.enum_kind, self.flag = "", False
         self.made_by_fields = self.tuple
@@ -87,6 +93,11 @@ class PyClass(ObjectType):
 
     def get_in(self, run: Run, name: str, span: Span) -> Value:
         found = self.find(name)
+        of_meta = NOTHING if self.meta is None else self.meta.find(name)
+        if isinstance(of_meta, Property):
+            return run.machine.call(run, of_meta.read, (self,), {}, span)
+        if found is NOTHING and of_meta is not NOTHING and self.meta is not None:
+            return self.meta.bound(run, of_meta, self, span)
         if found is NOTHING:
             return self._missing(run, name, span)
         if isinstance(found, Static):
@@ -95,7 +106,7 @@ class PyClass(ObjectType):
             return found.function
         if special(found, "__get__"):
             return called(run, found, "__get__", (None, self), span)
-        return run.own(found)
+        return run.of_class(self, found)
 
     def _missing(self, run: Run, name: str, span: Span) -> Value:
         if name == "__name__":
@@ -113,6 +124,13 @@ class PyClass(ObjectType):
         if len(args) != 1 or not isinstance(args[0], (tuple, list)):
             return Unknown(f"what a {self.name} is made of is not known", span)
         return self.call(run, tuple(args[0]), {}, span)
+
+    def assign_in(self, run: Run, name: str, value: Value, span: Span) -> None:
+        plain = self.meta is None or self.meta.find(name) is NOTHING
+        if run.makes(self) and not run.loose and plain:
+            self.attributes[name] = value
+        else:
+            self.put(name, value, span)
 
     def put(self, name: str, value: Value, span: Span) -> None:
         reason = f"attribute {name} of class {self.name} is written, which outlives a call"
@@ -232,7 +250,7 @@ class PyClass(ObjectType):
             return called(run, found, "__get__", (obj, self), span)
         if isinstance(found, Builtin):
             return Unknown(f"whether {found.name} becomes a method is not followed", span)
-        return run.own(found)
+        return run.of_class(self, found)
 
     def _computed(self, run: Run, found: Property, obj: Value, name: str, span: Span) -> Value:
         if found.cached and isinstance(obj, Instance) and name in obj.fields:

@@ -16,6 +16,8 @@ from mlaprobe.evaluator.python.names.attributes import (
     changed_attributes,
     written_attributes,
 )
+from mlaprobe.evaluator.python.names.scopes import Scopes
+from mlaprobe.evaluator.python.names.slices import Slice, slice_of
 from mlaprobe.evaluator.python.names.sorts import INSIDE
 from mlaprobe.evaluator.python.names.touched import BLOCKS, FUNCTIONS, Names, flat, names_of
 from mlaprobe.evaluator.python.names.uses import Uses
@@ -105,6 +107,16 @@ class Index:
     def body(self) -> list[ast.stmt]:
         """The top-level statements."""
         return [] if isinstance(self.tree, SyntaxProblem) else self.tree.body
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """The module's parts with those around them."""
+        return Scopes(self.body)
+
+    @cached_property
+    def slice(self) -> Slice | None:
+        """The statements that make what is registered while the module is imported."""
+        return slice_of(self)
 
     @cached_property
     def uses(self) -> Uses:

@@ -13,21 +13,21 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.classes import PyClass
-from mlaprobe.evaluator.objects.members import Property
 from mlaprobe.evaluator.python.index import Index, SyntaxProblem
 from mlaprobe.evaluator.python.managers import ManagerFunction
 from mlaprobe.evaluator.python.names.touched import FUNCTIONS, flat
 from mlaprobe.evaluator.python.names.writes import key_matches, written_keys
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.reading.keeping import first_call
-from mlaprobe.evaluator.python.resolve import CHANGING, Resolver
+from mlaprobe.evaluator.python.reading.replay import replayed
+from mlaprobe.evaluator.python.resolve import Resolver
 from mlaprobe.evaluator.python.settle import MISSING, Settled, limit_of, settle
 from mlaprobe.evaluator.python.state import (
     changes,
     has_unsteady_members,
     keeps_a_place,
+    unsettle,
     unsteady,
-    unsteady_attribute,
 )
 from mlaprobe.evaluator.python.statements import TRANSPARENT_DECORATORS
 from mlaprobe.evaluator.python.stdlib import Partial
@@ -155,11 +155,14 @@ class PyModule(Module):
         problem = self.index.tree
         if isinstance(problem, SyntaxProblem):
             return Unknown(f"{self.path} has a {problem.message}", problem.span)
-        if name in self.index.global_names:
-            return Unknown(f"{name} is rebound by a function", self.index.rebinding(name))
         patched = self.project.patched(self.dotted, name) if limit is None else None
         if patched is not None:
             return patched
+        made = replayed(self, run) if limit is None else {}
+        if name in made:
+            return made[name]
+        if name in self.index.global_names:
+            return Unknown(f"{name} is rebound by a function", self.index.rebinding(name))
         for node in self.index.texts_in_functions if limit is None else ():
             keys = written_keys(node)
             if keys is None or any(key_matches(key, name) for key in keys):
@@ -230,13 +233,8 @@ class PyModule(Module):
     ) -> Value:
         """What a function statement binds."""
         function = self.function_ir(node)
-        decorators = tuple(
-            self.index.canonical(d.func if isinstance(d, ast.Call) else d)
-            for d in node.decorator_list
-        )
-        own = TRANSPARENT_DECORATORS.union(
-            d for d in decorators if d.rpartition(".")[2] in self.project.transparent
-        )
+        decorators = self.decorator_names(node)
+        own = self.transparent(decorators)
         if own.issuperset(decorators):
             return Closure(function, self, defaults=self._defaults(run, node, position))
         made = self._decorated(run, function, decorators, own, position)
@@ -245,6 +243,16 @@ class PyModule(Module):
         names = (n.id for d in node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name))
         gives = not (node.returns is None or getattr(node.returns, "value", self) is None)
         return EntryPoint(node.name, self.view(names, position), function, decorators, gives)
+
+    def decorator_names(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, ...]:
+        """The dotted names of a function's decorators."""
+        plain = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
+        return tuple(map(self.index.canonical, plain))
+
+    def transparent(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Decorators that leave what a function computes as it is; these, and those of Python."""
+        own = (d for d in names if d.rpartition(".")[2] in self.project.transparent)
+        return TRANSPARENT_DECORATORS.union(own)
 
     def _defaults(
         self, run: Run, node: ast.FunctionDef | ast.AsyncFunctionDef, position: int
@@ -307,23 +315,8 @@ class PyModule(Module):
         limit = (self.dotted, position)
         made = settle(run, lambda child: child.machine.evaluate(child, found, self), limit).value
         if isinstance(made, PyClass):
-            self._unsettle(made)
+            unsettle(self.index, made)
         return made
-
-    def _unsettle(self, made: PyClass) -> None:
-        """What functions make of attributes of classes is not known: which of them have run."""
-        written, changed = self.index.attributes_of_classes
-        for name, value in made.attributes.items():
-            if isinstance(value, Property):
-                continue  # what is assigned to it of an object goes through it
-            if name in written or (name in changed and isinstance(value, CHANGING)):
-                reason = f"{name} of class {made.name} is changed by a function"
-                made.attributes[name] = Unknown(reason, self.index.changing_attribute(name))
-                continue
-            where = self.index.uses.assigned(name) or unsteady_attribute(self.index, name, value)
-            if where is not None:
-                reason = f"{name} of class {made.name} may be changed here"
-                made.attributes[name] = Unknown(reason, self.place.span(where))
 
     def import_name(
         self, run: Run, module: str, name: str | None, span: Span, *, strict: bool = True

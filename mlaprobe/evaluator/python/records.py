@@ -10,6 +10,7 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.objects.members import Abstract, Base, Field, Property, Static
+from mlaprobe.evaluator.objects.metaclasses import made_of, no_hook
 from mlaprobe.evaluator.objects.objects import NOTHING, Instance, NamedTuple, class_of
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model
@@ -185,6 +186,8 @@ class Super(Model):
     """The object, or the class in a class method."""
 
     def get_in(self, run: Run, name: str, span: Span) -> Value:
+        if self.cls.of_classes:
+            return self._of_metaclass(run, name, span)
         start = self.owner if isinstance(self.owner, PyClass) else class_of(self.owner)
         if not isinstance(start, PyClass):
             return Unknown(f"super().{name} is not followed", span)
@@ -202,6 +205,20 @@ class Super(Model):
         else:
             if name == "__init__" and not start.reason and not start.tuple:
                 return Builtin(name, lambda run, a, k, s: None)
+            if name == "__init_subclass__" and not start.reason:
+                return Builtin(name, no_hook)
+        return Unknown(f"super().{name} is not followed", span)
+
+    def _of_metaclass(self, run: Run, name: str, span: Span) -> Value:
+        """What a metaclass finds further up."""
+        for cls in self.cls.order[1:]:
+            found = cls.attributes.get(name, NOTHING)
+            if found is not NOTHING:
+                return found if name == "__new__" else cls.bound(run, found, self.owner, span)
+        if name == "__new__":
+            return Builtin("type.__new__", made_of)
+        if name == "__init__":
+            return Builtin(name, lambda run, a, k, s: None)
         return Unknown(f"super().{name} is not followed", span)
 
 

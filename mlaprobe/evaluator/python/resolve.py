@@ -31,13 +31,12 @@ from mlaprobe.evaluator.python.names.writes import (
 )
 from mlaprobe.evaluator.python.place import type_names
 from mlaprobe.evaluator.python.settle import MISSING, Settled, combine
-from mlaprobe.evaluator.python.state import changes
+from mlaprobe.evaluator.python.state import CHANGING, changes
 from mlaprobe.evaluator.python.stdlib import Partial
 from mlaprobe.evaluator.python.values import CircularName, EntryPoint, ExternalModule, ModuleRef
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.module import PyModule
@@ -47,8 +46,6 @@ Rest = Callable[[], Value]
 SKIP: Value = object()
 MOST_STATEMENTS = 40
 """How many statements may change a value one after the other."""
-CHANGING = (list, dict, set, Instance, LooseSet)
-"""Values that are changed in place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.objects.iterables import Cursor, DefaultDict, View
+from mlaprobe.evaluator.objects.members import Property
 from mlaprobe.evaluator.objects.objects import Instance
 from mlaprobe.evaluator.python.names.sorts import Sort
 from mlaprobe.evaluator.values import Unknown, Value
-from mlaprobe.evaluator.values.kinds import Closure, EnumType, Model
+from mlaprobe.evaluator.values.kinds import Builtin, Closure, EnumType, Model
 from mlaprobe.evaluator.values.unordered import LooseSet
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.index import Index
+    from mlaprobe.evaluator.python.names.slices import LaterUses
+    from mlaprobe.evaluator.python.names.uses import Uses
 
 _DEPTH = 6
+CHANGING = (list, dict, set, Instance, LooseSet)
+"""Values that are changed in place."""
 _CONTAINERS = (list, dict, set, LooseSet, View)
+_HOLDING = (list, dict, set, tuple, frozenset, Instance)
 
 
 def unsteady(index: Index, name: str, value: Value) -> ast.AST | None:
@@ -33,6 +39,57 @@ def unsteady_attribute(index: Index, name: str, value: Value) -> ast.AST | None:
     if not changes(value, index):
         return None
     return index.uses.of_attribute(name, _sort(value, index))
+
+
+def changed_later(index: Index, uses: LaterUses, name: str, value: Value) -> ast.AST | None:
+    """A place where what a name stands for is changed when the module has been imported."""
+    if keeps_a_place(value) or has_unsteady_members(value, index):
+        return index.body[index.positions(name)[-1]]
+    for node in index.scopes.globals_named(name):
+        if not uses.code.covers(node):
+            return node
+    uses.hold_functions(_only_functions(value, 0))
+    return uses.of_name(name, _sort(value, index, uses)) if changes(value, index) else None
+
+
+def _only_functions(value: Value, depth: int) -> bool:
+    """Whether everything in a value that can be called is a function or a class of the source."""
+    if isinstance(value, (Unknown, Builtin)) or depth > _DEPTH:
+        return False
+    if isinstance(value, Model) and not isinstance(value, (PyClass, View, LooseSet)):
+        return False
+    inside = _inside(value) if isinstance(value, (*_HOLDING, View)) else ()
+    return all(_only_functions(part, depth + 1) for part in inside)
+
+
+def unsettle(index: Index, made: PyClass) -> None:
+    """What functions make of attributes of classes is not known: which of them have run."""
+    written, changed = index.attributes_of_classes
+    for name, value in made.attributes.items():
+        if isinstance(value, Property):
+            continue  # what is assigned to it of an object goes through it
+        if name in written or (name in changed and isinstance(value, CHANGING)):
+            reason = f"{name} of class {made.name} is changed by a function"
+            made.attributes[name] = Unknown(reason, index.changing_attribute(name))
+            continue
+        where = index.uses.assigned(name) or unsteady_attribute(index, name, value)
+        if where is not None:
+            reason = f"{name} of class {made.name} may be changed here"
+            made.attributes[name] = Unknown(reason, index.place.span(where))
+
+
+def unsettle_later(index: Index, uses: LaterUses, made: PyClass) -> None:
+    """The same for functions that run when the module has been imported."""
+    for name, value in made.attributes.items():
+        where = uses.writing(name) if not isinstance(value, Property) else None
+        if where is None and isinstance(value, CHANGING):
+            where = uses.changing(name)
+        if where is None and changes(value, index):
+            uses.hold_functions(_only_functions(value, 0))
+            where = uses.of_attribute(name, _sort(value, index, uses))
+        if where is not None:
+            reason = f"{name} of class {made.name} may be changed here"
+            made.attributes[name] = Unknown(reason, index.place.span(where))
 
 
 def has_unsteady_members(value: Value, index: Index) -> bool:
@@ -58,12 +115,13 @@ def changes(value: Value, index: Index, depth: int = 0) -> bool:
     )
 
 
-def _sort(value: Value, index: Index) -> Sort:
+def _sort(value: Value, index: Index, uses: Uses | None = None) -> Sort:
     """What matters of a value to what may change it."""
     objects = _has_objects(value, 0)
+    uses = uses or index.uses
     return Sort(
         levels=_levels(value, index, 0),
-        acting=objects and (index.uses.acts or _acts_elsewhere(value, index, 0)),
+        acting=objects and (uses.acts or _acts_elsewhere(value, index, 0)),
         grows=isinstance(value, DefaultDict) and value.factory is not None,
         plain=not objects,
         keys=frozenset(k for k in value if isinstance(k, (int, str)))

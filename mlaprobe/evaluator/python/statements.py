@@ -41,6 +41,8 @@ TRANSPARENT_DECORATORS = frozenset(
 
 CACHING = frozenset(("functools.lru_cache", "lru_cache", "functools.cache", "cache"))
 """Decorators that keep a function's results from call to call."""
+DECORATED = "<decorated>"
+"""The name of the function that calls decorators; no program can have it."""
 YIELDED = "#yielded"
 """The variable for what a generator yields."""
 _GENERATOR = (ast.Yield, ast.YieldFrom, ast.Await)
@@ -111,7 +113,7 @@ class Statements(Patterns, Expressions):
         return ir.Remove(self.span(node), self.exprs(node.targets))
 
     def _global(self, node: ast.Global) -> ir.Node:
-        return ir.OpaqueStmt(self.span(node), "global variable", tuple(node.names))
+        return ir.Outer(self.span(node), tuple(node.names), of_module=True)
 
     def _nonlocal(self, node: ast.Nonlocal) -> ir.Node:
         return ir.Outer(self.span(node), tuple(node.names))
@@ -186,16 +188,32 @@ class Statements(Patterns, Expressions):
 
     # --- definitions ---
 
-    def _define(self, node: ast.FunctionDef) -> ir.Node:
+    def _define(self, node: ast.FunctionDef) -> tuple[ir.Node, ...]:
+        """A function inside another statement; decorators of the source are called with it."""
         span = self.span(node)
-        decorators = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
-        names = (dotted_name(d) or "?" for d in decorators)
-        known = TRANSPARENT_DECORATORS
-        unclear = next((n for n in names if n not in known and not n.endswith(".wraps")), None)
-        if unclear is not None:
-            value = ir.Opaque(span, f"a function decorated with {unclear} is not followed")
-            return ir.Assign(span, (ir.Name(span, node.name),), value)
-        return ir.Define(span, self.definition(node))
+        parts: list[ir.Node] = [ir.Define(span, self.definition(node))]
+        for decorator in reversed(node.decorator_list):
+            name = called_name(decorator) or "?"
+            if name in TRANSPARENT_DECORATORS or name.endswith(".wraps"):
+                continue
+            if name == "?" or any(getattr(n, "id", "") == node.name for n in ast.walk(decorator)):
+                value = ir.Opaque(span, f"a function decorated with {name} is not followed")
+                return (ir.Assign(span, (ir.Name(span, node.name),), value),)
+            parts.append(self._decorated(node.name, name, decorator))
+        return tuple(parts)
+
+    def _decorated(self, function: str, name: str, node: ast.expr) -> ir.Node:
+        """What a decorator makes of a function."""
+        span = self.span(node)
+        call = node if isinstance(node, ast.Call) else None
+        plain = (ir.Const(span, name), ir.Const(span, call is not None), ir.Name(span, function))
+        args: tuple[ir.Node, ...] = (self.expr(node if call is None else call.func), *plain)
+        named: tuple[tuple[str | None, ir.Node], ...] = ()
+        if call is not None:
+            args = (*args, *self.exprs(call.args))
+            named = tuple([(k.arg, self.expr(k.value)) for k in call.keywords])
+        made = ir.Call(span, ir.Name(span, DECORATED), args, named)
+        return ir.Assign(span, (ir.Name(span, function),), made)
 
     def definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ir.Function:
         """A function; of one that is a generator or asynchronous, a call is unknown."""

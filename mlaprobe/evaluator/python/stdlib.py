@@ -13,10 +13,12 @@ from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.enums import ENUMS
 from mlaprobe.evaluator.objects.iterables import DefaultDict
+from mlaprobe.evaluator.objects.members import Bound
 from mlaprobe.evaluator.python.functional import FUNCTIONAL
 from mlaprobe.evaluator.python.iterators import ITERATORS
 from mlaprobe.evaluator.python.managers import MANAGERS
 from mlaprobe.evaluator.python.records import RECORDS
+from mlaprobe.evaluator.python.statements import DECORATED
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, Model, Record, computed, plain
@@ -108,6 +110,17 @@ def _partial(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     return Partial(args[0], args[1:], kwargs)
 
 
+def _decorated(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
+    """What a decorator makes of a function: the decorator, its name, whether it is called first,
+    the function, what it is called with."""
+    decorator, name, called, function, *rest = args
+    if not isinstance(decorator, (Closure, Partial, Bound)):
+        return Unknown(f"a function decorated with {name} is not followed", span)
+    if called:
+        decorator = run.machine.call(run, decorator, tuple(rest), kwargs, span)
+    return run.machine.call(run, decorator, (function,), {}, span)
+
+
 def _cast(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """Its second argument, whatever the first is."""
     known = len(args) == 2 and not kwargs
@@ -182,6 +195,7 @@ def _matching(function: Callable[[str, str], re.Match[str] | None]) -> Builtin:
 
 
 STANDARD: dict[str, Value] = {
+    f"builtins.{DECORATED}": Builtin(DECORATED, _decorated, symbolic=True),
     "re.match": _matching(re.match),
     "re.search": _matching(re.search),
     "re.fullmatch": _matching(re.fullmatch),

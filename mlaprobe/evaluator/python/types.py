@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.closures.attributes import attribute
 from mlaprobe.evaluator.closures.exceptions import catches
-from mlaprobe.evaluator.engine.signals import Failed
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.objects.iterables import Cursor
@@ -140,7 +140,7 @@ class _TypeOf(Model):
 def type_of(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     """``type(value)``."""
     if len(args) != 1 or kwargs:
-        return Unknown("a class that is made by type() is not followed", span)
+        raise Unsupported("a class that is made by type() is not followed", span)
     value = number_of(args[0])
     if isinstance(value, (Instance, NamedTuple)):
         return value.cls

@@ -251,6 +251,14 @@ class Model:
         """
         raise Unsupported(f"attribute {name} of something that is not followed is assigned", span)
 
+    def assign_in(self, run: Run, name: str, value: Value, span: Span) -> None:
+        """The same on a path.
+
+        Raises:
+            Unsupported: that is not followed.
+        """
+        self.put(name, value, span)
+
     def put_at(self, key: Value, value: Value, span: Span) -> None:
         """An element is assigned; nothing is known of elements.
 

@@ -10,6 +10,7 @@ from mlaprobe.evaluator.engine.calls import result_of_unknown
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.objects.enums import enum_text
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.mappings import as_set, concrete
@@ -204,6 +205,10 @@ def _setattr(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
     known = len(args) == 3 and not kwargs and isinstance(args[1], str)
     if known and isinstance(args[0], Instance):
         args[0].cls.write(run, args[0], args[1], args[2], span)
+        return None
+    if known and isinstance(args[0], PyClass):
+        run.effects += 1
+        args[0].assign_in(run, args[1], args[2], span)
         return None
     why = Unknown("what setattr does to this value is not followed", span)
     return result_of_unknown(run, why, "setattr", args, kwargs, span)

@@ -25,7 +25,7 @@ from mlaprobe.stages.environment.shaping import (
     subscripted,
     with_number,
 )
-from mlaprobe.stages.environment.sizes import same_size
+from mlaprobe.stages.environment.sizes import is_size, same_size
 
 ELEMENTWISE = {
     "+": "add",
@@ -280,6 +280,10 @@ def _divide(total: Any, rest: Any, tensor: Tensor, span: Span) -> Any:
             return binary("//", total, rest, span)
         if whole:
             raise _no_view(tensor, span)
+    elif is_size(total) and is_size(rest):  # of an open batch
+        part = binary("//", total, rest, span)
+        if is_size(part) and same_size(binary("*", part, rest, span), total):
+            return part
     return Unknown(f"a dimension of a view of {tensor.name}", span, free="data", foreign=True)
 
 

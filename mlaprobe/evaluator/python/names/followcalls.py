@@ -92,7 +92,7 @@ class FollowingCalls(Following):
     def _call(self, node: ast.AST, parent: ast.AST, sort: Sort, depth: int) -> Found:
         assert isinstance(parent, ast.Call)
         if node is parent.func:
-            return self._called(node, parent, sort, depth)
+            return self.called(node, parent, sort, depth)
         name = self._callee(parent)
         if name in LOOKING:
             return self.looked(node, sort)
@@ -143,7 +143,7 @@ class FollowingCalls(Following):
         local = isinstance(call.func, ast.Name) and self.scopes.is_local(call.func)
         return "" if own or local else name
 
-    def _called(self, node: ast.AST, call: ast.Call, sort: Sort, depth: int) -> Found:
+    def called(self, node: ast.AST, call: ast.Call, sort: Sort, depth: int) -> Found:
         """The value itself is called."""
         if sort.flat and not sort.acting and "__call__" not in self.scopes.methods:
             return NOTHING

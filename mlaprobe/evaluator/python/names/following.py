@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mlaprobe.evaluator.python.names.scopes import Scopes
 from mlaprobe.evaluator.python.names.sorts import CHANGE, ESCAPE, NOTHING, Found, Sort, worst
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class Following(ABC):
 
     def __init__(self, index: Index) -> None:
         self.index = index
-        self.scopes = Scopes(index.body)
+        self.scopes = index.scopes
         self._rules = self.rules()
         self.steps = 0
         """How many uses have been followed for the question that is being answered."""

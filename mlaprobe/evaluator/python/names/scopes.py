@@ -52,6 +52,36 @@ class Scopes:
         return self._parents.get(id(node))
 
     @cached_property
+    def functions(self) -> list[Function]:
+        """All functions, methods and those in functions among them."""
+        found = (*self._functions.values(), *self.methods.values())
+        return [node for each in found for node in each]
+
+    @cached_property
+    def class_statements(self) -> list[ast.ClassDef]:
+        """All classes, those in functions among them."""
+        return [node for found in self._classes.values() for node in found]
+
+    def globals_named(self, name: str) -> list[ast.AST]:
+        """Where functions say that they rebind a top-level name."""
+        return [n for n in self._all if isinstance(n, ast.Global) and name in n.names]
+
+    @cached_property
+    def texts(self) -> dict[str, list[ast.AST]]:
+        """Where the module has texts, which may name attributes."""
+        found: dict[str, list[ast.AST]] = {}
+        for node in self._all:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.setdefault(node.value, []).append(node)
+        return found
+
+    def mentions_of(self, name: str) -> list[ast.AST]:
+        """Where something of a name is read, as a variable or as an attribute."""
+        nodes: list[ast.Name | ast.Attribute] = [*self._names.get(name, ())]
+        nodes += self.attributes.get(name, ())
+        return [node for node in nodes if isinstance(node.ctx, ast.Load)]
+
+    @cached_property
     def calls_and_items(self) -> list[ast.AST]:
         """Calls, subscripts and attributes: what may give the dictionary of a module's names."""
         kinds = (ast.Call, ast.Subscript, ast.Attribute)

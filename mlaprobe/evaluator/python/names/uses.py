@@ -188,7 +188,7 @@ class Uses(FollowingCalls):
         self._busy.add(key)
         try:
             found = NOTHING
-            augmented = self.scopes.augmenting(scope, name)
+            augmented = self.augmenting(scope, name)
             if augmented is not None and not sort.fresh:
                 found = (CHANGE, augmented)
             for node in self.scopes.names_in(scope, name):
@@ -200,6 +200,10 @@ class Uses(FollowingCalls):
         if not self._busy:
             self._known[key] = found
         return found
+
+    def augmenting(self, scope: ast.AST | None, name: str) -> ast.AST | None:
+        """Where what a variable holds is changed by ``+=`` and its kin."""
+        return self.scopes.augmenting(scope, name)
 
     def _default(self, node: ast.AST, parent: ast.AST, sort: Sort, depth: int) -> Found:
         """It is what a parameter is without an argument."""
