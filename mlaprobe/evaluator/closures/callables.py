@@ -94,7 +94,10 @@ def _declared_type(node: ir.Node, scope: Scope) -> CType | None:
     """The type of an argument, as far as it is declared."""
     if isinstance(node, ir.Name):
         found = scope.find(node.id)
-        return None if found is None else found[2]
+        kind = None if found is None else found[2]
+        if found is None or kind is None or kind.kind != "auto" or found[0]:
+            return kind
+        return scope.deduced.get(found[1])
     if isinstance(node, (ir.Cast, ir.Construct)):
         return node.type
     if isinstance(node, ir.Bool) or (

@@ -16,6 +16,7 @@ from mlaprobe.evaluator.library.objects import library
 from mlaprobe.evaluator.library.texts import texts
 from mlaprobe.evaluator.library.transfers import transfers
 from mlaprobe.evaluator.stl.containers import copied
+from mlaprobe.evaluator.stl.numberpacks import number_packs
 from mlaprobe.evaluator.stl.optionals import engaged
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
@@ -217,6 +218,7 @@ def builtins() -> dict[str, Value]:
         **library(),
         **transfers(),
         **texts(),
+        **number_packs(),
         "sizeof": Builtin("sizeof", size_of_type, symbolic=True),
         "std::make_optional": Builtin("make_optional", _engaged, symbolic=True),
         "assert": check("assert", "abort"),

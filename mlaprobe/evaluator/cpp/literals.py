@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.conditions import parse_integer
-from mlaprobe.evaluator.cpp.tree import Syntax
+from mlaprobe.evaluator.cpp.tree import Syntax, named
 from mlaprobe.evaluator.ir import Node
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Handler = Callable[["Translator", Syntax], Node]
 """The translation of one kind of syntax node."""
+LITERAL = 'operator""'
+"""What the name of a function begins with that makes something of a literal with a suffix."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 _FLOAT = re.compile(r"(?:\d[\d']*\.?[\d']*|\.\d[\d']*)(?:[eE][+-]?\d+)?[fFlL]?")
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
@@ -87,7 +89,20 @@ def _this(tr: Translator, node: Syntax) -> Node:
     return ir.Name(tr.span(node), "this")
 
 
+def _own_literal(tr: Translator, node: Syntax) -> Node:
+    """A literal with a suffix of the source's, which is a call."""
+    parts, span = named(node), tr.span(node)
+    if len(parts) != 2 or parts[1].type != "literal_suffix":
+        return opaque(tr, node, "a literal with a suffix is not followed")
+    name, value = ir.Name(span, LITERAL + tr.source(parts[1])), tr.expression(parts[0])
+    args: tuple[Node, ...] = (value,)
+    if isinstance(value, ir.Const) and type(value.value) is str and type(value) is ir.Const:
+        args = (value, ir.Const(span, len(value.value)))
+    return ir.Call(span, name, args)
+
+
 LITERALS: dict[str, Handler] = {
+    "user_defined_literal": _own_literal,
     "number_literal": _number,
     "string_literal": _string,
     "raw_string_literal": _raw_string,

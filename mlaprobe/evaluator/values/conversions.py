@@ -12,6 +12,7 @@ from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
 from mlaprobe.evaluator.values.kinds import Model, Record
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.within import Within
 
 _ASCII = 128
 
@@ -26,6 +27,8 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
             return Unknown(f"what of a {value.type} a {ctype.name} holds is not followed", span)
     if isinstance(value, (Record, Container)):
         return value if ctype.ref else copied(value)
+    if isinstance(value, Within):
+        return value.stored(ctype)
     if isinstance(value, Unknown):
         shape = shape_of(ctype) if ctype.kind == "other" else None
         return value if shape is None else Container(ctype, shape, None, None, value)
