@@ -281,7 +281,8 @@ class Planner(CppStage[PlannerQuestion]):
         if not status:
             native = self._native(outcome)
             if isinstance(native, Unknown):
-                return undecided(STAGE, native.reason)
+                places = place_evidence(self.session, STAGE, native.span)
+                return undecided(STAGE, native.reason, places)
             is_native = native and same(final, inputs["heads"])
             status = Status.NATIVE if is_native else Status.PASSTHROUGH
         return StageOutcome(

@@ -32,10 +32,10 @@ from tests.generated.deep import DEEP
 FIRST, SECOND = (16, 24, 32, 128, -3, 300), (1, 2, 0, 300)
 PAIRS = tuple((a, b) for a in FIRST for b in SECOND)
 ANY_A, ANY_B = (Unknown(n, key=(n,), free=n) for n in "ab")
-HEADERS = """algorithm array bit bitset compare cstdint cstdio cstdlib cstring deque exception
-functional initializer_list iomanip iterator list map memory numeric optional ranges set span
-sstream
-stdexcept string string_view tuple type_traits unordered_map unordered_set utility variant vector"""
+HEADERS = """algorithm array bit bitset cmath compare cstdint cstdio cstdlib cstring deque
+exception functional initializer_list iomanip iterator list map memory numeric optional ranges set
+span sstream stdexcept string string_view tuple type_traits unordered_map unordered_set utility
+variant vector"""
 
 
 CASES = cases_of("cpp_containers.txt")

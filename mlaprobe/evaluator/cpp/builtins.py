@@ -20,6 +20,7 @@ from mlaprobe.evaluator.stl.numberpacks import number_packs
 from mlaprobe.evaluator.stl.optionals import engaged
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values.floats import Single, single
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, EnumType, StructType, plain
 
 if TYPE_CHECKING:
@@ -166,18 +167,23 @@ def _set(value: int) -> int:
     return _bits(value)
 
 
+def _as(given: float, value: float) -> float:
+    """A result of a function of the type that it is given."""
+    return single(value) if type(given) is Single else value
+
+
 _PLAIN: dict[str, Callable[..., Value]] = {
     "atoi": _atoi,
     "strcmp": lambda a, b: (a > b) - (a < b),
     "strncmp": _strncmp,
     "strlen": len,
-    "abs": abs,
+    "abs": lambda v: _as(v, abs(v)),
     "to_string": _to_string,
     "log2f": math.log2,
     "log2": math.log2,
     # of a floating type in C++, whatever they are of in Python
-    "ceil": lambda v: float(math.ceil(v)),
-    "floor": lambda v: float(math.floor(v)),
+    "ceil": lambda v: _as(v, float(math.ceil(v))),
+    "floor": lambda v: _as(v, float(math.floor(v))),
     "__builtin_ctz": _ctz,
     "__builtin_clz": _clz,
     "__builtin_popcount": lambda v: _bits(v).bit_count(),

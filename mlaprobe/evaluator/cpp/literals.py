@@ -48,8 +48,6 @@ def _number(tr: Translator, node: Syntax) -> Node:
     if value is None:
         return opaque(tr, node, f"the number {text} is not followed")
     literal = ir.Const(span, value)
-    if isinstance(value, float) and digits[-1] in "fF":
-        tr.single_literals.add(literal)
     if isinstance(value, int):
         bits = 64 if "l" in text.lower() or value >= 2**32 else 32
         based = digits[:1] == "0" and 2**31 <= value < 2**32

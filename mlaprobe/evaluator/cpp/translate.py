@@ -54,8 +54,6 @@ class Translator:
         self.unsigned_literals: dict[Node, int] = {}
         """Unsigned literals and their bits."""
         self.long_literals: set[Node] = set()
-        self.single_literals: set[Node] = set()
-        """Literals of the type ``float``."""
         self._tables: dict[str, dict[str, Knowledge]] = {"alias": {}, "array": {}}
         self._memo = StatementMemo(self._look_up, self._apply)
         self.result: CType | None = None

@@ -10,7 +10,7 @@ from mlaprobe.evaluator.stl.shapes import shape_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
-from mlaprobe.evaluator.values.floats import EXACT, single
+from mlaprobe.evaluator.values.floats import single
 from mlaprobe.evaluator.values.kinds import Model, Record
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unknown import STORED, is_truth
@@ -129,7 +129,7 @@ def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Value:
         return truth(value)
     if ctype.kind == "float":
         whole = type(value.value) is int
-        if ctype.name == "float" and not (whole and value.fits(-EXACT, EXACT)):
+        if ctype.name == "float":
             return convert(value.concretize(), ctype, span)
         return value.combine("*", value, 1.0, float(value.value)) if whole else value
     if type(value.value) is not int:

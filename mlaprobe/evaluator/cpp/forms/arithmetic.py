@@ -21,8 +21,7 @@ def arithmetic(tr: Translator, span: ir.Span, op: str, left: Node, right: Node) 
     if not (tr.is_text(left) or tr.is_text(right)):
         left, right = as_number(tr, left), as_number(tr, right)
     if tr.is_float(left) or tr.is_float(right):
-        whole = ir.Binary(span, op, left, right)
-        return ir.Cast(span, _SINGLE, whole) if _is_single(tr, whole) else whole
+        return ir.Binary(span, op, left, right)
     found = width(tr, ir.Binary(span, op, left, right))
     if found is None:
         bits = tr.is_unsigned(left, right)
@@ -32,22 +31,6 @@ def arithmetic(tr: Translator, span: ir.Span, op: str, left: Node, right: Node) 
         kind = CType("unsigned", "unsigned", bits)
         left, right = (s if tr.is_unsigned(s) else ir.Cast(s.span, kind, s) for s in (left, right))
     return ir.Binary(span, op, left, right, bits, modulo=found.unsigned)
-
-
-_SINGLE = CType("float", "float")
-
-
-def _is_single(tr: Translator, node: Node) -> bool:
-    """Whether a number is certainly computed as a ``float``."""
-    if isinstance(node, ir.Const):
-        return node in tr.single_literals
-    if isinstance(node, ir.Binary):
-        sides = (node.left, node.right)
-        return all(_is_single(tr, s) or width(tr, s) is not None for s in sides)
-    if isinstance(node, ir.Unary):
-        return _is_single(tr, node.value)
-    ctype = static_type(tr, node)
-    return ctype is not None and (ctype.kind, ctype.name) == ("float", "float")
 
 
 def comparison(tr: Translator, span: ir.Span, op: str, left: Node, right: Node) -> Node:
