@@ -8,6 +8,7 @@ another than that of the launch, or the same for another launch, the launch need
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.caches import Cache, cache
@@ -168,6 +169,9 @@ class Asking:
             return None
         one, other = map(metadata.decide, questions)
         differing = one.differing(other)
+        if differing == () and shape.batch is None:  # a limit may show in a small batch only
+            one, other = (metadata.decide(replace(question, batch=1)) for question in questions)
+            differing = one.differing(other)
         if differing is None:
             message = "what the planner hands to its device code is not known"
             return altered(shown, stage=StageName.PLANNER, message=message)

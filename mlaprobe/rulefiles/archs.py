@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from mlaprobe.core.caches import Cache, cached
 from mlaprobe.rulefiles.loader import fields_of, load_rules
 from mlaprobe.rulefiles.parts import REFERENCES
-from mlaprobe.rulefiles.schema import MapOf, Record, whole
+from mlaprobe.rulefiles.schema import ListOf, MapOf, Record, whole
 
 SCHEMA = Record(
     required={
         "archs": MapOf(
             Record(
                 required={"lds_bytes": whole(1), "reference": REFERENCES},
-                optional={"compute_units": whole(1)},
+                optional={
+                    "compute_units": whole(1),
+                    "wave_size": whole(1),
+                    "version": ListOf(whole(0), at_least=2),
+                },
             )
         )
     }
@@ -29,7 +33,11 @@ class Arch:
     lds_bytes: int
     """The most LDS that a workgroup can have."""
     compute_units: int = 0
-    """Of a whole GPU; 0 where that is not known."""
+    """Of a whole GPU; 0 where that is not known. A part of one, or a smaller GPU, has fewer."""
+    wave_size: int = 0
+    """The lanes of a wave; 0 where that is not known."""
+    version: tuple[int, ...] = ()
+    """The first two parts of the graphics IP's version; none where they are not known."""
     reference: tuple[str, ...]
 
 

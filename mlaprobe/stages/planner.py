@@ -9,7 +9,7 @@ shape is *native* or merely *accepted* is the flag that guards the fold.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from mlaprobe.core.axes import planner_values
@@ -17,7 +17,7 @@ from mlaprobe.core.shape import DecodeShape, Dtype, StageName, StageOutcome, Sta
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.unit import CppModule
 from mlaprobe.evaluator.engine.runs import Event, Outcome, Run
-from mlaprobe.evaluator.symbolic.symbols import same
+from mlaprobe.evaluator.symbolic.symbols import asks_for, same
 from mlaprobe.evaluator.values import Unknown
 from mlaprobe.evaluator.values.kinds import Record
 from mlaprobe.evaluator.values.truth import truth
@@ -42,7 +42,9 @@ from mlaprobe.stages.numbers import calculate, folded, is_whole, multiple
 T = TypeVar("T")
 STAGE = StageName.PLANNER
 BATCH = 7
-"""Requests in the batch: a prime, so that a fold shows as an exact multiple."""
+"""Requests in a batch that is left open: a prime, so that a fold shows as an exact multiple."""
+MANY = 1 << 20
+"""Requests of a batch that is larger than any."""
 
 TOP_K = 2048
 """Tokens that sparse attention looks at; any that is not negative means that it is sparse."""
@@ -65,6 +67,7 @@ class PlannerQuestion:
     intra_batch_mode: bool = False
     max_split_per_batch: int = -1
     sparse: bool = False
+    batch: int | None = None
     env: tuple[tuple[str, str], ...] = ()
     device: Device | None = None
     version: int = 0
@@ -92,12 +95,33 @@ class Planner(CppStage[PlannerQuestion]):
             causal=shape.causal,
             page_size=shape.page_size,
             sparse=shape.sparse,
+            batch=shape.batch,
             env=shape.env,
             **planner_values(shape),
         )
 
     def _evaluated(self, question: PlannerQuestion) -> Solved[StageOutcome]:
-        return self.solved(question, "", self._read)
+        found = self.solved(question, "", self._read_sized)
+        outcome, sized = found.answer
+        if sized and question.batch is None:
+            outcome = self._for_many(question, outcome)
+        return Solved(outcome, found.leaf)
+
+    def _read_sized(
+        self, outcomes: tuple[Outcome, ...], inputs: Mapping[str, Any]
+    ) -> tuple[StageOutcome, bool]:
+        """The answer, and whether the planner asked for the size of the batch."""
+        sized = asks_for(inputs["rows"])
+        return self._read(outcomes, inputs), sized
+
+    def _for_many(self, question: PlannerQuestion, outcome: StageOutcome) -> StageOutcome:
+        """The answer with a note, where it is another for a large batch."""
+        many = self.solved(replace(question, batch=MANY), "", self._read_sized).answer[0]
+        if all(getattr(many, n) == getattr(outcome, n) for n in ("status", "fold", "qlen_fold")):
+            return outcome
+        why = f": {many.message}" if many.message else ""
+        note = f"the planner's answer to a batch of {MANY} requests is {many.status}{why}"
+        return altered(outcome, notes=(*outcome.notes, note))
 
     def solved(
         self,
@@ -111,6 +135,7 @@ class Planner(CppStage[PlannerQuestion]):
             "qlen": question.qlen,
             "page_size": question.page_size,
             "granularity": max(16, question.page_size),
+            "rows": (question.batch or BATCH) + 1,
         }
         if question.uniform_qlen != question.qlen:
             inputs["uniform"] = question.uniform_qlen
@@ -145,6 +170,7 @@ class Planner(CppStage[PlannerQuestion]):
             "page_size": question.page_size,
             "granularity": max(16, question.page_size),
             "uniform": question.uniform_qlen,
+            "rows": BATCH + 1,
         }
         params = self._function.function.params
         values = self._arguments(self._values(question, given))
@@ -163,7 +189,7 @@ class Planner(CppStage[PlannerQuestion]):
         return arguments(self._function.function, roles, given)
 
     def _values(self, question: PlannerQuestion, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        indptr = Tensor("indptr", (BATCH + 1,), DtypeToken("i32"))
+        indptr = Tensor("indptr", (inputs["rows"],), DtypeToken("i32"))
 
         def dtype(name: Dtype | None) -> DtypeToken | None:
             return None if name is None else dtype_for(name.value, question.arch)
@@ -244,7 +270,7 @@ class Planner(CppStage[PlannerQuestion]):
                 found = value if isinstance(value, Unknown) else Unknown("its parameters")
                 places = place_evidence(self.session, STAGE, found.span)
                 return undecided(STAGE, found.reason, places)
-        fold = multiple(batches, BATCH)
+        fold = multiple(batches, calculate("-", inputs["rows"], 1))
         qlen_fold = multiple(uniform, inputs.get("uniform", inputs["qlen"]))
         if fold is None or qlen_fold is None:
             return self._no_fold(fold, uniform, inputs)
@@ -255,7 +281,8 @@ class Planner(CppStage[PlannerQuestion]):
         if not status:
             native = self._native(outcome)
             if isinstance(native, Unknown):
-                return undecided(STAGE, native.reason)
+                places = place_evidence(self.session, STAGE, native.span)
+                return undecided(STAGE, native.reason, places)
             is_native = native and same(final, inputs["heads"])
             status = Status.NATIVE if is_native else Status.PASSTHROUGH
         return StageOutcome(

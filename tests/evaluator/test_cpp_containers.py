@@ -32,9 +32,10 @@ from tests.generated.deep import DEEP
 FIRST, SECOND = (16, 24, 32, 128, -3, 300), (1, 2, 0, 300)
 PAIRS = tuple((a, b) for a in FIRST for b in SECOND)
 ANY_A, ANY_B = (Unknown(n, key=(n,), free=n) for n in "ab")
-HEADERS = """algorithm array bit bitset compare cstdint cstdio cstdlib cstring deque exception
-functional initializer_list iterator list map memory numeric optional ranges set span sstream
-stdexcept string string_view tuple type_traits unordered_map unordered_set utility variant vector"""
+HEADERS = """algorithm array bit bitset cmath compare cstdint cstdio cstdlib cstring deque
+exception functional initializer_list iomanip iterator list map memory numeric optional ranges set
+span sstream stdexcept string string_view tuple type_traits unordered_map unordered_set utility
+variant vector"""
 
 
 CASES = cases_of("cpp_containers.txt")
@@ -50,7 +51,10 @@ NUMBERS = cases_of("cpp_numbers.txt")
 THIRDS = cases_of("cpp_thirds.txt")
 """Programs of a third round: references that functions give, characters as numbers, pointers into
 texts, unsigned numbers that wrap around, streams."""
-ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES, **NUMBERS, **THIRDS}
+FOURTHS = cases_of("cpp_fourths.txt")
+"""Programs of a fourth round: specialisations, aliases of templates, packs that are deduced, texts
+of streams, escapes, numbers of few digits or bits."""
+ALL = {**CASES, **ADVERSARIES, **REFERENCES, **SIZES, **NUMBERS, **THIRDS, **FOURTHS}
 
 
 class Asked(Program):

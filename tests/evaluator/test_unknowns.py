@@ -222,7 +222,12 @@ LIBRARY = {
     "(int)(std::sqrt(static_cast<float>(c + 13)) * 10)": "40",
     "(int)(100000 * (1.0f / std::sqrt(static_cast<float>(c * 170 + 2))))": "4419",
     "(int)(sqrtf(c - 2.75f) * 10)": "5",
-    "(int)std::sqrt(c * 22369621.0)": "?",  # 8191 of a double, 8192 of a float
+    "(int)std::sqrt(c * 22369621.0)": "8191",
+    "(int)std::sqrt(c * 22369621.0f)": "8191",
+    "(int)sqrtf(c * 22369621.0)": "8192",
+    "(int)std::log2(c * 5592405.0)": "23",
+    "(int)std::log2(c * 5592405.0f)": "24",
+    "(int)log2f(c * 5592405.0)": "24",
     "(int)std::sqrt(c - 4.0)": "?",
     "__builtin_popcount(-c)": "31",
     "__builtin_clz(c)": "30",

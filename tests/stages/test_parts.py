@@ -177,7 +177,7 @@ def test_a_launch_whose_numbers_are_not_known(tmp_path: Path, name: str) -> None
     outcome = found.ask("planner", shape("gfx950", FP8, 16))
     assert outcome.status == "unknown"
     assert "run time" in (outcome.message or "")
-    assert outcome.evidence[0].text == "dev_prop"
+    assert outcome.evidence[0].text == f"dev_prop.{name}"
     launched = "    kn_plan<128><<<dim3(1, 1, 1), dev_prop.warpSize, 0, stream>>>(params);\n"
     gone = opened(tmp_path / "gone", changed(today.tree(), today.PLANNER, (launched, "")))
     outcome = gone.ask("planner", shape("gfx950", FP8, 16))

@@ -35,6 +35,7 @@ from mlaprobe.evaluator.stl.optionals import method as optional_method
 from mlaprobe.evaluator.symbolic.formulas import COMPARE
 from mlaprobe.evaluator.symbolic.symbols import plain
 from mlaprobe.evaluator.values import Kwargs, Unknown, Value, rest_of
+from mlaprobe.evaluator.values.floats import Single
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     Closure,
@@ -94,7 +95,10 @@ def _declared_type(node: ir.Node, scope: Scope) -> CType | None:
     """The type of an argument, as far as it is declared."""
     if isinstance(node, ir.Name):
         found = scope.find(node.id)
-        return None if found is None else found[2]
+        kind = None if found is None else found[2]
+        if found is None or kind is None or kind.kind != "auto" or found[0]:
+            return kind
+        return scope.deduced.get(found[1])
     if isinstance(node, (ir.Cast, ir.Construct)):
         return node.type
     if isinstance(node, ir.Bool) or (
@@ -108,7 +112,11 @@ def _declared_type(node: ir.Node, scope: Scope) -> CType | None:
     return None
 
 
-_LITERALS = {str: CType("string", "char"), float: CType("float", "double", 64)}
+_LITERALS: dict[type, CType] = {
+    str: CType("string", "char"),
+    float: CType("float", "double", 64),
+}
+_LITERALS[Single] = CType("float", "float")
 _LITERALS[bool] = CType("bool", "bool")
 
 

@@ -7,7 +7,7 @@ frame around it. Compiling happens once per function, running many times.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.caches import Cache
@@ -17,6 +17,7 @@ from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.cpp.builtins import message_of
 from mlaprobe.evaluator.cpp.forms import overloads
 from mlaprobe.evaluator.cpp.forms.templates import PACK
+from mlaprobe.evaluator.cpp.templating import deduction
 from mlaprobe.evaluator.cpp.types import DEDUCED, template_of, zero_of
 from mlaprobe.evaluator.engine import calls
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
@@ -57,16 +58,14 @@ MOST_CODES = 20_000
 class Code:
     """A compiled function."""
 
-    __slots__ = ("body", "function", "packed", "params", "refs", "reports", "result", "template")
+    __slots__ = ("body", "function", "params", "refs", "reports", "result", "template")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.params: tuple[tuple[Param, str, Eval | None], ...] = ()
         self.body: Eval = lambda frame: None
-        self.template: tuple[str, ...] = ()
-        """Slots of template parameters."""
-        self.packed = False
-        """Whether the last of them is a pack."""
+        self.template: dict[str, str] = {}
+        """The names of template parameters by their slots."""
         self.refs: tuple[int, ...] = ()
         """Positions of reference parameters, where one of them can be written."""
         self.result: CType | None = function.result
@@ -127,8 +126,8 @@ class Compiler:
         )
         scope = Scope(inside)
         code = Code(function)
-        code.template = tuple(scope.declare(name.removesuffix(PACK)) for name in function.template)
-        code.packed = bool(function.template) and function.template[-1].endswith(PACK)
+        names = (name.removesuffix(PACK) for name in function.template)
+        code.template = {scope.declare(name): name for name in names}
         params: list[tuple[Param, str, Eval | None]] = []
         refs: list[tuple[int, bool]] = []
         for position, param in enumerate(function.params):
@@ -207,13 +206,13 @@ class Compiler:
             raise Unsupported("calls are nested too deeply", span)
         run.goes_on(span)
         frame: Frame = {OUTER: closure.frame, RUN: run}
-        if types and code.packed:
-            at = len(code.template) - 1
-            types = (*types[:at], types[at:])
-        for slot, kind in zip(code.template, types, strict=False):
-            frame[slot] = kind
+        if types:
+            frame.update(self._template(code, deduction.explicit(closure.function, types)))
         known = closure.defaults or {}
         calls.bind(code.params, closure.function, frame, args, kwargs, span, known)
+        if not code.template.keys() <= frame.keys():
+            given = {param.name: frame[slot] for param, slot, _ in code.params}
+            frame.update(self._template(code, deduction.deduced(closure.function, given)))
         if run.depth == 0:
             run.frame, run.python = frame, closure.function.lang == "py"
         run.depth += 1
@@ -237,6 +236,10 @@ class Compiler:
         if code.result is None:
             return copied(signal.value) if closure.function.lang == "cpp" else signal.value
         return self.typed(run, signal.value, code.result, closure.module, span)
+
+    def _template(self, code: Code, values: Mapping[str, Value]) -> Frame:
+        """The slots of template parameters, of values by their names."""
+        return {slot: values[name] for slot, name in code.template.items() if name in values}
 
     def _generated(
         self, run: Run, closure: Closure, args: Args, kwargs: Kwargs, value: Value, span: Span

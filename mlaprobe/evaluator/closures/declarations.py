@@ -43,6 +43,8 @@ def declare(unit: Unit, node: ir.Decl, scope: Scope) -> Eval:
     if node.static and init is not None:
         init = _unless_owner(init, node)
     slot = scope.declare(node.name, ctype)
+    if node.deduced is not None:
+        scope.deduced[slot] = node.deduced
     changed = scope.function.assigned if ctype.kind == "other" else scope.function.written
     if node.init is None and keeps_objects(ctype, node.name, scope.function.body):
         return setting(slot, lambda e: KeptMap(filled=node.static))

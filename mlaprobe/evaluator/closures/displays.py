@@ -130,7 +130,7 @@ def compile_members(unit: Unit, node: ir.Members, scope: Scope) -> Eval:
 
 def compile_array(unit: Unit, node: ir.ArrayInit, scope: Scope) -> Eval:
     """A C array: a tuple of constants, or a list."""
-    items = tuple(unit.compile(i, scope) for i in node.items)
+    items = compile_items(unit, node.items, scope)
     sizes = tuple(None if s is None else unit.compile(s, scope) for s in node.sizes)
     compiler, module, span = unit.compiler, unit.module, node.span
     kind = tuple if node.const else list
@@ -150,9 +150,11 @@ def compile_array(unit: Unit, node: ir.ArrayInit, scope: Scope) -> Eval:
         return kind((*(make.part(v, node.element) for v in values), *missing))
 
     def run(e: Frame) -> Value:
-        values = tuple(item(e) for item in items)
+        values = items(e)
+        if isinstance(values, Unknown):
+            return values
         counts = tuple(None if s is None else s(e) for s in sizes)
-        return made(Maker(compiler, e[RUN], module, span), values, counts)
+        return made(Maker(compiler, e[RUN], module, span), tuple(values), counts)
 
     return run
 

@@ -153,12 +153,18 @@ def _moving(
         a, b = left(e), right(e)
         if type(a) is int and type(b) is int:
             return compute(a, b)
-        array = type(a) is Container and a.shape.sort is Sort.ARRAY
-        if (array or type(a) in (list, tuple)) and type(b) is int:
+        if type(b) is int and _is_array(a):
             a = Iterator(Elements(None, a), 0)
+        elif isinstance(a, Iterator) and _is_array(b):
+            b = Iterator(Elements(None, b), 0)
         return operate(e, a, b)
 
     return run
+
+
+def _is_array(value: Value) -> bool:
+    array = type(value) is Container and value.shape.sort is Sort.ARRAY
+    return array or type(value) in (list, tuple)
 
 
 def compile_assignment(unit: Unit, node: ir.AssignExpr, scope: Scope) -> Eval:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlaprobe.evaluator import ir
+from mlaprobe.evaluator.closures.displays import compile_items
 from mlaprobe.evaluator.closures.unit import Scope, Unit
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
+from mlaprobe.evaluator.engine.signals import Unsupported
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.walk import walk
 
 Joined = Callable[[Frame, list[Value], tuple[Value, ...]], Value]
 """``and`` or ``or`` over values that are there, and over the elements of a pack."""
@@ -18,9 +21,16 @@ Joined = Callable[[Frame, list[Value], tuple[Value, ...]], Value]
 
 def compile_specialised(unit: Unit, node: ir.Specialised, scope: Scope) -> Eval:
     """A variable template, or a member of a class template."""
-    args = tuple(unit.compile(a, scope) for a in node.args)
+    args = compile_items(unit, node.args, scope)
     module, name, last, span = unit.module, node.name, node.last, node.span
-    return lambda e: module.instance(e[RUN], name, tuple(a(e) for a in args), last, span)
+
+    def run(e: Frame) -> Value:
+        given = args(e)
+        if isinstance(given, Unknown):
+            return Unknown(given.reason, span)
+        return module.instance(e[RUN], name, tuple(given), last, span)
+
+    return run
 
 
 def compile_fold(unit: Unit, node: ir.Fold, scope: Scope) -> Eval:
@@ -32,11 +42,15 @@ def compile_fold(unit: Unit, node: ir.Fold, scope: Scope) -> Eval:
     first = None if node.first is None else unit.compile(node.first, scope)
     op, span = node.op, node.span
     joined = _joining(op, slot, pattern, span)
+    acts = any(isinstance(n, (ir.AssignExpr, ir.Call)) for n in walk((node.pattern,)))
 
     def run(e: Frame) -> Value:
         elements = pack(e)
         if not isinstance(elements, tuple):
-            return Unknown(f"the parameter pack {node.pack} is not known", span)
+            why = f"the parameter pack {node.pack} is not known"
+            if acts:
+                raise Unsupported(why, span)
+            return Unknown(why, span)
         values = [] if first is None else [first(e)]
         if op in ("and", "or"):
             return joined(e, values, elements)

@@ -80,13 +80,15 @@ class FunctionScope:
 class Scope:
     """A block of a function at compile time."""
 
-    __slots__ = ("function", "names", "parent", "types")
+    __slots__ = ("deduced", "function", "names", "parent", "types")
 
     def __init__(self, function: FunctionScope, parent: Scope | None = None) -> None:
         self.function = function
         self.parent = parent
         self.names: dict[str, str] = {}
         self.types: dict[str, CType] = {}
+        self.deduced: dict[str, CType] = {} if parent is None else parent.deduced
+        """By slot, what ``auto`` stands for where a variable is declared so."""
 
     def declare(self, name: str, ctype: CType | None = None) -> str:
         """A new variable in this block; its slot."""
@@ -100,7 +102,7 @@ class Scope:
         """The names as they are now: what a later declaration adds, earlier code does not see."""
         parent = self.parent.frozen() if self.parent is not None else None
         copy = Scope(self.function, parent)
-        copy.names, copy.types = dict(self.names), self.types
+        copy.names, copy.types, copy.deduced = dict(self.names), self.types, self.deduced
         return copy
 
     def find(self, name: str) -> tuple[int, str, CType | None] | None:

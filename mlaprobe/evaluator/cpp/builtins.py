@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -17,9 +16,11 @@ from mlaprobe.evaluator.library.objects import library
 from mlaprobe.evaluator.library.texts import texts
 from mlaprobe.evaluator.library.transfers import transfers
 from mlaprobe.evaluator.stl.containers import copied
+from mlaprobe.evaluator.stl.numberpacks import number_packs
 from mlaprobe.evaluator.stl.optionals import engaged
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
+from mlaprobe.evaluator.values.floats import Single, single
 from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, EnumType, StructType, plain
 
 if TYPE_CHECKING:
@@ -166,13 +167,9 @@ def _set(value: int) -> int:
     return _bits(value)
 
 
-def _sqrt(value: float) -> float:
-    """A square root, where it lies between the same whole numbers as a float and as a double."""
-    exact = math.sqrt(value)
-    (single,) = struct.unpack("<f", struct.pack("<f", exact))
-    if (math.floor(single), math.ceil(single)) != (math.floor(exact), math.ceil(exact)):
-        raise ValueError("a float rounds it to a whole number")
-    return exact
+def _as(given: float, value: float) -> float:
+    """A result of a function of the type that it is given."""
+    return single(value) if type(given) is Single else value
 
 
 _PLAIN: dict[str, Callable[..., Value]] = {
@@ -180,15 +177,15 @@ _PLAIN: dict[str, Callable[..., Value]] = {
     "strcmp": lambda a, b: (a > b) - (a < b),
     "strncmp": _strncmp,
     "strlen": len,
-    "abs": abs,
+    "abs": lambda v: _as(v, abs(v)),
     "to_string": _to_string,
-    "log2f": math.log2,
-    "log2": math.log2,
-    "sqrt": _sqrt,
-    "sqrtf": _sqrt,
+    "log2f": lambda v: single(math.log2(v)),
+    "log2": lambda v: _as(v, math.log2(v)),
+    "sqrt": lambda v: _as(v, math.sqrt(v)),
+    "sqrtf": lambda v: single(math.sqrt(v)),
     # of a floating type in C++, whatever they are of in Python
-    "ceil": lambda v: float(math.ceil(v)),
-    "floor": lambda v: float(math.floor(v)),
+    "ceil": lambda v: _as(v, float(math.ceil(v))),
+    "floor": lambda v: _as(v, float(math.floor(v))),
     "__builtin_ctz": _ctz,
     "__builtin_clz": _clz,
     "__builtin_popcount": lambda v: _bits(v).bit_count(),
@@ -229,6 +226,7 @@ def builtins() -> dict[str, Value]:
         **library(),
         **transfers(),
         **texts(),
+        **number_packs(),
         "sizeof": Builtin("sizeof", size_of_type, symbolic=True),
         "std::make_optional": Builtin("make_optional", _engaged, symbolic=True),
         "assert": check("assert", "abort"),

@@ -163,7 +163,8 @@ _DEFINED = re.compile(r"([A-Za-z_]\w*)\s*(?=[(=;\[{]|:(?!:)|\Z)")
 _AFTER_KEYWORD = re.compile(r"\b(?:struct|class|union|enum|using|typedef)\s+([A-Za-z_]\w*)")
 _DECLARED = re.compile(r"([A-Za-z_]\w*)\s*(?=,)")
 _SPECIAL = re.compile(r"\s*template\s*<\s*>")
-_TEMPLATE = re.compile(r"([A-Za-z_]\w*)\s*(?=<)")
+_PARTLY_SPECIAL = re.compile(r"\s*template\s*<")
+_TEMPLATE = re.compile(r"(?<!std::)\b(?!template\b)([A-Za-z_]\w*)\s*(?=<)")
 _BASES = re.compile(r"(?<!:):(?!:)")
 _MACRO_CALL = re.compile(r"\b[A-Z_][A-Z0-9_]{2,}\s*\(")
 
@@ -180,6 +181,8 @@ def _defined(code: str, chunk: Chunk) -> set[str]:
     names = set(_DEFINED.findall(head)) | set(_AFTER_KEYWORD.findall(head))
     if _SPECIAL.match(head):
         names.update(_TEMPLATE.findall(head))
+    elif _PARTLY_SPECIAL.match(head):  # it may be a variable for some arguments
+        names.update(_TEMPLATE.findall(head.partition("=")[0]))
     if "(" not in head:
         names.update(_DECLARED.findall(head))
     if chunk.brace < chunk.end:

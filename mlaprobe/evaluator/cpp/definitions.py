@@ -13,7 +13,7 @@ from mlaprobe.evaluator.cpp.forms.arrays import array_initialiser, array_type
 from mlaprobe.evaluator.cpp.forms.classes import CONVERTS, ClassBody
 from mlaprobe.evaluator.cpp.forms.layouts import Layout
 from mlaprobe.evaluator.cpp.forms.members import constant, is_odd, makes
-from mlaprobe.evaluator.cpp.forms.templates import PACK, template_arguments
+from mlaprobe.evaluator.cpp.forms.templates import PACK, class_template, template_arguments
 from mlaprobe.evaluator.cpp.translate import Translator
 from mlaprobe.evaluator.cpp.tree import Syntax, field, find_declarator, name_of, named
 from mlaprobe.evaluator.cpp.types import bytes_of, parse_type
@@ -35,6 +35,8 @@ class Definition(NamedTuple):
     file: str
     owner: str = ""
     """What a qualified name is qualified with: a namespace, or a class whose member it is."""
+    template: ir.Node | None = None
+    """Of an alias, the class template with its arguments that it stands for."""
 
 
 class Specialisation(NamedTuple):
@@ -78,9 +80,16 @@ class DefinitionReader:
         """The definition of a struct or an enum."""
         self._enum(node) if node.type == "enum_specifier" else self._struct(node)
 
-    def _add(self, kind: str, name: str, value: Syntax, owner: str = "") -> None:
+    def _add(
+        self,
+        kind: str,
+        name: str,
+        value: Syntax,
+        owner: str = "",
+        template: ir.Node | None = None,
+    ) -> None:
         namespace = "::".join(x for x in (self.namespace, owner) if x)
-        self.found.append(Definition(kind, name, value, namespace, self.file, owner))
+        self.found.append(Definition(kind, name, value, namespace, self.file, owner, template))
 
     def _template(self, node: Syntax) -> None:
         parameters = field(node, "parameters")
@@ -329,7 +338,12 @@ class DefinitionReader:
         name, kind = field(node, "name"), field(node, "type")
         if name is not None and kind is not None:
             text = parse_type(self.tr.source(kind)).name
-            self._add("alias", self.tr.source(name), text)
+            self._add("alias", self.tr.source(name), text, template=self._instance(kind))
+
+    def _instance(self, kind: Syntax) -> ir.Node | None:
+        """A class template with its arguments; ``None`` for any other type, and where they depend
+        on template parameters."""
+        return None if self.template else class_template(self.tr, kind)
 
     def _renamed(self, node: Syntax) -> None:
         """``namespace name = other;``."""
@@ -352,7 +366,8 @@ class DefinitionReader:
             if inner is not None and name != self.tr.source(inner):
                 self._add("alias", name, self.tr.source(inner))
         elif name:
-            self._add("alias", name, parse_type(self.tr.source(kind)).name)
+            text = parse_type(self.tr.source(kind)).name
+            self._add("alias", name, text, template=self._instance(kind))
 
 
 _READERS: dict[str, Callable[[DefinitionReader, Syntax], None]] = {

@@ -9,7 +9,13 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.forms.arithmetic import accumulated, arithmetic, comparison
 from mlaprobe.evaluator.cpp.forms.sizes import counted_array, size_of
 from mlaprobe.evaluator.cpp.forms.streams import stream_method, streamed
-from mlaprobe.evaluator.cpp.forms.templates import expansion, fold, qualified, specialised
+from mlaprobe.evaluator.cpp.forms.templates import (
+    expansion,
+    fold,
+    number_pack,
+    qualified,
+    specialised,
+)
 from mlaprobe.evaluator.cpp.forms.texts import into_text, moved_text, text_method
 from mlaprobe.evaluator.cpp.forms.typing import static_type
 from mlaprobe.evaluator.cpp.forms.widths import as_number, narrowed, wider, width
@@ -316,6 +322,9 @@ def _delete(tr: Translator, node: Syntax) -> Node:
 
 
 def _compound_literal(tr: Translator, node: Syntax) -> Node:
+    numbers = number_pack(tr, field(node, "type"))
+    if numbers is not None and not named(field(node, "value")):
+        return numbers
     ctype = tr.type_of(tr.source(field(node, "type")))
     return listed(tr, field(node, "value"), ctype)
 
@@ -357,15 +366,6 @@ def _comma(tr: Translator, node: Syntax) -> Node:
     return ir.Index(tr.span(node), both, ir.Const(right.span, 1))
 
 
-def _own_literal(tr: Translator, node: Syntax) -> Node:
-    """A literal with a suffix of the source's, which is a call."""
-    parts, span = named(node), tr.span(node)
-    if len(parts) != 2 or parts[1].type != "literal_suffix":
-        return opaque(tr, node, "a literal with a suffix is not followed")
-    name = ir.Name(span, 'operator""' + tr.source(parts[1]))
-    return ir.Call(span, name, (expression(tr, parts[0]),))
-
-
 _HANDLERS: dict[str, Handler] = {
     **LITERALS,
     "new_expression": _new,
@@ -394,6 +394,5 @@ _HANDLERS: dict[str, Handler] = {
     "initializer_list": _braced,
     "lambda_expression": lambda tr, node: tr.lambda_function(node),
     "comma_expression": _comma,
-    "user_defined_literal": _own_literal,
     "sizeof_expression": size_of,
 }

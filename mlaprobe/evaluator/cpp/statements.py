@@ -68,7 +68,7 @@ def _declarator(tr: Translator, node: Syntax, head: str) -> Node:
             tr.declare_array(name, ctype)
     if pointer and value is None and "[" in tr.source(node):
         init = ir.Opaque(span, "an array without values")
-    return ir.Decl(span, name, ctype, init, static)
+    return ir.Decl(span, name, ctype, init, static, kind if ctype.kind == "auto" else None)
 
 
 def _binding(node: Syntax) -> Syntax:

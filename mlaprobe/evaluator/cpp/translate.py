@@ -10,6 +10,7 @@ from typing import cast
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.expressions import expression
 from mlaprobe.evaluator.cpp.forms.captures import captured
+from mlaprobe.evaluator.cpp.forms.streams import is_stream
 from mlaprobe.evaluator.cpp.forms.typing import NOTHING, Outside, static_type
 from mlaprobe.evaluator.cpp.literals import names_in
 from mlaprobe.evaluator.cpp.literals import opaque as opaque_expression
@@ -18,6 +19,7 @@ from mlaprobe.evaluator.cpp.statements import STATEMENTS
 from mlaprobe.evaluator.cpp.tree import Syntax, Tree, field, find_declarator, name_of
 from mlaprobe.evaluator.cpp.types import DEDUCED, parse_type, template_of
 from mlaprobe.evaluator.ir import CType, Node
+from mlaprobe.evaluator.walk import targets
 
 _EXITS = re.compile(r"\b(return|throw|goto|abort|exit)\b|CHECK|check|assert|fail")
 
@@ -177,6 +179,10 @@ class Translator:
         if not isinstance(node, _MAYBE_TEXT):
             return node
         found = static_type(self, node)
+        if is_stream(self, node):
+            return ir.Opaque(
+                node.span, "the state of a stream is not followed", tuple(targets(node))
+            )
         if found is None or found.kind == "auto" or (found.kind, found.bits) == ("int", 8):
             return ir.Cast(node.span, CType("bool", "bool"), node)
         if found.name.startswith("std::optional") and not found.pointer:

@@ -18,17 +18,18 @@ from mlaprobe.evaluator.cpp.chunks import Chunk, index_of
 from mlaprobe.evaluator.cpp.definitions import Definition
 from mlaprobe.evaluator.cpp.forms import operators
 from mlaprobe.evaluator.cpp.forms.constructing import Places, made
-from mlaprobe.evaluator.cpp.forms.instances import (
-    instance,
-    specialised,
-    static_of,
-)
 from mlaprobe.evaluator.cpp.forms.known import Known
 from mlaprobe.evaluator.cpp.forms.layouts import size_of_named
 from mlaprobe.evaluator.cpp.forms.methods import above, method_of
 from mlaprobe.evaluator.cpp.forms.typing import Outside, type_of_variable
+from mlaprobe.evaluator.cpp.literals import LITERAL
 from mlaprobe.evaluator.cpp.pieces import Pieces
 from mlaprobe.evaluator.cpp.preprocess import Included, TranslationUnit
+from mlaprobe.evaluator.cpp.templating.instances import (
+    instance,
+    specialised,
+    static_of,
+)
 from mlaprobe.evaluator.cpp.types import parse_type, zero_of
 from mlaprobe.evaluator.cpp.writes import may_write, may_write_result
 from mlaprobe.evaluator.engine.modules import Module
@@ -107,7 +108,7 @@ class CppModule(Module):
             if member is not None and not isinstance(member, Unknown):
                 return member
             other = self._alias(head)
-            if other is not None and other != head:
+            if other is not None and other != head and "<" not in other:
                 return self.lookup(run, f"{other}::{last}", span)
             if member is not None:
                 return member
@@ -260,6 +261,8 @@ class CppModule(Module):
             return Unknown(f"which {last.name} is meant is not known", span)
         if last.kind in ("struct", "enum", "enumerator"):
             return last.value
+        if last.kind == "alias" and last.template is not None:
+            return run.machine.evaluate(run, last.template, self)
         if last.kind == "alias":
             return self.lookup(run, last.value.split("<", 1)[0], span)
         ctype, init = last.value
@@ -320,7 +323,8 @@ class CppModule(Module):
         return found
 
     def _find(self, name: str, found: list[Definition]) -> None:
-        spellings = (name, *self.unit.spellings(name))
+        written = name.removeprefix(LITERAL)
+        spellings = (written, *self.unit.spellings(written))
         for file in self.unit.files:
             chunks: dict[int, Chunk] = {}
             for spelling in spellings:

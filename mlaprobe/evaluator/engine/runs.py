@@ -15,6 +15,7 @@ from mlaprobe.evaluator.values import Args, Unknown, Unsure, Value
 from mlaprobe.evaluator.values.kept import Copies
 from mlaprobe.evaluator.values.kinds import Model, Ref
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import STORED
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.engine.machine import Machine
@@ -162,8 +163,13 @@ class Run:
             raise Failed("unknown", "unknown", value.reason, value.span)
         self.asked += 1
         key, flip = value.key, False
-        while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
-            key, flip = key[1], not flip
+        while isinstance(key, tuple) and len(key) > 1:
+            if key[0] == "not" and len(key) == 2:
+                key, flip = key[1], not flip
+            elif key[:2] == (STORED, "bool"):
+                key = key[3]
+            else:
+                break
         choice = self.decisions.get(key)
         if choice is None:
             choice = self.choose(2, value)

@@ -16,6 +16,8 @@ class Decl(Node):
     type: CType
     init: Node | None
     static: bool = False
+    deduced: CType | None = None
+    """What ``auto`` stands for, where that is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -143,7 +143,7 @@ def _accumulate(use: Use) -> Value:
     if not 1 <= len(args) <= 2:
         return use.unknown("accumulate")
     total = args[0]
-    if not use.range.ordered and (len(args) == 2 or type(total) is float):
+    if not use.range.ordered and (len(args) == 2 or isinstance(total, float)):
         return Unknown("what is accumulated in the order of a hash map", use.span)
     whole, kind = type(total) is int, use.kind
     for element in use.range.elements():
@@ -152,7 +152,7 @@ def _accumulate(use: Use) -> Value:
             total = total if kind is None else convert(total, kind, use.span)
         else:
             total = binary("+", total, element, use.span)
-        if (whole and type(total) is float) or (
+        if (whole and isinstance(total, float)) or (
             whole and not isinstance(total, Unknown) and type(total) is bool
         ):
             total = int(total)

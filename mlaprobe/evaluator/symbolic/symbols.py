@@ -255,6 +255,16 @@ def _same_text(a: Any, b: Any) -> bool:
     return bool(plain(a) == plain(b))
 
 
+def asks_for(value: Any) -> bool:
+    """Whether a run has asked for an input, otherwise than whether it fits in a type."""
+    asked = value.path_condition.conditions if type(value) is Sym else ()
+    return any(expr[0] != "fits" and _mentions(expr, value.expr) for expr, _ in asked)
+
+
+def _mentions(expr: Expr, name: Expr) -> bool:
+    return expr == name or (type(expr) is tuple and any(_mentions(e, name) for e in expr[1:]))
+
+
 def key_of(sym: Sym) -> Hashable:
     """A hashable that stands for the formula."""
     return ("sym", sym.expr)

@@ -11,6 +11,7 @@ from mlaprobe.evaluator.objects.objects import NOTHING, NamedTuple
 from mlaprobe.evaluator.symbolic.formulas import ARITHMETIC
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText, joined, number_of, plain
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
+from mlaprobe.evaluator.values.floats import Single, in_one_type, single
 from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer, Record
 
 LONGEST = 100_000
@@ -47,6 +48,8 @@ def _symbolic(op: str, left: Value, right: Value, span: Span, unsigned: int) -> 
     if unknown is not None:
         return unknown.derive(op, left, right)
     sides = [plain_number(number_of(s)) for s in (left, right)]
+    if Single in map(type, sides):
+        return _plain(op, plain(left), plain(right), span, 0)
     if not all(type(s) in (int, bool, float) for s in sides):
         return _plain(op, plain(left), plain(right), span, 0)
     sym: Sym = left if type(left) is Sym else right
@@ -161,6 +164,11 @@ def plain_number(value: Value) -> Value:
 
 
 def _compute(op: str, left: Value, right: Value, span: Span, unsigned: int) -> Value:
+    if Single in (type(left), type(right)):
+        left, right = in_one_type(left, right)
+        if type(left) is Single:
+            found = _compute(op, float(left), float(right), span, 0)
+            return single(found) if isinstance(found, float) else found
     truncating = op.startswith("c")
     if op in ("/", "//", "%", "c/", "c%") and right == 0:
         if truncating and isinstance(left, int) and isinstance(right, int):

@@ -23,6 +23,7 @@ from mlaprobe.evaluator.values.arithmetic import (
     kind_of,
     plain_number,
 )
+from mlaprobe.evaluator.values.floats import Single, in_one_type
 from mlaprobe.evaluator.values.kinds import EnumMember, Model, Pointer
 from mlaprobe.evaluator.values.truth import settled, truth
 
@@ -65,6 +66,8 @@ def in_order(sizes: Sequence[Value], reverse: bool, span: Span) -> list[int] | U
 
 def compare(op: str, left: Value, right: Value, span: Span) -> Value:
     """A comparison; unequal kinds that the language would convert are unknown, not unequal."""
+    if Single in (type(left), type(right)):
+        left, right = plain(left), plain(right)
     if type(left) is Sym or type(right) is Sym:
         left, right = plain_number(left), plain_number(right)
         if _are_numbers(left, right):
@@ -83,6 +86,8 @@ def compare(op: str, left: Value, right: Value, span: Span) -> Value:
         return negate(equals(left, right, span))
     left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+        if Single in (type(left), type(right)):
+            left, right = in_one_type(left, right)
         return COMPARE[op](left, right)
     if isinstance(left, SETS) and isinstance(right, SETS):
         lost = next((r for r in (rest_of(left), rest_of(right)) if r is not None), None)
@@ -171,6 +176,8 @@ def equals(left: Value, right: Value, span: Span) -> Value:
         return _equal_models(left, right, span)
     left, right = plain_number(left), plain_number(right)
     if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+        if Single in (type(left), type(right)):
+            left, right = in_one_type(left, right)
         return left == right
     rest = next((r for r in (rest_of(left), rest_of(right)) if r is not None), None)
     if rest is not None:

@@ -10,8 +10,11 @@ from mlaprobe.evaluator.stl.shapes import shape_of
 from mlaprobe.evaluator.symbolic.symbols import Sym
 from mlaprobe.evaluator.values import Unknown, Value
 from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
+from mlaprobe.evaluator.values.floats import single
 from mlaprobe.evaluator.values.kinds import Model, Record
 from mlaprobe.evaluator.values.truth import truth
+from mlaprobe.evaluator.values.unknown import STORED, is_truth
+from mlaprobe.evaluator.values.within import Within
 
 _ASCII = 128
 
@@ -26,9 +29,13 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
             return Unknown(f"what of a {value.type} a {ctype.name} holds is not followed", span)
     if isinstance(value, (Record, Container)):
         return value if ctype.ref else copied(value)
+    if isinstance(value, Within):
+        return value.stored(ctype)
     if isinstance(value, Unknown):
         shape = shape_of(ctype) if ctype.kind == "other" else None
-        return value if shape is None else Container(ctype, shape, None, None, value)
+        if shape is None:
+            return _stored(value, ctype)
+        return Container(ctype, shape, None, None, value)
     if ctype.kind == "other":
         return _convert_parts(value, ctype, span) if ctype.name.startswith(_PARTS) else value
     if type(value) is Sym:
@@ -49,7 +56,9 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
     if type(value) is str and len(value) == 1 and ctype.name != "char":
         value = ord(value) if ord(value) < 128 else Unknown("a character", span)
     if ctype.kind == "float":
-        return float(value) if isinstance(value, NUMBERS) else value
+        if not isinstance(value, NUMBERS):
+            return value
+        return single(value) if ctype.name == "float" else float(value)
     if isinstance(value, float):
         if not abs(value) < 2**63:
             return Unknown("a float out of range of an integer", span)
@@ -90,6 +99,27 @@ def _convert_parts(value: Value, ctype: CType, span: Span) -> Value:
     return tuple(convert(v, kind, span) for v, kind in zip(value, kinds, strict=True))
 
 
+def _stored(value: Unknown, ctype: CType) -> Unknown:
+    """A number that is not known in a variable of a type; in one of few bits, a ``bool`` or a
+    floating one it may become another."""
+    narrow = ctype.kind in ("int", "unsigned") and ctype.bits < 32
+    if not narrow and ctype.kind not in ("bool", "float"):
+        return value
+    if type(value) is not Unknown or (ctype.kind == "bool" and is_truth(value)):
+        return value
+    key = (STORED, ctype.kind, ctype.name, value.key)
+    if isinstance(value.key, tuple) and value.key[:3] == key[:3]:
+        return value
+    return Unknown(
+        value.reason,
+        value.span,
+        key=key,
+        free=value.free,
+        depth=value.depth,
+        foreign=value.foreign,
+    )
+
+
 def _arguments(name: str) -> tuple[CType, ...]:
     return tuple(parse_type(argument) for argument in template_of(name)[1])
 
@@ -99,6 +129,8 @@ def _convert_symbol(value: Sym, ctype: CType, span: Span) -> Value:
         return truth(value)
     if ctype.kind == "float":
         whole = type(value.value) is int
+        if ctype.name == "float":
+            return convert(value.concretize(), ctype, span)
         return value.combine("*", value, 1.0, float(value.value)) if whole else value
     if type(value.value) is not int:
         return convert(value.concretize(), ctype, span)

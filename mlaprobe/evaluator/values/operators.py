@@ -17,6 +17,7 @@ from mlaprobe.evaluator.values.arithmetic import (
     plain_number,
 )
 from mlaprobe.evaluator.values.comparing import compare, identical, negate
+from mlaprobe.evaluator.values.floats import Single, single
 from mlaprobe.evaluator.values.kinds import EnumMember, Model
 from mlaprobe.evaluator.values.membership import contains
 from mlaprobe.evaluator.values.unordered import LooseSet
@@ -62,7 +63,7 @@ def unary(op: str, value: Value, span: Span) -> Value:
     value = plain_number(value)
     if isinstance(value, NUMBERS):
         if op == "-":
-            return -value
+            return single(-value) if type(value) is Single else -value
         if op == "+":
             return +value
         if isinstance(value, int):

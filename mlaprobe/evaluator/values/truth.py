@@ -9,6 +9,7 @@ from mlaprobe.evaluator.objects.iterables import View
 from mlaprobe.evaluator.objects.objects import class_name, special
 from mlaprobe.evaluator.symbolic.symbols import Sym, SymText
 from mlaprobe.evaluator.values import Unknown, Value, rest_of
+from mlaprobe.evaluator.values.floats import Single
 from mlaprobe.evaluator.values.kinds import (
     Builtin,
     Closure,
@@ -33,7 +34,7 @@ def truth(value: Value) -> Value:
     if kind in (list, dict, set):
         rest = rest_of(value)
         return bool(value) if rest is None or len(value) > 1 else rest.another()
-    if kind in (int, float, str, tuple, set, frozenset, range):
+    if kind in (int, float, Single, str, tuple, set, frozenset, range):
         return bool(value)
     if value is None:
         return False

@@ -17,6 +17,12 @@ UNINITIALISED = "uninitialised"
 """The ``free`` name of what a C++ variable holds that was given no value."""
 
 
+STORED = "stored"
+"""What the key begins with of a number as a variable of a type holds it."""
+_COMPARED = ("<", "<=", ">", ">=", "==", "!=", "in")
+_TRUTHS = frozenset((*_COMPARED, "not", "and", "or", "any", "all", "truth"))
+
+
 class Unknown:
     """A value that cannot be computed, with the reason and the place.
 
@@ -99,6 +105,11 @@ def _key_of(value: Value) -> Hashable:
     except TypeError:
         return ("?", next(_SERIAL))
     return (type(value).__name__, value)
+
+
+def is_truth(value: Unknown) -> bool:
+    """Whether a value is certainly true or false, and no other number."""
+    return isinstance(value.key, tuple) and value.key[0] in _TRUTHS
 
 
 class Unsure(Unknown):

@@ -1,6 +1,7 @@
 """The GPU that a question is about, where more than its architecture matters.
 
-Nothing of a device is known unless a question names one: its answers hold for every device then.
+Where a question names none, what all GPUs of its architecture have in common is known of the
+device; its answers hold for each of them then.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Model, Pointer
-from mlaprobe.rulefiles.archs import archs
+from mlaprobe.evaluator.values.within import Within
+from mlaprobe.rulefiles.archs import Arch, archs
 
 _FACT = "device"
 Environment = tuple[tuple[str, str], ...]
@@ -72,16 +74,45 @@ def is_named(run: Run) -> bool:
 
 
 class Properties(Model):
-    """The device's properties as an object of the GPU runtime."""
+    """The properties of one device, as an object of the GPU runtime."""
 
-    __slots__ = ("_run",)
+    __slots__ = ("_open", "_run")
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._open: dict[str, Unknown] = {}
+        """What is not known, by name: asked again, it is the same."""
 
     def get(self, name: str, span: Span) -> Any:
-        value = known(self._run, name)
-        return Unknown(f"{name} of the device", span, foreign=True) if value is None else value
+        if is_named(self._run):
+            value = known(self._run, name)
+            return Unknown(f"{name} of the device", span, foreign=True) if value is None else value
+        arch = archs().get(self._run.facts["arch"])
+        value = None if arch is None else _of_arch(arch, name)
+        if value is None and name not in self._open:
+            self._open[name] = _open(arch, name, span)
+        return self._open[name] if value is None else value
+
+
+def _of_arch(arch: Arch, name: str) -> int | None:
+    """What a member of ``hipDeviceProp_t`` is for every GPU of an arch; ``None`` where they may
+    differ, or it is not known."""
+    major, minor = arch.version[:2] or (None, None)
+    found = {
+        "warpSize": arch.wave_size or None,
+        "sharedMemPerBlock": arch.lds_bytes,
+        "maxSharedMemoryPerMultiProcessor": arch.lds_bytes,
+        "major": major,
+        "minor": minor,
+    }
+    return found.get(name)
+
+
+def _open(arch: Arch | None, name: str, span: Span) -> Unknown:
+    """A property in which GPUs of one arch differ."""
+    why = Unknown(f"{name} of the device is known at run time only", span, free=_FACT, foreign=True)
+    most = arch.compute_units if arch is not None and name == "multiProcessorCount" else 0
+    return Within(why, 1, most) if most else why
 
 
 def sizes(otherwise: Model) -> Builtin:
@@ -97,11 +128,10 @@ def sizes(otherwise: Model) -> Builtin:
 
 
 def get_properties(success: Any, otherwise: Builtin | Model) -> Builtin:
-    """``hipGetDeviceProperties``, for questions that name a device; ``otherwise`` answers for
-    others."""
+    """``hipGetDeviceProperties``; ``otherwise`` answers where it is not followed."""
 
     def call(run: Run, args: Args, kwargs: Kwargs, span: Span) -> Value:
-        if not is_named(run) or not args or not isinstance(args[0], Pointer):
+        if len(args) != 2 or not isinstance(args[0], Pointer):
             return otherwise.call(run, args, kwargs, span)
         args[0].store(Properties(run))
         return success

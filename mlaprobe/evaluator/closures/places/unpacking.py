@@ -6,6 +6,7 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.frames import Frame, Store
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.objects.objects import Instance
+from mlaprobe.evaluator.stl.containers import Container
 from mlaprobe.evaluator.values import Args, Unknown, Value, rest_of
 from mlaprobe.evaluator.values.kinds import Model, Record
 
@@ -45,6 +46,8 @@ def _elements(value: Value) -> Args | None:
         return tuple(value) if rest_of(value) is None else None
     if isinstance(value, Record) and not isinstance(value, Instance):
         return tuple(value.fields.values())
+    if type(value) is Container:
+        return value.items if value.known and value.shape.fixed else None
     if isinstance(value, Model):
         found = value.iterate()
         return None if found is None else tuple(found)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
-from mlaprobe.evaluator.cpp.forms import instances, methods
+from mlaprobe.evaluator.cpp.forms import methods
+from mlaprobe.evaluator.cpp.templating import instances
 from mlaprobe.evaluator.cpp.types import zero_of
 from mlaprobe.evaluator.engine.calls import havoc
 from mlaprobe.evaluator.engine.signals import Unsupported

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope
-from mlaprobe.evaluator.cpp.forms import instances
+from mlaprobe.evaluator.cpp.templating import instances
 from mlaprobe.evaluator.cpp.types import template_of
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
 from mlaprobe.evaluator.ir import CType

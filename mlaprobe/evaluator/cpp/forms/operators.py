@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.cpp.chunks import index_of
 from mlaprobe.evaluator.cpp.forms import methods
+from mlaprobe.evaluator.cpp.forms.templates import PACK
 from mlaprobe.evaluator.cpp.types import SCALARS, template_of
 from mlaprobe.evaluator.ir import CType, Function, Span
 from mlaprobe.evaluator.values import Unknown, Value
@@ -135,7 +136,8 @@ def _called(module: CppModule, run: Run, op: str, args: tuple[Value, ...], span:
             return NotImplemented
         method = methods.method_of(module, run, first, "operator" + op)
         takes = isinstance(method, Closure) and len(method.function.params) == len(args) - 1
-        if not takes or module.operators(op, frozenset(names)):
+        others = module.operators(op, frozenset(names))
+        if not takes or any(_fits(module, f, args) for f in others):
             return Unknown(f"which {op} of a {first.type} is meant is not known", span)
         return run.machine.call(run, method, args[1:], {}, span)
     fitting = [f for f in module.operators(op, frozenset(names)) if _fits(module, f, args)]
@@ -156,12 +158,28 @@ def _fits(module: CppModule, function: Function, args: tuple[Value, ...]) -> boo
     """Whether an operator may be meant for some operands."""
     if len(function.params) != len(args):
         return False
+    pairs = zip(function.params, args, strict=True)
+    kinds = ((p.type, arg) for p, arg in pairs if p.type is not None)
     return all(
-        param.type is None
-        or param.type.name in function.template
-        or _takes(module, param.type, arg)
-        for param, arg in zip(function.params, args, strict=True)
+        kind.name in function.template
+        or (_takes(module, kind, arg) and not _deduces_other(module, function, kind, arg))
+        for kind, arg in kinds
     )
+
+
+def _deduces_other(module: CppModule, function: Function, kind: CType, value: Value) -> bool:
+    """Whether a parameter is a class template whose arguments would follow from an object, which
+    is certainly of another class: nothing is converted then."""
+    head, types = template_of(kind.name)
+    words = {word for text in types for word in re.findall(r"\w+", text)}
+    names = {name.removesuffix(PACK) for name in function.template}
+    struct = module.struct(value.type) if isinstance(value, Record) else None
+    deduced = kind.name.endswith(">") and bool(words & names)
+    if struct is None or not deduced or module.alias(head) is not None:
+        return False
+    classes = methods.above(module, struct)
+    wanted = head.rpartition("::")[2]
+    return classes is not None and all(c.name.rpartition("::")[2] != wanted for c in classes)
 
 
 def _takes(module: CppModule, ctype: CType, value: Value) -> bool:

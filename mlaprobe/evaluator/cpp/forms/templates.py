@@ -10,6 +10,7 @@ from mlaprobe.evaluator.cpp.literals import opaque
 from mlaprobe.evaluator.cpp.tree import Syntax, field, named
 from mlaprobe.evaluator.cpp.types import TYPE, bytes_of, parse_type
 from mlaprobe.evaluator.ir import Node
+from mlaprobe.evaluator.stl.numberpacks import MAKERS, SEQUENCES
 from mlaprobe.evaluator.walk import walk
 
 if TYPE_CHECKING:
@@ -31,9 +32,20 @@ def template_arguments(tr: Translator, node: Syntax) -> tuple[Node, ...]:
             found.append(ir.Const(tr.span(child), TYPE + text))
         elif is_type:
             found.append(ir.Name(tr.span(child), text))
+        elif child.type == "parameter_pack_expansion":
+            found.append(_expanded(tr, child))
         else:
             found.append(tr.expression(child))
     return tuple(found)
+
+
+def _expanded(tr: Translator, node: Syntax) -> Node:
+    """``pack...`` among template arguments, where the pack reads like a type."""
+    pattern = field(node, "pattern")
+    name = "" if pattern is None else tr.source(pattern)
+    if name in tr.packs:
+        return ir.Star(tr.span(node), ir.Name(tr.span(node), name))
+    return opaque(tr, node, "a parameter pack")
 
 
 def specialised(tr: Translator, node: Syntax) -> Node:
@@ -51,6 +63,17 @@ def class_template(tr: Translator, node: Syntax) -> Node | None:
         return None
     name, inner = tr.source(field(kind, "name")), template_arguments(tr, kind)
     return ir.Specialised(tr.span(node), name, inner)
+
+
+def number_pack(tr: Translator, node: Syntax) -> Node | None:
+    """``std::index_sequence<numbers>`` and its kin, which are made by a call of that name; ``None``
+    for any other type."""
+    head = "".join(tr.source(node).split()).partition("<")[0]
+    kind = field(node, "name") if node.type == "qualified_identifier" else None
+    if kind is None or kind.type != "template_type" or head not in (*SEQUENCES, *MAKERS):
+        return None
+    span = tr.span(node)
+    return ir.Call(span, ir.Name(span, head), (), (), template_arguments(tr, kind))
 
 
 def qualified(tr: Translator, node: Syntax) -> Node | None:

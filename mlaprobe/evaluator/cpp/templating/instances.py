@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.cpp.forms import methods
 from mlaprobe.evaluator.cpp.forms.templates import PACK
+from mlaprobe.evaluator.cpp.templating.specials import special_for
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Frame
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value, unknown_in
-from mlaprobe.evaluator.values.comparing import equals
+from mlaprobe.evaluator.values import Args, Kwargs, Unknown, Value
 from mlaprobe.evaluator.values.kinds import Builtin, Closure, StructType
 from mlaprobe.evaluator.walk import walk
 
@@ -33,16 +33,17 @@ def instance(
     name = found[0].name if found else "a template"
     if len(primary) != 1 or len(primary) + len(special) != len(found):
         return Unknown(f"which {name} is meant is not known", span)
-    chosen = _chosen(module, run, special, args, span)
+    value = primary[0].value
+    names = value.template if primary[0].kind == "struct" else value.parameters
+    packed = bool(names) and names[-1].endswith(PACK)
+    chosen = special_for(module, run, special, args, span, packed=packed)
     if isinstance(chosen, Unknown):
         return chosen
     if chosen is None:
-        value = primary[0].value
-        names = value.template if primary[0].kind == "struct" else value.parameters
         value = value if primary[0].kind == "struct" else value.value
+        bound = bind(names, args)
     else:
-        names, args, value = (), (), chosen.value
-    bound = bind(names, args)
+        value, bound = chosen.value.value, chosen.bound
     if isinstance(value, StructType) and not last:
         return replace(value, arguments=tuple((bound or {}).items()))
     if bound is None:
@@ -60,21 +61,6 @@ def bind(names: tuple[str, ...], args: Args) -> dict[str, Value] | None:
         at = len(names) - 1
         return {**dict(zip(names[:at], args, strict=False)), names[at][: -len(PACK)]: args[at:]}
     return dict(zip(names, args, strict=True)) if len(names) == len(args) else None
-
-
-def _chosen(
-    module: CppModule, run: Run, special: list[Specialisation], args: Args, span: Span
-) -> Specialisation | Unknown | None:
-    """The specialisation for some arguments; ``None`` for the template itself."""
-    for each in special:
-        if each.parameters:
-            return Unknown("a partial specialisation is not followed", span)
-        patterns = tuple(run.machine.evaluate(run, a, module) for a in each.arguments)
-        if len(patterns) != len(args) or unknown_in((patterns, args)) is not None:
-            return Unknown("which specialisation is meant is not known", span)
-        if all(run.holds(equals(p, a, span)) for p, a in zip(patterns, args, strict=True)):
-            return each
-    return None
 
 
 def specialised(
@@ -100,10 +86,10 @@ def specialised_function(
     module: CppModule, run: Run, special: list[Specialisation], args: Args, span: Span
 ) -> Closure | Unknown | None:
     """The function that a template is for explicit arguments; ``None`` for the template itself."""
-    chosen = _chosen(module, run, special, args, span)
+    chosen = special_for(module, run, special, args, span, packed=False)
     if chosen is None or isinstance(chosen, Unknown):
         return chosen
-    return Closure(chosen.value, module)
+    return Closure(chosen.value.value, module)
 
 
 def evaluated(module: CppModule, run: Run, node: ir.Node, names: dict[str, Value]) -> Value:

@@ -1,0 +1,1 @@
+"""Which template, or which of its parameters, arguments mean."""
