@@ -23,7 +23,7 @@ from mlaprobe.evaluator.engine import calls
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame
 from mlaprobe.evaluator.engine.runs import MAX_DEPTH, Run
 from mlaprobe.evaluator.engine.signals import Failed, Returned, Unsupported
-from mlaprobe.evaluator.ir import CType, Function, Name, Node, Param, Span
+from mlaprobe.evaluator.ir import CType, Function, Node, Param, Span
 from mlaprobe.evaluator.objects import enums
 from mlaprobe.evaluator.objects.iterables import Cursor
 from mlaprobe.evaluator.objects.objects import Instance
@@ -69,7 +69,7 @@ class Code:
         self.refs: tuple[int, ...] = ()
         """Positions of reference parameters, where one of them can be written."""
         self.result: CType | None = function.result
-        self.reports = _reports(function)
+        self.reports = function.never_returns
         """Whether the function only reports a failure, so that its arguments are the message."""
 
 
@@ -111,7 +111,7 @@ class Compiler:
 
     def code(self, run: Run, closure: Closure) -> Code:
         """The compiled body of a function."""
-        traced = run.trace is not None and not _reports(closure.function)
+        traced = run.trace is not None and not closure.function.never_returns
         key = (closure.function, traced)
         return self._codes.of(key, lambda: self._compile(closure, traced))
 
@@ -122,7 +122,11 @@ class Compiler:
         deduced = result is not None and result.name == DEDUCED
         refers = deduced or (result is not None and result.ref)
         inside = FunctionScope(
-            closure.scope, function.body, _giving(function), refers=refers, deduced=deduced
+            closure.scope,
+            function.body,
+            function.name if function.gives_reference else "",
+            refers=refers,
+            deduced=deduced,
         )
         scope = Scope(inside)
         code = Code(function)
@@ -381,16 +385,6 @@ def _converts(value: Container, ctype: CType) -> bool:
     """Whether a container becomes one of another type."""
     head = template_of(ctype.name)[0]
     return head in CONTAINERS and head != value.shape.name and not ctype.pointer
-
-
-def _giving(function: Function) -> str:
-    """The name of a function that gives a reference which can be written."""
-    result = function.result
-    return function.name if result is not None and result.ref and not result.const else ""
-
-
-def _reports(function: Function) -> bool:
-    return any(isinstance(d, Name) and d.id == "noreturn" for d in function.decorators)
 
 
 def _may_convert(struct: StructType, module: Module | None, depth: int = 0) -> bool:

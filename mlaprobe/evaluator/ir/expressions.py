@@ -224,6 +224,16 @@ class Function(Node):
     generator: bool = False
     """Whether a call of it in Python gives an iterator."""
 
+    @property
+    def never_returns(self) -> bool:
+        """Whether it is declared so: it reports what is wrong."""
+        return any(isinstance(d, Name) and d.id == "noreturn" for d in self.decorators)
+
+    @property
+    def gives_reference(self) -> bool:
+        """Whether it gives a reference that can be written through."""
+        return self.result is not None and self.result.ref and not self.result.const
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cast(Node):

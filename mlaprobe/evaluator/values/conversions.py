@@ -13,8 +13,6 @@ from mlaprobe.evaluator.values.arithmetic import NUMBERS, plain_number
 from mlaprobe.evaluator.values.floats import single
 from mlaprobe.evaluator.values.kinds import Model, Record
 from mlaprobe.evaluator.values.truth import truth
-from mlaprobe.evaluator.values.unknown import STORED, is_truth
-from mlaprobe.evaluator.values.within import Within
 
 _ASCII = 128
 
@@ -29,12 +27,10 @@ def convert(value: Value, ctype: CType, span: Span) -> Value:
             return Unknown(f"what of a {value.type} a {ctype.name} holds is not followed", span)
     if isinstance(value, (Record, Container)):
         return value if ctype.ref else copied(value)
-    if isinstance(value, Within):
-        return value.stored(ctype)
     if isinstance(value, Unknown):
         shape = shape_of(ctype) if ctype.kind == "other" else None
         if shape is None:
-            return _stored(value, ctype)
+            return value.stored(ctype)
         return Container(ctype, shape, None, None, value)
     if ctype.kind == "other":
         return _convert_parts(value, ctype, span) if ctype.name.startswith(_PARTS) else value
@@ -97,27 +93,6 @@ def _convert_parts(value: Value, ctype: CType, span: Span) -> Value:
     if len(value) != len(kinds):
         return Unknown(f"how a {ctype.name} is made is not followed", span)
     return tuple(convert(v, kind, span) for v, kind in zip(value, kinds, strict=True))
-
-
-def _stored(value: Unknown, ctype: CType) -> Unknown:
-    """A number that is not known in a variable of a type; in one of few bits, a ``bool`` or a
-    floating one it may become another."""
-    narrow = ctype.kind in ("int", "unsigned") and ctype.bits < 32
-    if not narrow and ctype.kind not in ("bool", "float"):
-        return value
-    if type(value) is not Unknown or (ctype.kind == "bool" and is_truth(value)):
-        return value
-    key = (STORED, ctype.kind, ctype.name, value.key)
-    if isinstance(value.key, tuple) and value.key[:3] == key[:3]:
-        return value
-    return Unknown(
-        value.reason,
-        value.span,
-        key=key,
-        free=value.free,
-        depth=value.depth,
-        foreign=value.foreign,
-    )
 
 
 def _arguments(name: str) -> tuple[CType, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterable, Iterator
 
-from mlaprobe.evaluator.ir import NOWHERE, Span
+from mlaprobe.evaluator.ir import NOWHERE, CType, Span
 from mlaprobe.evaluator.symbolic.symbols import Sym, key_of
 from mlaprobe.evaluator.values.value import Value
 
@@ -71,6 +71,25 @@ class Unknown:
         keys = tuple(_key_of(x) for x in operands)
         return Unknown(
             reason, span, key=(op, *keys), free=free, depth=depth + 1, foreign=self.foreign
+        )
+
+    def stored(self, ctype: CType) -> Unknown:
+        """The number in a variable of a type; in one of few bits, a ``bool`` or a floating one it
+        may become another."""
+        narrow = ctype.kind in ("int", "unsigned") and ctype.bits < 32
+        if not narrow and ctype.kind not in ("bool", "float"):
+            return self
+        key = (STORED, ctype.kind, ctype.name, self.key)
+        same = isinstance(self.key, tuple) and self.key[:3] == key[:3]
+        if type(self) is not Unknown or same or (ctype.kind == "bool" and is_truth(self)):
+            return self
+        return Unknown(
+            self.reason,
+            self.span,
+            key=key,
+            free=self.free,
+            depth=self.depth,
+            foreign=self.foreign,
         )
 
     def another(self) -> Unknown:
