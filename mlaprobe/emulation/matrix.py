@@ -21,7 +21,7 @@ from mlaprobe.emulation.prompts import HEADS, QLENS
 from mlaprobe.emulation.shipped import code_objects
 from mlaprobe.emulation.wording import details, outside_line, race_line
 from mlaprobe.errors import SourceError
-from mlaprobe.rulefiles.operations import entry_of
+from mlaprobe.rulefiles.operations import operations
 
 DTYPES = ((Dtype.BF16, Dtype.BF16), (Dtype.FP8, Dtype.FP8), (Dtype.BF16, Dtype.FP8))
 EDGES = (1, *(edge + past for edge in (16, 32, 64, 96, 128, 192, 256) for past in range(4)))
@@ -111,7 +111,7 @@ def _takes_scales(shape: DecodeShape) -> bool:
 
 def _cut(case: Case, scope: Scope) -> Iterator[Case]:
     """The launches of one shape."""
-    if entry_of(case.shape).prompts:
+    if operations()[case.shape.op].entry(case.shape.persistent).prompts:
         return prompts.edges(case, EDGES) if scope.edges else prompts.batches(case, scope.qlens)
     return edges(case) if scope.edges else _splits(case)
 

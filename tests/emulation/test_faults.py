@@ -109,7 +109,7 @@ def test_kernels_without_a_causal_mask(
     verdict, found = launch(newest, where, (40,), **shape)
     assert verdict is Verdict.ERRATUM
     assert found.standing is Standing.WRONG
-    monkeypatch.setattr(Batch, "visible", lambda self, request, token: np.ones(40, np.bool_))
+    monkeypatch.setattr(Batch, "visible", lambda self, request: np.ones((2, 40), np.bool_))
     assert launch(newest, where, (40,), **shape)[1].passed
 
 
