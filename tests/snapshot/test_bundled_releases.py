@@ -40,7 +40,7 @@ def test_every_release_is_there() -> None:
         bundled.INDEX,
         bundled.READS,
     }
-    assert len(FILES) == 31
+    assert len(FILES) == 32
     assert sum(path.stat().st_size for path in bundled.folder().iterdir()) <= ALL
 
 
