@@ -151,6 +151,8 @@ class Pattern:
     def left_open(self, shape: DecodeShape) -> tuple[str, ...]:
         """The fields that keep a shape from matching only because it leaves them unset; none where
         it matches, or would not in any case."""
+        if not self._open:
+            return ()
         unset = tuple(field for field in self._open if getattr(shape, field) is None)
         if unset and all(test(shape) for name, test in self._tests.items() if name not in unset):
             return unset

@@ -53,6 +53,8 @@ class RecordedEntry:
         self._any = frozenset(self._held.get("any", ()))
         self._one_column = "qlen" in self._any or not entry.asks("qlen")
         columns = 1 if self._one_column else len(contents.scope.qlens)
+        self._words: tuple[DecodeShape | None, dict[str, str]] = None, {}
+        """Of the shape that was asked about last: its stages share them."""
         self._tables = {
             stage: StageTable(contents, table_name(entry, name), stage, columns)
             for name, stage in self._held.get("tables", {}).items()
@@ -109,8 +111,10 @@ class RecordedEntry:
 
     def _record(self, table: StageTable, shape: DecodeShape) -> Record:
         at = 0 if self._one_column else self._contents.scope.qlen_at[shape.qlen]
-        words = words_of(StageName.DISPATCHER, shape)
-        record = table.record(words, shape.num_heads, at, None)
+        kept = self._words
+        if kept[0] is not shape:
+            kept = self._words = shape, words_of(StageName.DISPATCHER, shape)
+        record = table.record(kept[1], shape.num_heads, at, None)
         assert record is not None
         return record
 
