@@ -172,7 +172,9 @@ class PyModule(Module):
             # one that is imported, too, and is defined anew is made of that
             anew = name in self.index.imported_functions
             return value if anew else self.project.overrides.get(name, value)
-        return self._steady(run, name, value)
+        value = self._steady(run, name, value)
+        changed = self.project.changed_elsewhere(self, name, value) if limit is None else None
+        return value if changed is None else changed
 
     def _steady(self, run: Run, name: str, value: Value) -> Value:
         """A value that nothing changes which is not run for its name."""

@@ -17,12 +17,14 @@ from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
 from mlaprobe.evaluator.ir import Span
+from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.python.imports import missing_import, needed_by
 from mlaprobe.evaluator.python.module import PyModule
 from mlaprobe.evaluator.python.names.patches import Patches
 from mlaprobe.evaluator.python.reading.files import FILES, opening
 from mlaprobe.evaluator.python.reading.keeping import KEEPING
 from mlaprobe.evaluator.python.settle import MISSING
+from mlaprobe.evaluator.python.state import changes, sort_of
 from mlaprobe.evaluator.python.stdlib import STANDARD, find_spec
 from mlaprobe.evaluator.python.values import (
     CircularName,
@@ -242,6 +244,17 @@ class PyProject:
         if span is None:
             return None
         return Unknown(f"{name} of {module} is set by another module", span)
+
+    def changed_elsewhere(self, module: PyModule, name: str, value: Value) -> Unknown | None:
+        """Why the value of a name may be another than the module's text makes of it."""
+        if isinstance(value, PyClass):
+            span = self.patches.giving(module.dotted, name, value.attributes)
+        elif changes(value, module.index):
+            span = self.patches.changing(module.dotted, name, sort_of(value, module.index))
+        else:
+            return None
+        why = f"{name} of {module.dotted} may be changed by another module"
+        return None if span is None else Unknown(why, span)
 
     # --- helpers for stages ---
 

@@ -31,14 +31,14 @@ def unsteady(index: Index, name: str, value: Value) -> ast.AST | None:
     statements that are run for it."""
     if not changes(value, index):
         return None
-    return index.uses.of_name(name, _sort(value, index))
+    return index.uses.of_name(name, sort_of(value, index))
 
 
 def unsteady_attribute(index: Index, name: str, value: Value) -> ast.AST | None:
     """The same for an attribute of a class."""
     if not changes(value, index):
         return None
-    return index.uses.of_attribute(name, _sort(value, index))
+    return index.uses.of_attribute(name, sort_of(value, index))
 
 
 def changed_later(index: Index, uses: LaterUses, name: str, value: Value) -> ast.AST | None:
@@ -49,7 +49,7 @@ def changed_later(index: Index, uses: LaterUses, name: str, value: Value) -> ast
         if not uses.code.covers(node):
             return node
     uses.hold_functions(_only_functions(value, 0))
-    return uses.of_name(name, _sort(value, index, uses)) if changes(value, index) else None
+    return uses.of_name(name, sort_of(value, index, uses)) if changes(value, index) else None
 
 
 def _only_functions(value: Value, depth: int) -> bool:
@@ -86,7 +86,7 @@ def unsettle_later(index: Index, uses: LaterUses, made: PyClass) -> None:
             where = uses.changing(name)
         if where is None and changes(value, index):
             uses.hold_functions(_only_functions(value, 0))
-            where = uses.of_attribute(name, _sort(value, index, uses))
+            where = uses.of_attribute(name, sort_of(value, index, uses))
         if where is not None:
             reason = f"{name} of class {made.name} may be changed here"
             made.attributes[name] = Unknown(reason, index.place.span(where))
@@ -115,7 +115,7 @@ def changes(value: Value, index: Index, depth: int = 0) -> bool:
     )
 
 
-def _sort(value: Value, index: Index, uses: Uses | None = None) -> Sort:
+def sort_of(value: Value, index: Index, uses: Uses | None = None) -> Sort:
     """What matters of a value to what may change it."""
     objects = _has_objects(value, 0)
     uses = uses or index.uses

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.index import IMPORTS
 from mlaprobe.evaluator.python.names.chain import Chain
-from mlaprobe.evaluator.python.names.stores import ANY, Stores, stored_names
+from mlaprobe.evaluator.python.names.sorts import READ, Sort
+from mlaprobe.evaluator.python.names.stores import ANY, Stores, is_given, named_by, stored_names
 from mlaprobe.evaluator.python.names.writing import (
     dotted_names,
     imports,
@@ -57,6 +58,7 @@ class Patches:
         self._about: dict[str, int] = {}
         self._found: dict[tuple[str, str], Span] = {}
         self._given: dict[str, list[tuple[PyModule, ast.stmt]]] = {}
+        self._parsed: dict[str, Stores] = {}
         self._computes: dict[str, bool] = {}
         self._names: dict[str, frozenset[str]] = {}
         for root in project.roots:
@@ -73,6 +75,57 @@ class Patches:
         found = next(filter(None, map(self._found.get, keys)), None)
         return found or next(self._by_given(module, name), None)
 
+    def changing(self, module: str, name: str, sort: Sort) -> Span | None:
+        """Where another module may change the value of a name of a module, which is of a sort that
+        can be changed in place."""
+        for other, node in self._mentions(module, name):
+            uses = other.index.uses
+            uses.steps = 0
+            kind, where = uses.use(node, sort, 0)
+            if kind > READ:
+                return other.place.span(where or node)
+        return None
+
+    def giving(self, module: str, name: str, attributes: Collection[str]) -> Span | None:
+        """Where another module gives a class of a module to code, or another name, while code
+        nearby sets such an attribute of anything."""
+        for other, node in self._mentions(module, name):
+            if is_given(other.index.uses.scopes.parent(node), node) and any(
+                self._stores(near, attribute)
+                for near in self._near(other)
+                for attribute in attributes
+            ):
+                return other.place.span(node)
+        return None
+
+    def _mentions(self, dotted: str, name: str) -> Iterator[tuple[PyModule, ast.expr]]:
+        """The expressions of other modules that stand for the value of a name of a module."""
+        todo, seen = [(dotted, name)], {(dotted, name)}
+        while todo:
+            meant = todo.pop()
+            names = {meant[1]} | {
+                own
+                for other in self._chain.modules.values()
+                for own, all_ in self._chain.bound(other).items()
+                if any(meant in self._chain.owners(each) for each in all_)
+            }
+            for other in self._chain.modules.values():
+                text = other.index.text
+                if other.dotted == meant[0] or not any(each in text for each in names):
+                    continue
+                for node in self._stores_of(other).meaning(*meant):
+                    yield other, node
+                    again = named_by(other.index.uses.scopes.parent(node), node)
+                    found = {(other.dotted, each) for each in again} - seen
+                    seen |= found
+                    todo += found
+
+    def _stores_of(self, module: PyModule) -> Stores:
+        found = self._parsed.get(module.dotted)
+        if found is None:
+            found = self._parsed[module.dotted] = Stores(self._chain, module)
+        return found
+
     def _extend(self, dotted: str) -> None:
         for module in self._chain.extend(dotted):
             touched = self._touches(module)
@@ -82,21 +135,35 @@ class Patches:
     def _look(self, dotted: str) -> None:
         """Parses the modules whose text may set a name of one."""
         for name, touched in list(self._touched.items()):
-            if ANY in touched or any(dotted in self._owners(meant) for meant in touched):
+            if ANY in touched or any(self._leads(meant, dotted) for meant in touched):
                 del self._touched[name]
                 module = self._chain.modules[name]
-                stores = Stores(self._chain, module)
+                stores = self._stores_of(module)
                 for other, stored, node in stores:
                     self._found.setdefault((other, stored), module.place.span(node))
                 for other, node in stores.given():
                     self._given.setdefault(other, []).append((module, node))
 
-    def _owners(self, dotted: str) -> set[str]:
-        return {module for module, _ in self._chain.owners(dotted)}
+    def _leads(self, meant: str, dotted: str) -> bool:
+        """Whether a dotted name means a module, something in it, or a module that has it."""
+        return any(
+            module == dotted or (not of and self._has(module, dotted))
+            for module, of in self._chain.owners(meant)
+        )
+
+    def _has(self, module: str, dotted: str) -> bool:
+        """Whether a module is an attribute of another."""
+        if dotted.startswith(f"{module}."):
+            return True
+        bound = self._chain.bound(self._chain.modules[module])
+        return any((dotted, "") in self._chain.owners(m) for all_ in bound.values() for m in all_)
 
     def _by_given(self, dotted: str, name: str) -> Iterator[Span]:
         """Where the module is given to other code, and code nearby sets such a name of anything."""
-        for module, node in self._given.get(dotted, ()):
+        given = (
+            each for to, all_ in self._given.items() for each in all_ if self._leads(to, dotted)
+        )
+        for module, node in given:
             if any(self._stores(other, name) for other in self._near(module)):
                 yield module.place.span(node)
 

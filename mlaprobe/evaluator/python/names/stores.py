@@ -46,7 +46,7 @@ class Stores:
     def __iter__(self) -> Iterator[tuple[str, str, ast.stmt]]:
         """Other modules, the names that are set or whose values are changed, the statements."""
         for stmt, node in self._nodes:
-            for base, name in _targets(node):
+            for base, name in (*_targets(node), *_by_text(node)):
                 for module, of in self._owners(base):
                     if name == _GLOBALS:
                         yield module, ANY, stmt
@@ -59,6 +59,15 @@ class Stores:
             for module, of in self._owners(node):
                 if not of and module != ANY:
                     yield module, stmt
+
+    def meaning(self, module: str, name: str) -> Iterator[ast.expr]:
+        """The expressions that are read and stand for the value of a name of another module."""
+        for _, node in self._nodes:
+            read = isinstance(getattr(node, "ctx", None), ast.Load)
+            if read and isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+                yield from (node for owner in self._owners(node) if owner == (module, name))
+            elif isinstance(node, ast.Call) and (module, name) in self._owners(node):
+                yield node
 
     def _owners(self, node: ast.expr) -> Iterator[tuple[str, str]]:
         for dotted in self._dotted(node):
@@ -106,7 +115,7 @@ class Stores:
                 or isinstance(node, (ast.NamedExpr, ast.Expr))
             ):
                 kept.add(id(node.value))
-            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _READS:
+            elif isinstance(node, ast.Call) and _reads(node):
                 kept.update(map(id, node.args[:1]))
             elif isinstance(node, ast.Compare):
                 kept.update(map(id, (node.left, *node.comparators)))
@@ -139,6 +148,25 @@ def _named_attributes(node: ast.AST) -> Iterator[tuple[str, str]]:
                 yield target.id, node.value.attr
 
 
+def is_given(parent: ast.AST | None, node: ast.AST) -> bool:
+    """Whether a class goes where it is not followed: it is neither called nor looked into, nor
+    compared, nor what something is an instance of."""
+    if isinstance(parent, ast.Call):
+        return parent.func is not node and not _reads(parent)
+    read = (ast.Attribute, ast.Compare, ast.Expr, ast.arg, ast.AnnAssign, ast.ExceptHandler)
+    annotated = isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return not (annotated or isinstance(parent, read))
+
+
+def named_by(parent: ast.AST | None, node: ast.AST) -> set[str]:
+    """Names that get a value where it stands."""
+    if isinstance(parent, ast.Assign) and parent.value is node:
+        return {target.id for target in parent.targets if isinstance(target, ast.Name)}
+    if not isinstance(parent, (ast.NamedExpr, ast.AnnAssign)):
+        return set()
+    return {parent.target.id} if isinstance(parent.target, ast.Name) else set()
+
+
 def _of_anything(base: ast.expr, stored: str) -> Iterator[str]:
     """The attribute that is set of something other than an object's own."""
     if stored == CONTENT and isinstance(base, ast.Attribute):
@@ -169,6 +197,20 @@ def _targets(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
         elif node.func.attr in CHANGES:
             owner = _dictionary(node.func.value)
             yield (node.func.value, CONTENT) if owner is None else (owner, ANY)
+
+
+def _by_text(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """What a call is given together with the name of an attribute: as ``mock.patch.object`` has it,
+    it may be set."""
+    if isinstance(node, ast.Call) and len(node.args) > 1 and not _reads(node):
+        name = _constant(node.args[1])
+        if name != ANY:
+            yield node.args[0], name
+
+
+def _reads(call: ast.Call) -> bool:
+    """Whether a call leaves its first argument as it is."""
+    return isinstance(call.func, ast.Name) and call.func.id in _READS
 
 
 def _dictionary(node: ast.expr) -> ast.expr | None:

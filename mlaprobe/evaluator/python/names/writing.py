@@ -30,6 +30,9 @@ _BINDS = re.compile(r"\bfor\b(?!.*\bin\b)|\bas\b|\bdel\b|\b(?:set|del|get)attr\(
 _NAMED = re.compile(r"(?:^|;)[ \t]*(\w+)[ \t]*=[ \t]*$|(?:^|\W)(\w+)[ \t]*:=[ \t]*$")
 """What stands before a value that gets another name."""
 _GOES_ON = re.compile(r"[ \t]*[.(\[]")
+_BINDS_OVER = re.compile(r"\b(?:for|as)\b[\w\s.,()\[\]*]*$")
+_MOST_LETTERS = 400
+"""Of targets that stand before another one, over several lines."""
 _BY_TEXT = ("__dict__", "__globals__", "__setattr__", "__delattr__", "__code__")
 _COMPUTED = re.compile(r"\b(?:set|del)attr\b|__(?:set|del)attr__|\bvars\(|__dict__|__globals__")
 
@@ -56,6 +59,8 @@ def may_write(text: str, start: int, end: int, path: str) -> bool:
     what it holds."""
     before = _line_before(text, start)
     if _BINDS.search(before) or any(word in path for word in _BY_TEXT):
+        return True
+    if path and _BINDS_OVER.search(text[max(0, start - _MOST_LETTERS) : start]):
         return True
     if _SUBSCRIPT.match(text, end) or _ADDED.match(text, end):
         return True

@@ -1,0 +1,41 @@
+"""Values of a module that another one changes, or may change, by whatever it does with them: known
+only as what Python itself finds. What is only read stays known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.evaluator.test_patches import _python, _told
+from tests.evaluator.test_patches_further_down import _files
+
+
+def _cases(name: str) -> dict[str, str]:
+    text = (Path(__file__).parent / name).read_text()
+    parts = (part.partition("\n") for part in text.split("=== ")[1:])
+    return {title: code for title, _, code in parts}
+
+
+WRITES, READS = _cases("writes_elsewhere.txt"), _cases("reads_elsewhere.txt")
+
+
+@pytest.mark.parametrize("name", sorted(WRITES))
+def test_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    files = _files(WRITES[name])
+    assert _python(tmp_path, files, monkeypatch) == 32
+    assert _told(files) in (None, 32)
+
+
+@pytest.mark.parametrize("name", sorted(READS))
+def test_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    files = _files(READS[name])
+    assert _python(tmp_path, files, monkeypatch) == 16
+    assert _told(files) == 16
+
+
+def test_another_name_in_a_third_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = _files("from . import more\n\nmore.rows['limit'] = 32\n")
+    files["pkg/more.py"] = "from .target import TABLE as table\n\nrows = table\n"
+    assert _python(tmp_path, files, monkeypatch) == 32
+    assert _told(files) in (None, 32)
