@@ -21,7 +21,9 @@ from mlaprobe.emulation.batches.holding import (
     check_lens,
     factor,
     places_of,
+    rows_of,
     scale_of,
+    spread_over,
 )
 
 _SPARE = 3
@@ -84,17 +86,8 @@ class HeadValues:
     @property
     def spread(self) -> tuple[Spread, ...]:
         """Where the tokens lie in caches that have memory for these only."""
-        if len(self.kv_places) == self.num_places:
-            return ()
-        return tuple(
-            Spread(
-                role=role,
-                places=self.kv_places,
-                num_pages=self.num_places,
-                page_bytes=_place_bytes(self.batch, width),
-            )
-            for role, width in zip(("k", "v"), WIDTHS[Layout.HEADS], strict=True)
-        )
+        sizes = (_place_bytes(self.batch, width) for width in WIDTHS[Layout.HEADS])
+        return spread_over(self.kv_places, self.num_places, dict(zip("kv", sizes, strict=True)))
 
     def stored(self) -> Mapping[str, Stored | None]:
         """What the caller passes of these, by what it means."""
@@ -116,8 +109,7 @@ class HeadValues:
         queries = queries * np.float32(factor(batch.q_dtype, batch.q_scale))
 
         def held(request: int) -> tuple[Floats, Floats]:
-            first, behind = self.vectors.kv_indptr[request : request + 2]
-            rows = np.searchsorted(self.kv_places, self.kv_indices[first:behind])
+            rows = rows_of(self, request)
             scales = (batch.kv_scale, batch.v_scale)
             k, v = (
                 decoded(stored[rows], batch.kv_dtype, batch.arch)

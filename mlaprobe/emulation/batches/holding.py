@@ -62,6 +62,18 @@ def places_of(batch: Batch, used: int, spare: int, page_bytes: int) -> npt.NDArr
     return places
 
 
+def spread_over(
+    places: npt.NDArray[np.int32], num_pages: int, page_bytes: Mapping[str, int]
+) -> tuple[Spread, ...]:
+    """Caches by what they mean, with the bytes of a page; none where all pages have memory."""
+    if len(places) == num_pages:
+        return ()
+    return tuple(
+        Spread(role=role, places=places, num_pages=num_pages, page_bytes=size)
+        for role, size in page_bytes.items()
+    )
+
+
 class Tensors(Protocol):
     """The tensors of a batch."""
 
@@ -78,6 +90,10 @@ class Tensors(Protocol):
         """Pages of the cache, request by request."""
 
     @property
+    def kv_places(self) -> npt.NDArray[np.int32]:
+        """The pages that have memory, ascending."""
+
+    @property
     def spread(self) -> tuple[Spread, ...]:
         """Where the pages of caches are that have memory for some only."""
 
@@ -87,6 +103,12 @@ class Tensors(Protocol):
     def reference(self) -> tuple[Floats, Floats]:
         """What a launch has to give: the output ``[tokens, heads, width]`` and the natural
         log-sum-exp ``[tokens, heads]``."""
+
+
+def rows_of(tensors: Tensors, request: int) -> npt.NDArray[np.intp]:
+    """Which of the pages that have memory a request reads, in order."""
+    first, behind = tensors.vectors.kv_indptr[request : request + 2]
+    return np.searchsorted(tensors.kv_places, tensors.kv_indices[first:behind])
 
 
 def check_lens(batch: Batch) -> None:

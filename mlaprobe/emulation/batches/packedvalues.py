@@ -26,6 +26,8 @@ from mlaprobe.emulation.batches.holding import (
     check_lens,
     hide,
     places_of,
+    rows_of,
+    spread_over,
 )
 
 _WIDTH = WIDTHS[Layout.PACKED][0]
@@ -99,17 +101,9 @@ class PackedValues:
     @property
     def spread(self) -> tuple[Spread, ...]:
         """Where the pages lie in caches that have memory for these only."""
-        if len(self.kv_places) == self.num_pages:
-            return ()
-        return tuple(
-            Spread(
-                role=role,
-                places=self.kv_places,
-                num_pages=self.num_pages,
-                page_bytes=self.batch.page_size * size,
-            )
-            for role, size in (("kv", _WIDTH), ("kv_rope", _ROPE_BYTES))
-        )
+        size = self.batch.page_size
+        sizes = {"kv": size * _WIDTH, "kv_rope": size * _ROPE_BYTES}
+        return spread_over(self.kv_places, self.num_pages, sizes)
 
     def stored(self) -> Mapping[str, Stored | None]:
         """What the caller passes of these, by what it means."""
@@ -129,8 +123,7 @@ class PackedValues:
         batch = self.batch
 
         def held(request: int) -> tuple[Floats, Floats]:
-            first, behind = self.vectors.kv_indptr[request : request + 2]
-            rows = np.searchsorted(self.kv_places, self.kv_indices[first:behind])
+            rows = rows_of(self, request)
             keys = _numbers(self.kv[rows], self.kv_rope[rows], batch.arch)
             keys = keys.reshape(-1, 1, _WIDTH)[: batch.kv_lens[request]]
             return keys, keys

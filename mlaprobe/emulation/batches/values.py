@@ -19,7 +19,9 @@ from mlaprobe.emulation.batches.holding import (
     factor,
     hide,
     places_of,
+    rows_of,
     scale_of,
+    spread_over,
 )
 
 
@@ -75,15 +77,7 @@ class Values:
     @property
     def spread(self) -> tuple[Spread, ...]:
         """Where the pages lie in a cache that has memory for these only."""
-        if len(self.kv_places) == self.num_pages:
-            return ()
-        spread = Spread(
-            role="kv",
-            places=self.kv_places,
-            num_pages=self.num_pages,
-            page_bytes=self.batch.page_bytes,
-        )
-        return (spread,)
+        return spread_over(self.kv_places, self.num_pages, {"kv": self.batch.page_bytes})
 
     def stored(self) -> Mapping[str, Stored | None]:
         """What the caller passes of these, by what it means."""
@@ -100,8 +94,7 @@ class Values:
     def keys(self, request: int) -> Floats:
         """The KV tokens of a request, ``[length, 576]``, as the numbers that they stand for."""
         batch = self.batch
-        first, behind = self.vectors.kv_indptr[request : request + 2]
-        rows = np.searchsorted(self.kv_places, self.kv_indices[first:behind])
+        rows = rows_of(self, request)
         stored = self.kv[rows].reshape(-1, HEAD_DIM)[: batch.kv_lens[request]]
         scale = np.float32(factor(batch.kv_dtype, batch.kv_scale))
         found: Floats = decoded(stored, batch.kv_dtype, batch.arch) * scale
