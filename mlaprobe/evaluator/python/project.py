@@ -20,6 +20,7 @@ from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.python.imports import missing_import, needed_by
 from mlaprobe.evaluator.python.module import PyModule
+from mlaprobe.evaluator.python.names.chain import Chain
 from mlaprobe.evaluator.python.names.patches import Patches
 from mlaprobe.evaluator.python.reading.files import FILES, opening
 from mlaprobe.evaluator.python.reading.keeping import KEEPING
@@ -87,6 +88,14 @@ class PyProject:
     def needed(self) -> frozenset[str]:
         """The packages outside the source that the root packages cannot do without."""
         return needed_by(self, self.roots)
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The modules that importing the packages may run."""
+        found = Chain(self)
+        for root in self.roots:
+            found.extend(root)
+        return found
 
     @cached_property
     def patches(self) -> Patches:

@@ -27,9 +27,9 @@ class Chain:
         self._bound: dict[str, dict[str, set[str]]] = {}
         self._owners: dict[str, frozenset[tuple[str, str]]] = {}
 
-    def extend(self, dotted: str) -> list[PyModule]:
-        """Adds a module and what it may import; those that are new."""
-        found: list[PyModule] = []
+    def extend(self, dotted: str) -> None:
+        """Adds a module and what it may import."""
+        known = len(self.modules)
         todo = [dotted]
         while todo:
             name = todo.pop()
@@ -38,11 +38,9 @@ class Chain:
             module = self._project.module(name) if name not in self.modules else None
             if module is not None:
                 self.modules[name] = module
-                found.append(module)
                 todo += self._imported(module)
-        if found:
+        if len(self.modules) > known:
             self._owners.clear()
-        return found
 
     def _imported(self, module: PyModule) -> Iterator[str]:
         """The names of modules that one may import."""

@@ -8,18 +8,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
-from mlaprobe.evaluator.python.names.chain import Chain
 from mlaprobe.evaluator.python.names.sorts import INSIDE, READ
 
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.module import PyModule
+    from mlaprobe.evaluator.python.names.chain import Chain
 
 
 def importer_of(module: PyModule, names: frozenset[str]) -> Span | None:
     """Where another module may do more than read what names of a module stand for."""
-    chain = Chain(module.project)
-    for root in (*module.project.roots, module.dotted):
-        chain.extend(root)
+    chain = module.project.chain
+    chain.extend(module.dotted)
     word = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
     for other in chain.modules.values():
         if other is not module and word.search(other.index.text):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.index import IMPORTS
-from mlaprobe.evaluator.python.names.chain import Chain
 from mlaprobe.evaluator.python.names.sorts import READ, Sort
 from mlaprobe.evaluator.python.names.stores import ANY, Stores, is_given, named_by, stored_names
 from mlaprobe.evaluator.python.names.writing import (
@@ -52,8 +51,8 @@ class Patches:
     """
 
     def __init__(self, project: PyProject) -> None:
-        self._project = project
-        self._chain = Chain(project)
+        self._chain = project.chain
+        self._scanned: set[str] = set()
         self._touched: dict[str, set[str]] = {}
         self._about: dict[str, int] = {}
         self._found: dict[tuple[str, str], Span] = {}
@@ -61,13 +60,13 @@ class Patches:
         self._parsed: dict[str, Stores] = {}
         self._computes: dict[str, bool] = {}
         self._names: dict[str, frozenset[str]] = {}
-        for root in project.roots:
-            self._extend(root)
+        self._scan()
 
     def of(self, module: str, name: str) -> Span | None:
         """Where another module sets a name of a module."""
         if module not in self._chain.modules:
-            self._extend(module)
+            self._chain.extend(module)
+        self._scan()
         if self._about.get(module) != len(self._chain.modules):
             self._about[module] = len(self._chain.modules)
             self._look(module)
@@ -126,11 +125,15 @@ class Patches:
             found = self._parsed[module.dotted] = Stores(self._chain, module)
         return found
 
-    def _extend(self, dotted: str) -> None:
-        for module in self._chain.extend(dotted):
-            touched = self._touches(module)
+    def _scan(self) -> None:
+        """Looks at the texts of modules that have been added to the chain."""
+        if len(self._scanned) == len(self._chain.modules):
+            return
+        for dotted, module in self._chain.modules.items():
+            touched = self._touches(module) if dotted not in self._scanned else set()
             if touched:
-                self._touched[module.dotted] = touched
+                self._touched[dotted] = touched
+        self._scanned.update(self._chain.modules)
 
     def _look(self, dotted: str) -> None:
         """Parses the modules whose text may set a name of one."""
