@@ -6,7 +6,7 @@ Everything here is frozen data without logic beyond itself. The names are those 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -34,9 +34,6 @@ from mlaprobe.errors import UsageError
 
 T = TypeVar("T")
 _put = object.__setattr__
-_SLOTS: dict[type, tuple[Callable[[Any], tuple[Any, ...]], list[Callable[..., None]]]] = {}
-"""How the fields of a class are read all at once (its class as well, so that they are a tuple), and
-written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,18 +164,11 @@ def _kv_heads(shape: DecodeShape) -> int:
 
 def altered(value: T, /, **changes: Any) -> T:
     """A frozen, slotted dataclass with some fields changed and nothing checked: as
-    ``dataclasses.replace``, in a fifth of the time."""
+    ``dataclasses.replace``, in a third of the time."""
     kind = type(value)
-    known = _SLOTS.get(kind)
-    if known is None:
-        names = (*kind.__dataclass_fields__,)  # type: ignore[attr-defined]
-        puts = [getattr(kind, name).__set__ for name in names]
-        known = _SLOTS[kind] = attrgetter(*names, "__class__"), puts
     found = object.__new__(kind)
-    for put, field_value in zip(known[1], known[0](value), strict=False):
-        put(found, field_value)
-    for name, change in changes.items():
-        _put(found, name, change)
+    for name in kind.__dataclass_fields__:  # type: ignore[attr-defined]
+        _put(found, name, changes[name] if name in changes else getattr(value, name))
     return found
 
 
