@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome
+from mlaprobe.core.shape import Decision, DecodeShape, StageOutcome, Verdict
 
 if TYPE_CHECKING:
     from mlaprobe.core.behaviour import Numbering, Row
@@ -124,6 +124,9 @@ class Opened(LiveAnswers, Protocol):
 
     def takes(self, role: str) -> bool:
         """Whether the dispatcher may have a parameter of that meaning."""
+
+    def verdicts(self, setting: DecodeShape, heads: Sequence[int]) -> Sequence[Verdict]:
+        """What becomes of a setting at some head counts; its own means nothing."""
 
     def behaviour_rows(self, part: Grid, numbering: Numbering) -> list[Row] | None:
         """The behaviours of a part of a grid (``compare.sides.parts``), a row for each head count;

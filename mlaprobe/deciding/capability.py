@@ -20,6 +20,7 @@ from mlaprobe.core.shape import (
     StageName,
     StageOutcome,
     Verdict,
+    reshaped,
 )
 from mlaprobe.deciding import known
 from mlaprobe.deciding.needs import Asking
@@ -89,6 +90,14 @@ class Capability(OpenedStages, ReduceHeads):
             with self.session.exclusive:
                 kept = self._decisions.get(shape) or self._decided(shape)
         return kept
+
+    def verdicts(self, setting: DecodeShape, heads: Sequence[int]) -> list[Verdict]:
+        """What becomes of a setting at some head counts; its own means nothing.
+
+        Raises:
+            SourceError: a file cannot be read.
+        """
+        return [self.decide(reshaped(setting, num_heads=count)).verdict for count in heads]
 
     def _decided(self, shape: DecodeShape) -> Decision:
         """A new answer. One that cost a fault of mlaprobe's own is not kept."""

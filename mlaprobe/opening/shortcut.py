@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.needs import Need
 from mlaprobe.core.reducers import ReduceHeads
-from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome
+from mlaprobe.core.shape import Decision, DecodeShape, Route, StageOutcome, Verdict, reshaped
 from mlaprobe.errors import NotInstalledError
 from mlaprobe.opening import bundled
 from mlaprobe.opening.probing import INSTALLED, newest_instead, probe, snapshot_of
@@ -137,6 +137,16 @@ class KnownSource(ReduceHeads):
         """What happens to a shape; errata applied."""
         found = self._snapshot.decide(shape)
         return self.live.decide(shape) if found.stage == OUTSIDE else found
+
+    def verdicts(self, setting: DecodeShape, heads: Sequence[int]) -> list[Verdict]:
+        """What becomes of a setting at some head counts; its own means nothing."""
+        held = zip(heads, self._snapshot.verdicts(setting, heads), strict=True)
+        return [
+            self.decide(reshaped(setting, num_heads=count)).verdict
+            if verdict is Verdict.UNKNOWN
+            else verdict
+            for count, verdict in held
+        ]
 
     def has_route(self, route: Route) -> bool:
         """Whether the source has a route at all."""

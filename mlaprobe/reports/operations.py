@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mlaprobe.core.grid import DtypePair
-from mlaprobe.core.protocols import Answers, LiveAnswers
-from mlaprobe.core.shape import Decision, DecodeShape, Status, Verdict, reshaped
+from mlaprobe.core.protocols import LiveAnswers, Opened
+from mlaprobe.core.shape import Decision, DecodeShape, Status, Verdict
 from mlaprobe.reports.knobs import Knob, knobs_of
 from mlaprobe.rulefiles.operations import Entry, others
 from mlaprobe.snapshot import NOT_TAKEN, OUTSIDE
@@ -64,7 +64,7 @@ def variables(answers: LiveAnswers, decisions: Iterable[Decision]) -> tuple[Vari
 
 
 def overviews(
-    answers: Answers, archs: Sequence[str], dtypes: Sequence[DtypePair]
+    answers: Opened, archs: Sequence[str], dtypes: Sequence[DtypePair]
 ) -> tuple[Overview | Missing, ...]:
     """Every entry point of every operation."""
     entries = (entry for rule in others() for entry in rule.entries)
@@ -72,7 +72,7 @@ def overviews(
 
 
 def _overviews(
-    answers: Answers, entry: Entry, archs: Sequence[str], dtypes: Sequence[DtypePair]
+    answers: Opened, entry: Entry, archs: Sequence[str], dtypes: Sequence[DtypePair]
 ) -> Iterator[Overview | Missing]:
     for arch in archs:
         for q_dtype, kv_dtype in dtypes:
@@ -100,11 +100,11 @@ def missing(decision: Decision) -> str | None:
     return "absent" if len(decision.stages) == 1 and absent else None
 
 
-def _overview(answers: Answers, entry: Entry, setting: DecodeShape) -> Overview:
+def _overview(answers: Opened, entry: Entry, setting: DecodeShape) -> Overview:
     fails: dict[Verdict, list[int]] = {}
     runs: list[int] = []
-    for heads in range(1, MOST_HEADS + 1):
-        verdict = answers.decide(reshaped(setting, num_heads=heads)).verdict
+    counts = range(1, MOST_HEADS + 1)
+    for heads, verdict in zip(counts, answers.verdicts(setting, counts), strict=True):
         (runs if verdict.runs else fails.setdefault(verdict, [])).append(heads)
     return Overview(
         entry=entry,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any
 
 from mlaprobe.core.axes import AXES, cell_of
@@ -190,14 +189,13 @@ class Entry:
         Raises:
             UsageError: it does.
         """
-        cell, (places, usual, of) = cell_of(shape), _unasked(self)
-        if of(cell) == usual:
-            return
-        at = next(at for at, value in zip(places, usual, strict=True) if cell[at] != value)
-        raise UsageError(
-            f"{self.op} by {self.name} has no use for {AXES[at].option}",
-            hint=f"leave it out: the question consists of {', '.join(self.axes)}",
-        )
+        cell = cell_of(shape)
+        for at, usual in _unasked(self):
+            if cell[at] != usual:
+                raise UsageError(
+                    f"{self.op} by {self.name} has no use for {AXES[at].option}",
+                    hint=f"leave it out: the question consists of {', '.join(self.axes)}",
+                )
 
     def asks(self, axis: str) -> bool:
         """Whether an axis is part of its question."""
@@ -207,12 +205,13 @@ class Entry:
 
 
 @cached(Cache.RULES, 64)
-def _unasked(entry: Entry) -> tuple[tuple[int, ...], tuple[Any, ...], Callable[[Any], Any]]:
-    """The places of axes that are no part of an entry's question (there are several), their usual
-    values, and what takes these of a cell."""
-    places = tuple(at for at, axis in enumerate(AXES) if not entry.asks(axis.name))
-    usual = (ONE_TOKEN if AXES[at].name == "qlen" else AXES[at].usual for at in places)
-    return places, tuple(usual), itemgetter(*places)
+def _unasked(entry: Entry) -> tuple[tuple[int, Any], ...]:
+    """The places of axes that are no part of an entry's question, with their usual values."""
+    return tuple(
+        (at, ONE_TOKEN if axis.name == "qlen" else axis.usual)
+        for at, axis in enumerate(AXES)
+        if not entry.asks(axis.name)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -6,7 +6,7 @@ rule changes no snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from mlaprobe.core.shape import (
     StageOutcome,
     Status,
     Verdict,
+    reshaped,
 )
 from mlaprobe.deciding import known
 from mlaprobe.deciding.operation_chain import by_route
@@ -171,6 +172,43 @@ class Snapshot(ReduceHeads):
                 assert kept is not None
             self._decisions[shape] = kept
         return kept
+
+    def verdicts(self, setting: DecodeShape, heads: Sequence[int]) -> list[Verdict]:
+        """What becomes of a setting at some head counts; its own means nothing.
+
+        Raises:
+            SnapshotError: the snapshot is damaged.
+        """
+        found: dict[Hashable, Verdict] = {}
+        told = []
+        for count, key in zip(heads, self._told_apart(setting, heads), strict=True):
+            if key not in found:
+                found[key] = self.decide(reshaped(setting, num_heads=count)).verdict
+            told.append(found[key])
+        return told
+
+    def _told_apart(self, setting: DecodeShape, heads: Sequence[int]) -> Sequence[Hashable]:
+        """For each head count something that is the same only where the verdict is: the count
+        itself where that may depend on more of it than the records say."""
+        entry = _entry_of(setting)
+        usual = setting.batch is None and setting.num_kv_heads is None
+        if entry is None or entry.route is not None or not usual:
+            return heads
+        if not self.scope.head_at.keys() >= set(heads) or self.decide(setting).stage == OUTSIDE:
+            return heads
+        met = [
+            erratum.pattern
+            for erratum in errata.avoided(self._release)
+            if erratum.pattern.matches_but_for_numbers(setting)
+        ]
+        try:
+            names = self._entry(entry).told_apart(setting, heads)
+        except MISFITS:
+            raise damaged(self._contents.name) from None
+        return [
+            (name, *(pattern.names(count, setting.qlen) for pattern in met))
+            for count, name in zip(heads, names, strict=True)
+        ]
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision without errata."""

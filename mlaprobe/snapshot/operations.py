@@ -7,7 +7,8 @@ for an open batch size are held; one that may depend on it is none for a certain
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mlaprobe.core.launch import Launch
@@ -23,6 +24,7 @@ from mlaprobe.rulefiles.operations import Entry
 from mlaprobe.snapshot.batches import speaks_of_batch
 from mlaprobe.snapshot.file import Contents
 from mlaprobe.snapshot.lookup import StageTable
+from mlaprobe.snapshot.phrases import number
 from mlaprobe.snapshot.records import Record, Values
 from mlaprobe.snapshot.stages import Stages, words_of
 
@@ -36,6 +38,33 @@ OPEN = ("qlen", "page_size", "lse")
 def table_name(entry: Entry, stage: str) -> str:
     """The name of a table."""
     return f"{entry.key}/{stage}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbers:
+    """Head counts in the records of a cell, each maybe the name of a variable (``phrases``)."""
+
+    planned: int | str | None
+    """That which the planner plans for."""
+    launched: int | str | None
+    reduces: int | str | None
+    """That which the reducer is called with."""
+    reduced_dim: int | None
+
+    def lead_to(self, values: Values, stages: Stages) -> Hashable:
+        """Whether planner and launch agree, and what the reducer says."""
+        agree = self.planned == self.launched or (
+            _valued(self.planned, values) == _valued(self.launched, values)
+        )
+        reduces = _valued(self.reduces, values) or _valued(self.launched, values)
+        if self.reduces is None:
+            return agree
+        found = stages.reducer(reduces or values["heads"], self.reduced_dim)
+        return agree, found.status, found.failure
+
+
+def _valued(written: int | str | None, values: Values) -> int | None:
+    return None if written is None else number(written, values)
 
 
 class RecordedEntry:
@@ -53,8 +82,6 @@ class RecordedEntry:
         self._any = frozenset(self._held.get("any", ()))
         self._one_column = "qlen" in self._any or not entry.asks("qlen")
         columns = 1 if self._one_column else len(contents.scope.qlens)
-        self._words: tuple[DecodeShape | None, dict[str, str]] = None, {}
-        """Of the shape that was asked about last: its stages share them."""
         self._tables = {
             stage: StageTable(contents, table_name(entry, name), stage, columns)
             for name, stage in self._held.get("tables", {}).items()
@@ -80,6 +107,46 @@ class RecordedEntry:
         """Whether the answers, which are those for an open batch size, may depend on it."""
         outcomes = [self.launch(shape).outcome, *(found for _, found in self.plans(shape))]
         return any(speaks_of_batch(found.status, found.notes) for found in outcomes)
+
+    def told_apart(self, setting: DecodeShape, heads: Sequence[int]) -> list[Hashable]:
+        """For each head count all that its verdict can depend on, errata apart: the names of its
+        records, and what the numbers in them lead to.
+
+        Raises:
+            LookupError: an answer for one of them is not held.
+        """
+        if not self._tables:
+            return [None] * len(heads)
+        column = 0 if self._one_column else self._contents.scope.qlen_at[setting.qlen]
+        words = words_of(StageName.DISPATCHER, setting)
+        rows = []
+        for table in self._tables.values():
+            plane = table.plane(words)
+            rows.append([plane[table.head_at[count]][column] for count in heads])
+        cells = list(zip(*rows, strict=True))
+        numbers = {
+            names: self._numbers(dict(zip(self._tables, names, strict=True)))
+            for names in set(cells)
+        }
+        return [
+            (names, numbers[names].lead_to(Values(setting, count, setting.qlen), self._stages))
+            for count, names in zip(heads, cells, strict=True)
+        ]
+
+    def _numbers(self, names: Mapping[str, str]) -> _Numbers:
+        """Those in the records of a cell, which are named by stage."""
+
+        def record(stage: str) -> Record:
+            return self._tables[stage].unset(names[stage])
+
+        launch = record(StageName.DISPATCHER)
+        planner = record(StageName.PLANNER) if StageName.PLANNER in names else launch
+        return _Numbers(
+            planned=planner.get("final_heads"),
+            launched=launch.get("final_heads"),
+            reduces=launch.get("reduces"),
+            reduced_dim=launch.get("reduced_dim"),
+        )
 
     def judge(self, shape: DecodeShape) -> Decision:
         """The decision on a shape, errata apart."""
@@ -111,10 +178,8 @@ class RecordedEntry:
 
     def _record(self, table: StageTable, shape: DecodeShape) -> Record:
         at = 0 if self._one_column else self._contents.scope.qlen_at[shape.qlen]
-        kept = self._words
-        if kept[0] is not shape:
-            kept = self._words = shape, words_of(StageName.DISPATCHER, shape)
-        record = table.record(kept[1], shape.num_heads, at, None)
+        words = words_of(StageName.DISPATCHER, shape)
+        record = table.record(words, shape.num_heads, at, None)
         assert record is not None
         return record
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from mlaprobe.core.grid import Grid
 from mlaprobe.core.shape import DecodeShape, Dtype, Operation, Verdict
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.errors import UsageError
+from mlaprobe.opening.shortcut import KnownSource
 from mlaprobe.snapshot import NOT_TAKEN, OUTSIDE, Snapshot
 from mlaprobe.snapshot.file import SEAL, parse
 from mlaprobe.snapshot.making import make, sealed
@@ -107,6 +109,33 @@ def test_what_it_does_not_hold(pair: Pair) -> None:
                 lse=True,
             )
         )
+
+
+@pytest.mark.parametrize("kv_heads", [None, 1])
+@pytest.mark.parametrize("batch", [None, 3])
+def test_many_head_counts_at_once(pair: Pair, kv_heads: int | None, batch: int | None) -> None:
+    """Whatever else is asked, held or not, each is answered as it is alone."""
+    capability, snapshot, _ = pair
+    known, heads = KnownSource(capability.source, snapshot), [112, 3, 16, 1, 128]
+    for qlen, persistent in product((1, 5, 4096), (False, True)):
+        setting = DecodeShape(
+            arch="gfx950",
+            q_dtype=Dtype.FP8,
+            kv_dtype=Dtype.FP8,
+            num_heads=1,
+            qlen=qlen,
+            batch=batch,
+            num_kv_heads=kv_heads,
+            op=Operation.PREFILL,
+            persistent=persistent,
+        )
+        counted = [replace(setting, num_heads=count) for count in heads]
+        expected = [capability.decide(shape).verdict for shape in counted]
+        assert capability.verdicts(setting, heads) == expected
+        assert known.verdicts(setting, heads) == expected
+        held = [snapshot.decide(shape).verdict for shape in counted]
+        assert snapshot.verdicts(setting, heads) == held
+        assert snapshot.verdicts(setting, []) == []
 
 
 def test_a_function_that_looks_at_the_query_length(tmp_path: Path) -> None:
