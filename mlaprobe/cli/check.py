@@ -160,15 +160,13 @@ def _pin_text(answers: Any, spec: str) -> str:
         UsageError: the source is a snapshot itself; copying it is a matter of a file.
         SourceError: a file of the source cannot be read.
     """
-    from mlaprobe.deciding.capability import Capability
-    from mlaprobe.opening.shortcut import KnownSource
+    from mlaprobe.opening.shortcut import evaluated
     from mlaprobe.snapshot.making import make
 
-    if isinstance(answers, KnownSource):
-        answers = answers.live
-    if not isinstance(answers, Capability):
+    capability = evaluated(answers)
+    if capability is None:
         raise UsageError(
             f"--accept: {spec} is a snapshot already",
             hint="copy it, or make one: mlaprobe snapshot -o FILE",
         )
-    return make(answers)
+    return make(capability)

@@ -126,7 +126,7 @@ def _decode(given: dict[str, Any]) -> int:
             raise UsageError(f"missing option '--{option}'", hint="or --selftest")
     emulating = emulated.wanted(given)
     problem = _problem(given, "cpu" if emulating else machine.device(given["device"]))
-    answers = machine.answers(given)
+    answers = machine.answers(given, quick=emulating)
     plan = _plan(answers, given, problem, given["mode"])
     if not emulating:
         return _run(answers, plan, problem, given)

@@ -112,11 +112,11 @@ def _check(given: dict[str, Any]) -> None:
 
 def _opened(given: dict[str, Any]) -> Capability:
     from mlaprobe.cli.support import common
-    from mlaprobe.decode.backends.emulate import capability_of
     from mlaprobe.errors import SourceError
+    from mlaprobe.opening.shortcut import evaluated
 
     answers = common.reading(given["aiter"], quiet=given["quiet"])
-    found = capability_of(answers)
+    found = evaluated(answers)
     if found is None:
         raise SourceError(
             "a snapshot has no code objects",

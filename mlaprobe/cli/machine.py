@@ -51,7 +51,7 @@ def arch(given: dict[str, Any]) -> str:
     return rules().arch
 
 
-def answers(given: dict[str, Any]) -> LiveAnswers:
+def answers(given: dict[str, Any], *, quick: bool = False) -> LiveAnswers:
     """The source that was named; where no AITER is installed, the newest bundled release.
 
     Raises:
@@ -62,4 +62,4 @@ def answers(given: dict[str, Any]) -> LiveAnswers:
     source, instead = or_bundled(given["aiter"])
     if instead is not None:
         emit.warn(f"{instead}: the plan is made by {source}", quiet=given["quiet"])
-    return common.reading(source, quiet=given["quiet"])
+    return common.reading(source, quiet=given["quiet"], quick=quick)

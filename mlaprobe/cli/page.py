@@ -17,7 +17,7 @@ from mlaprobe.core.grid import Grid
 from mlaprobe.core.protocols import LiveAnswers, Opened
 from mlaprobe.findings.inspection import inspect
 from mlaprobe.findings.rules import finding_rules
-from mlaprobe.opening.shortcut import KnownSource
+from mlaprobe.opening.shortcut import evaluated
 from mlaprobe.output.html import Page, html_report
 from mlaprobe.reports.deployments import Assessment, assess
 from mlaprobe.reports.operations import overviews, variables
@@ -88,7 +88,7 @@ def _grid(given: dict[str, Any], answers: LiveAnswers) -> Grid:
 
 def _with_files(answers: Opened) -> Opened:
     """The source itself, where answers come from a snapshot though it is at hand."""
-    return answers.live if isinstance(answers, KnownSource) else answers
+    return evaluated(answers) or answers
 
 
 def _assessments(answers: LiveAnswers, grid: Grid, step: Any) -> tuple[Assessment, ...]:

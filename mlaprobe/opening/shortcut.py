@@ -93,6 +93,14 @@ def installed_or_bundled() -> tuple[Capability | Snapshot | KnownSource, str | N
         return probe(newest_instead(error)), error.message
 
 
+def evaluated(answers: object) -> Capability | None:
+    """The source that something answers for, with its files and stages; ``None``: it has none."""
+    from mlaprobe.deciding.capability import Capability
+
+    found = answers.live if isinstance(answers, KnownSource) else answers
+    return found if isinstance(found, Capability) else None
+
+
 class KnownSource(ReduceHeads):
     """Answers from a snapshot, and from the source what the snapshot does not hold."""
 

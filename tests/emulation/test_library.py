@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import mlaprobe
@@ -9,6 +11,8 @@ from mlaprobe.cli.support import options
 from mlaprobe.decode.backends.emulate import SCHEDULES
 from mlaprobe.emulation import planned
 from mlaprobe.errors import UsageError
+from mlaprobe.opening.probing import probe
+from mlaprobe.opening.shortcut import KnownSource, quickest
 from mlaprobe.sources import Source
 
 
@@ -20,6 +24,27 @@ def test_one_call(aiter_wheel: Source) -> None:
     assert found.passed
     assert found.padding.heads == 16
     assert found.batch.kv_lens == (9, 20)
+
+
+def test_a_plan_from_what_is_bundled(aiter_git: Path) -> None:
+    """A source with a release's files is planned for by what is known of it, and runs the same."""
+    found = [
+        mlaprobe.emulate(
+            12,
+            kv_lens=(9, 20),
+            capability=answers,
+            arch="gfx950",
+            q_dtype="bf16",
+            kv_dtype="bf16",
+            schedules="one",
+        )
+        for answers in (quickest(f"{aiter_git}@v0.1.20"), probe(f"{aiter_git}@v0.1.20"))
+    ]
+    assert isinstance(quickest(f"{aiter_git}@v0.1.20"), KnownSource)
+    assert found[0].passed
+    assert found[0].padding == found[1].padding
+    assert found[0].error == found[1].error
+    assert found[0].instructions == found[1].instructions
 
 
 def test_bad_words() -> None:

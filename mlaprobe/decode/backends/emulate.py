@@ -15,6 +15,7 @@ from mlaprobe.decode.interface import DecodeError
 from mlaprobe.decode.problem import Problem
 from mlaprobe.decode.rules import rules
 from mlaprobe.errors import UsageError
+from mlaprobe.opening.shortcut import evaluated, quickest
 from mlaprobe.padding.api import plan as make_plan
 from mlaprobe.padding.plan import PadPlan
 from mlaprobe.padding.request import Mode
@@ -57,18 +58,11 @@ class How:
 _USUAL = How()
 
 
-def capability_of(answers: Answers) -> Capability | None:
-    """The source with its files, where what answers has them."""
-    from mlaprobe.deciding.capability import Capability
-
-    return answers if isinstance(answers, Capability) else None
-
-
 def unfit(answers: Answers, plan: PadPlan, problem: Problem) -> str | None:
     """Why a plan cannot be emulated here; ``None``: it can."""
     if find_spec("numpy") is None:
         return NO_NUMPY
-    if capability_of(answers) is None:
+    if evaluated(answers) is None:
         return "a snapshot has no code objects: name a checkout or REPO@REV with --aiter"
     from mlaprobe.emulation.planned import unfit as why
 
@@ -102,7 +96,7 @@ def emulated(answers: Answers, plan: PadPlan, problem: Problem, how: How = _USUA
     from mlaprobe.emulation.outcome import Standing
     from mlaprobe.emulation.planned import emulate_plan
 
-    capability = capability_of(answers)
+    capability = evaluated(answers)
     assert capability is not None
     batch = replace(batch_of(problem), kv_cache_bytes=how.kv_cache_bytes)
     found = emulate_plan(capability, plan, batch, options(problem, how))
@@ -116,7 +110,7 @@ def emulate(
     num_heads: int,
     *,
     kv_lens: Sequence[int],
-    capability: Capability | None = None,
+    capability: Answers | None = None,
     arch: str,
     q_dtype: object,
     kv_dtype: object,
@@ -156,9 +150,7 @@ def emulate(
         DecodeError: it cannot be emulated, or AITER refuses the launch.
         SourceError: the source cannot be read, or the code object cannot be run.
     """
-    from mlaprobe.opening.probing import probe
-
-    source = capability or probe("installed")
+    source = capability or quickest("installed")
     how = How(
         schedules=schedules,
         seed=seed,
