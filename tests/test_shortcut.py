@@ -24,7 +24,7 @@ from mlaprobe.sources.reads import reads_of
 from tests.sources.trees import Tree, git, write, write_git, write_zip
 from tests.stages.ask import BF16, FP8, shape
 from tests.trees import today
-from tools.releases import reads_text
+from tools.releases import reads_text, set_elsewhere
 
 TAG = "v0.1.20"
 SCOPE = Scope(archs=("gfx950",), heads=(16, 24, 32, 48, 64), qlens=(1, 2), page_sizes=(1,))
@@ -63,7 +63,9 @@ def releases(
     (folder / f"{TAG}.json").write_text(text, encoding="utf-8")
     index = {"releases": {TAG: f"{TAG}.json"}, "commits": {TAG: commit}}
     (folder / bundled.INDEX).write_text(json.dumps(index), encoding="utf-8")
+    elsewhere = set_elsewhere(live.source)
     reads = reads_of(live.source, live.source.blobs_read, live.session.listed)
+    reads = replace(reads, elsewhere=elsewhere)
     (folder / bundled.READS).write_text(reads_text({TAG: reads}), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bundled, "folder", lambda: folder)
@@ -121,6 +123,19 @@ def test_the_source_answers_what_the_snapshot_does_not_hold(
     for asked in OUTSIDE:
         assert _said(quick, asked) == _said(live, asked)  # type: ignore[arg-type]
     assert quick.source_text(today.DISPATCHER) == live.source_text(today.DISPATCHER)
+
+
+@pytest.mark.usefixtures("releases")
+def test_what_modules_set_of_each_other_is_known(repository: Path) -> None:
+    """It is read back as it was found, and no module is looked through for it again."""
+    with quickest(f"{repository}@{TAG}") as quick:
+        assert isinstance(quick, KnownSource)
+        known = bundled.set_elsewhere(TAG)
+        assert known == set_elsewhere(quick.source)
+        assert {"aiter/__init__.py", "aiter/mla.py"} <= known.modules
+        python = quick.live.session.python
+        assert quick.live.decide(SHAPES[0]).verdict is quick.decide(SHAPES[0]).verdict
+        assert "patches" not in vars(python)
 
 
 @pytest.mark.usefixtures("releases")

@@ -22,17 +22,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mlaprobe.core.elsewhere import SetElsewhere
 from mlaprobe.core.numbers import ranges
 from mlaprobe.core.releases import release_key
 from mlaprobe.deciding.capability import Capability
 from mlaprobe.opening import bundled
 from mlaprobe.rulefiles.errata import BLOB_SCHEMA, BLOBS, fingerprint
 from mlaprobe.rulefiles.loader import load_rules
+from mlaprobe.rulefiles.operations import others
 from mlaprobe.snapshot.making import make, sealed
 from mlaprobe.snapshot.writing import text_of
 from mlaprobe.sources import Source, open_source
 from mlaprobe.sources.git import run
 from mlaprobe.sources.reads import Reads, reads_of
+from mlaprobe.stages.environment.session import SourceSession
 from mlaprobe.system.collecting import collect_rarely
 
 OWN = ("release", "commit", "same_files_as", "releases", "sha256")
@@ -138,7 +141,9 @@ def snapshots(repository: Path, tags: Iterable[str]) -> list[Made]:
                 continue
             capability = Capability(source)
             data = json.loads(make(capability, releases={tag: commit}))
+            elsewhere = set_elsewhere(source)
             reads = reads_of(source, source.blobs_read, capability.session.listed)
+            reads = replace(reads, elsewhere=elsewhere)
             new = Made(data=data, releases={tag: commit}, reads={tag: reads})
             same = next((at for at, made in enumerate(found) if made.content == new.content), None)
             if same is None:
@@ -146,6 +151,16 @@ def snapshots(repository: Path, tags: Iterable[str]) -> list[Made]:
             else:
                 found[same] = _joined(found[same], tag, commit, reads)
     return found
+
+
+def set_elsewhere(source: Source) -> SetElsewhere:
+    """What the Python modules of a source set of each other, of those that the package imports and
+    those that have an operation's functions."""
+    project = SourceSession(source).python
+    for function in (f for rule in others() for entry in rule.entries for f in entry.functions):
+        for module, _ in function.places:
+            project.chain.extend(module)
+    return project.patches.set_elsewhere()
 
 
 def _held(source: Source, made: Made) -> Reads | None:
@@ -202,6 +217,10 @@ def reads_text(reads: Mapping[str, Reads]) -> str:
             "paths": ranges([at[path] for path in each.paths]),
             "listings": each.listings,
             "digest": each.digest,
+            "modules": ranges([at[path] for path in sorted(each.elsewhere.modules)]),
+            "set": {
+                at[path]: sorted(names) for path, names in sorted(each.elsewhere.names.items())
+            },
         }
         for release, each in sorted(reads.items(), key=lambda item: release_key(item[0]))
     }

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.elsewhere import SetElsewhere
 from mlaprobe.core.needs import Need
 from mlaprobe.core.reducers import ReduceHeads
 from mlaprobe.core.shape import (
@@ -43,12 +44,15 @@ if TYPE_CHECKING:
 class Capability(OpenedStages, ReduceHeads):
     """What one AITER source does with MLA decode. Threads may share one."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, elsewhere: SetElsewhere | None = None) -> None:
         """
+        Args:
+            elsewhere: what modules of the source set of each other, where that was found before.
+
         Raises:
             SourceError: the source has no stage of the decode, or is nested too deeply.
         """
-        super().__init__(source)
+        super().__init__(source, elsewhere)
         self._decisions: dict[DecodeShape, Decision] = cache(Cache.DECISIONS)
         self._entries: dict[str, EntryPoint] = {}
 

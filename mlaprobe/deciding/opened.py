@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, TypeVar
 
+from mlaprobe.core.elsewhere import SetElsewhere
 from mlaprobe.core.inputs import is_arch
 from mlaprobe.core.shape import DecodeShape, Route, StageName, Status
 from mlaprobe.deciding.lacking import Lacking
@@ -32,9 +33,9 @@ ORDER = (
 class OpenedStages:
     """The stages that a source has."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, elsewhere: SetElsewhere | None = None) -> None:
         self.source = source
-        self.session = SourceSession(source)
+        self.session = SourceSession(source, elsewhere)
         self._lacking = Lacking()
         with self.session.exclusive:
             try:

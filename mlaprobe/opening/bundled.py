@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlaprobe.core.caches import Cache, cached
+from mlaprobe.core.elsewhere import SetElsewhere
 from mlaprobe.core.numbers import numbers_of
 from mlaprobe.core.releases import is_release, release_key
 from mlaprobe.errors import RuleError, SourceError
@@ -76,11 +77,31 @@ def reads() -> dict[str, Reads]:
                 paths=tuple(data["paths"][at] for at in numbers_of(entry["paths"])),
                 listings=tuple((folder, tuple(ends)) for folder, ends in entry["listings"]),
                 digest=entry["digest"],
+                elsewhere=SetElsewhere(
+                    modules=frozenset(data["paths"][at] for at in numbers_of(entry["modules"])),
+                    names={
+                        data["paths"][int(at)]: frozenset(names)
+                        for at, names in entry["set"].items()
+                    },
+                ),
             )
             for release, entry in reversed(data["releases"].items())
         }
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise _unreadable(READS) from None
+
+
+def set_elsewhere(release: str) -> SetElsewhere:
+    """What the Python modules of a release set of each other. Nothing is known of one that is not
+    itself listed, where those with the same snapshot differ in it: it is the same as one of them.
+
+    Raises:
+        RuleError: it cannot be read.
+    """
+    known, files = reads(), index()
+    alike = [release] if release in known else [r for r in known if files[r] == files[release]]
+    found = [known[each].elsewhere for each in alike]
+    return found[0] if found and found.count(found[0]) == len(found) else SetElsewhere()
 
 
 def of_files(source: Source) -> str | None:

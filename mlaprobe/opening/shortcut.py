@@ -137,7 +137,9 @@ class KnownSource(ReduceHeads):
         from mlaprobe.deciding.capability import Capability
         from mlaprobe.sources.release_place import ReleasePlace
 
-        live = Capability(self.source)
+        release = self._snapshot.release
+        assert release is not None  # it is a bundled one
+        live = Capability(self.source, bundled.set_elsewhere(release))
         live.place = ReleasePlace(release=self.erratum_release)
         return live
 

@@ -171,6 +171,11 @@ class Entry:
         return f"{self.op}/{self.name}" if self.launches else self.name
 
     @property
+    def functions(self) -> tuple[Function, ...]:
+        """All that its callers call."""
+        return tuple(f for f in (self.function, self.sizing, self.planner) if f is not None)
+
+    @property
     def mode(self) -> bool:
         """What its shapes say of work metadata."""
         return self.persistent is not False

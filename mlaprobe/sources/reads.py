@@ -8,9 +8,10 @@ whatever else is in it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha1
 
+from mlaprobe.core.elsewhere import SetElsewhere
 from mlaprobe.errors import SourceError
 from mlaprobe.sources.interface import Source
 
@@ -28,6 +29,8 @@ class Reads:
     """Folders whose files were listed."""
     digest: str
     """Over what was found."""
+    elsewhere: SetElsewhere = field(default_factory=SetElsewhere)
+    """What its Python modules set of each other, as far as that was looked for."""
 
     def held_by(self, source: Source) -> bool:
         """Whether a source has the same: the files byte for byte, and no others where there were

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mlaprobe.core.elsewhere import SetElsewhere
 from mlaprobe.evaluator.engine.machine import Machine
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
@@ -56,6 +57,19 @@ SETS = {
     "import_module": "import importlib\n\nimportlib.import_module('pkg.target').LIMIT = 32\n",
     "an alias": "from pkg import target\n\nt = target\nt.LIMIT = 32\n",
     "deleted and set": "from pkg import target\n\ndel target.LIMIT\ntarget.LIMIT = 32\n",
+    "behind a bracket in a text": "from pkg import target\n\ns = 'f('; target.LIMIT = 32\n",
+    "behind a call": "from pkg import target\n\nn = max(\n    1, 2); target.LIMIT = 32\n",
+    "behind a call's end": (
+        "from pkg import target\n\nn = max(\n    1,\n    2); target.LIMIT = n and 32\n"
+    ),
+    "below a bracket in a comment": (
+        "from pkg import target\n\n\ndef f():\n# see g(\n    target.LIMIT = 32\n\n\nf()\n"
+    ),
+    "below a bracket in a text": (
+        'from pkg import target\n\n\ndef f():\n    """See\ng(\n\n    """\n'
+        "    target.LIMIT = 32\n\n\nf()\n"
+    ),
+    "a subscript's target": "from pkg import target\n\nr = [0]\nr[int(0)], target.LIMIT = 1, 32\n",
     "in a class": "from pkg import target\n\n\nclass A:\n    target.LIMIT = 32\n",
 }
 CASES = {
@@ -77,8 +91,19 @@ def _python(root: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) 
 
 
 def _told(files: dict[str, str]) -> object:
+    """What is known of it, which is the same where it was found before what modules set."""
+    found = _asked(_project(files))
+    known = _project(files).patches.set_elsewhere()
+    assert _asked(_project(files, known)) == found
+    return found
+
+
+def _project(files: dict[str, str], elsewhere: SetElsewhere | None = None) -> PyProject:
+    return PyProject(files.get, roots=("pkg",), externals=python_externals(), elsewhere=elsewhere)
+
+
+def _asked(project: PyProject) -> object:
     machine = Machine()
-    project = PyProject(files.get, roots=("pkg",), externals=python_externals())
     module = project.module("pkg.target")
     assert module is not None
     run = Run(machine)
@@ -87,6 +112,24 @@ def _told(files: dict[str, str]) -> object:
     except Failed as failure:
         return None if failure.kind == "unknown" else failure.how
     return None if isinstance(value, Unknown) else value
+
+
+def test_what_is_known_not_to_be_set_elsewhere() -> None:
+    """Of a module that is given away, the names in its text that somebody may set."""
+    files = {
+        "pkg/__init__.py": "from . import other\n",
+        "pkg/target.py": "LIMIT = 16\nOTHER = 3\n",
+        "pkg/other.py": "from . import target\n\n\ndef f(m):\n    m.LIMIT = 32\n\n\nf(target)\n",
+        "pkg/unseen.py": "",
+    }
+    known = _project(files).patches.set_elsewhere()
+    assert known.names == {"pkg/target.py": {"LIMIT"}}
+    text = files["pkg/target.py"]
+    assert known.rules_out("pkg/target.py", text, "OTHER")
+    assert not known.rules_out("pkg/target.py", text, "LIMIT")
+    assert not known.rules_out("pkg/target.py", text, "ELSE")  # not in the text: it may be set
+    assert known.rules_out("pkg/other.py", files["pkg/other.py"], "ANYTHING")
+    assert not known.rules_out("pkg/unseen.py", "", "ANYTHING")
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

@@ -39,3 +39,15 @@ def test_another_name_in_a_third_module(tmp_path: Path, monkeypatch: pytest.Monk
     files["pkg/more.py"] = "from .target import TABLE as table\n\nrows = table\n"
     assert _python(tmp_path, files, monkeypatch) == 32
     assert _told(files) in (None, 32)
+
+
+def test_a_module_that_is_reached_over_two_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is given away has them as attributes, and these have it."""
+    write = "m.inner.target.TABLE = {'limit': 32}"
+    files = _files(f"from . import outer\n\n\ndef f(m):\n    {write}\n\n\nf(outer)\n")
+    files["pkg/outer.py"] = "from . import inner\n"
+    files["pkg/inner.py"] = "from . import target\n"
+    assert _python(tmp_path, files, monkeypatch) == 32
+    assert _told(files) in (None, 32)

@@ -90,6 +90,22 @@ def test_made_again_it_is_the_same(
     assert (code, capsys.readouterr().out) == (0, "3 files compared, 0 differ\n")
 
 
+def test_what_modules_set_of_each_other_is_of_files_that_are_compared() -> None:
+    for release, reads in bundled.reads().items():
+        assert {"aiter/__init__.py", "aiter/mla.py"} <= reads.elsewhere.modules, release
+        assert reads.elsewhere.modules <= set(reads.paths), release
+        assert reads.elsewhere.names.keys() <= reads.elsewhere.modules, release
+    unknown = [name for name in bundled.releases() if not bundled.set_elsewhere(name).modules]
+    assert unknown == ["v0.1.13-rc5"]
+
+
+@pytest.mark.parametrize("release", ["v0.1.8", "v0.1.14.post1", "v0.1.20.post1"])
+def test_what_modules_set_of_each_other(aiter_git: Path, release: str) -> None:
+    with open_source(f"{aiter_git}@{release}") as source:
+        assert tool.set_elsewhere(source) == bundled.set_elsewhere(release)
+        assert bundled.of_files(source) == release
+
+
 def shape_of(choose: random.Random, scope: Scope) -> DecodeShape:
     """Any shape that a snapshot holds, plain head counts more often."""
     query, cache = choose.choice(scope.dtypes)

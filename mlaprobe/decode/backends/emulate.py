@@ -21,7 +21,6 @@ from mlaprobe.padding.plan import PadPlan
 from mlaprobe.padding.request import Mode
 
 if TYPE_CHECKING:
-    from mlaprobe.deciding.capability import Capability
     from mlaprobe.emulation.batches.batch import Batch
     from mlaprobe.emulation.outcome import Emulated
     from mlaprobe.emulation.planned import Options

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from mlaprobe.core.elsewhere import SetElsewhere
 from mlaprobe.evaluator import ir
 from mlaprobe.evaluator.engine.runs import Run
 from mlaprobe.evaluator.engine.signals import Failed
@@ -65,6 +66,7 @@ class PyProject:
         roots: Iterable[str] = ("aiter",),
         transparent: Iterable[str] = (),
         entry_decorators: Iterable[str] = (),
+        elsewhere: SetElsewhere | None = None,
     ) -> None:
         self.read = read
         spec = find_spec(lambda dotted: self.locate(dotted, None))
@@ -82,6 +84,7 @@ class PyProject:
         """Decorators of the source, by name, of functions that compute what their bodies do."""
         self.entry_decorators = frozenset(entry_decorators)
         """Decorators of the source, by name, that make entry points."""
+        self._elsewhere = elsewhere or SetElsewhere()
         self._modules: dict[str, PyModule | None] = {}
 
     @cached_property
@@ -249,6 +252,9 @@ class PyProject:
 
     def patched(self, module: str, name: str) -> Unknown | None:
         """Why a name of a module may be another than its own text makes it."""
+        own = self.module(module)
+        if own is not None and self._elsewhere.rules_out(own.path, own.index.text, name):
+            return None
         span = self.patches.of(module, name)
         if span is None:
             return None

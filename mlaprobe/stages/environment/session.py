@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from mlaprobe.core.caches import Cache, cache
+from mlaprobe.core.elsewhere import SetElsewhere
 from mlaprobe.errors import SourceError
 from mlaprobe.evaluator.cpp.preprocess import TranslationUnit
 from mlaprobe.evaluator.cpp.unit import CppModule
@@ -73,8 +74,13 @@ class Exclusive:
 class SourceSession:
     """One source, ready to be run."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, elsewhere: SetElsewhere | None = None) -> None:
+        """
+        Args:
+            elsewhere: what modules set of each other, where that was found before.
+        """
         self.source = source
+        self._elsewhere = elsewhere
         self.machine = Machine()
         self.names = layouts()
         self.watch: list[Callable[[Node], tuple[str, Node] | None]] = []
@@ -199,6 +205,7 @@ class SourceSession:
             entry_packages=self.names.data["dispatcher"]["packages"],
             transparent=self.names.data["bindings"]["transparent"],
             entry_decorators=self.names.data["bindings"]["decorators"],
+            elsewhere=self._elsewhere,
         )
 
     # --- running ---------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Chain:
         self.modules: dict[str, PyModule] = {}
         self._bound: dict[str, dict[str, set[str]]] = {}
         self._owners: dict[str, frozenset[tuple[str, str]]] = {}
+        self._reached: dict[str, frozenset[str]] = {}
 
     def extend(self, dotted: str) -> None:
         """Adds a module and what it may import."""
@@ -41,6 +43,8 @@ class Chain:
                 todo += self._imported(module)
         if len(self.modules) > known:
             self._owners.clear()
+            self._reached.clear()
+            self.__dict__.pop("_attributes", None)
 
     def _imported(self, module: PyModule) -> Iterator[str]:
         """The names of modules that one may import."""
@@ -98,6 +102,33 @@ class Chain:
             self._owners[dotted] = frozenset()  # for a circle of imports
             known = self._owners[dotted] = frozenset(self._find(dotted))
         return known
+
+    def reached(self, module: str) -> frozenset[str]:
+        """The modules to which one comes from a module by attributes: what is inside of it, what it
+        imports, and so on."""
+        found = self._reached.get(module)
+        if found is None:
+            seen = {module}
+            todo = [module]
+            while todo:
+                near = self._attributes[todo.pop()] - seen
+                seen |= near
+                todo += near
+            found = self._reached[module] = frozenset(seen)
+        return found
+
+    @cached_property
+    def _attributes(self) -> dict[str, set[str]]:
+        """The modules that are attributes of each, or of one of which it has all names."""
+        found: dict[str, set[str]] = {name: set() for name in self.modules}
+        for name, module in self.modules.items():
+            parent = name.rpartition(".")[0]
+            if parent in found:
+                found[parent].add(name)
+            meant = {each for all_ in self.bound(module).values() for each in all_}
+            found[name].update(owner for each in meant for owner, of in self.owners(each) if not of)
+            found[name].update(s for s in module.index.star_imports if s in found)
+        return found
 
     def _find(self, dotted: str) -> Iterator[tuple[str, str]]:
         head, rest = dotted, ""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
+from mlaprobe.core.elsewhere import SetElsewhere
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.index import IMPORTS
 from mlaprobe.evaluator.python.names.sorts import READ, Sort
@@ -73,6 +74,30 @@ class Patches:
         keys = ((module, name), (module, ANY), (ANY, name))
         found = next(filter(None, map(self._found.get, keys)), None)
         return found or next(self._by_given(module, name), None)
+
+    def set_elsewhere(self) -> SetElsewhere:
+        """What modules set of all modules, as far as they have been imported."""
+        modules = dict(self._chain.modules)
+        for dotted in modules:
+            self.of(dotted, "")
+        found = {module: self._set_of(dotted) for dotted, module in modules.items()}
+        return SetElsewhere(
+            modules=frozenset(module.path for module, names in found.items() if ANY not in names),
+            names={
+                module.path: frozenset(name for name in names if name in module.index.text)
+                for module, names in found.items()
+                if names and ANY not in names
+            },
+        )
+
+    def _set_of(self, dotted: str) -> set[str]:
+        """The names that others may set of a module that has been asked about."""
+        found = {name for of, name in self._found if of in (dotted, ANY)}
+        for to, given in self._given.items():
+            if self._leads(to, dotted):
+                for module, _ in given:
+                    found.update(*map(stored_names, self._near(module)))
+        return found
 
     def changing(self, module: str, name: str, sort: Sort) -> Span | None:
         """Where another module may change the value of a name of a module, which is of a sort that
@@ -148,18 +173,12 @@ class Patches:
                     self._given.setdefault(other, []).append((module, node))
 
     def _leads(self, meant: str, dotted: str) -> bool:
-        """Whether a dotted name means a module, something in it, or a module that has it."""
+        """Whether a dotted name means a module, something in it, or a module from which one comes
+        to it."""
         return any(
-            module == dotted or (not of and self._has(module, dotted))
+            module == dotted or (not of and dotted in self._chain.reached(module))
             for module, of in self._chain.owners(meant)
         )
-
-    def _has(self, module: str, dotted: str) -> bool:
-        """Whether a module is an attribute of another."""
-        if dotted.startswith(f"{module}."):
-            return True
-        bound = self._chain.bound(self._chain.modules[module])
-        return any((dotted, "") in self._chain.owners(m) for all_ in bound.values() for m in all_)
 
     def _by_given(self, dotted: str, name: str) -> Iterator[Span]:
         """Where the module is given to other code, and code nearby sets such a name of anything."""
@@ -229,22 +248,23 @@ class Patches:
 
     def _gives(self, text: str, bound: dict[str, set[str]]) -> set[str]:
         """Modules of the source that the text may give to other code, or to another name."""
-        rest = ""
-        found: set[str] = set()
-        for name, meant in bound.items():
-            if any(map(self._is_module, meant)):
-                if all(imports(text, start) for start, _ in _alone(text, name)):
-                    continue
-                rest = rest or _PROSE.sub(" ", IMPORTS.sub("", text))
-                paths = {path for _, path in _alone(rest, name)}
-                found |= {m + p for m in meant for p in paths if self._is_module(m + p)}
-        return found
+        names = [name for name, meant in bound.items() if any(map(self._is_module, meant))]
+        if not any(self._alone(text, name, bound[name]) for name in names):
+            return set()
+        code = _PROSE.sub(" ", IMPORTS.sub("", text))
+        return {given for name in names for given in self._alone(code, name, bound[name])}
+
+    def _alone(self, text: str, name: str, meant: set[str]) -> set[str]:
+        """The modules that a name stands for, with its attributes, where it is a value and not
+        called."""
+        paths = {path for start, path in _values(text, name) if not imports(text, start)}
+        return {m + path for m in meant for path in paths if self._is_module(m + path)}
 
     def _is_module(self, dotted: str) -> bool:
         return any(not of for _, of in self._chain.owners(dotted))
 
 
-def _alone(text: str, name: str) -> Iterator[tuple[int, str]]:
+def _values(text: str, name: str) -> Iterator[tuple[int, str]]:
     """Where a name stands with its attributes as a value, not as what is called."""
     for start, end, path in dotted_names(text, name):
         behind = text[end : end + 2].lstrip(" \t")[:1]

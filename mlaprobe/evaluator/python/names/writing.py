@@ -23,8 +23,11 @@ _ASSIGNED = re.compile(
 _ADDED = re.compile(rf"[ \t]*{_OPERATOR}=")
 _SUBSCRIPT = re.compile(r"[ \t]*\[(?![^\n\]]*\][ \t]*\()")
 """Of ``kernel[grid](...)`` nothing is written."""
-_ARGUMENT = re.compile(r"[\w\])]\([^()]*$")
-"""What stands before an argument of a call."""
+_SHORT_TEXT = re.compile(r"\"[^\"\\\n]*\"|'[^'\\\n]*'")
+_DOUBTFUL = re.compile(r"[;\"'\\#]|^[^(\[{]*[)\]}]")
+"""What stands before a place that is not looked at in more detail."""
+_CALLS = re.compile(r"[\w\])]$")
+"""What stands before the brackets of a call."""
 _OPENED = re.compile(r"[\w\])]\([ \t]*(?:#.*)?$")
 _BINDS = re.compile(r"\bfor\b(?!.*\bin\b)|\bas\b|\bdel\b|\b(?:set|del|get)attr\(\s*$|\bvars\(\s*$")
 _NAMED = re.compile(r"(?:^|;)[ \t]*(\w+)[ \t]*=[ \t]*$|(?:^|\W)(\w+)[ \t]*:=[ \t]*$")
@@ -58,6 +61,8 @@ def may_write(text: str, start: int, end: int, path: str) -> bool:
     """Whether what stands from one place to another, a name with attributes, may be written, or
     what it holds."""
     before = _line_before(text, start)
+    if before.lstrip().startswith("#"):
+        return False
     if _BINDS.search(before) or any(word in path for word in _BY_TEXT):
         return True
     if path and _BINDS_OVER.search(text[max(0, start - _MOST_LETTERS) : start]):
@@ -126,18 +131,41 @@ def is_word(letter: str) -> bool:
 
 
 def _is_argument(text: str, at: int) -> bool:
-    """Whether a call has been opened in the line, or in the nearest line that is indented less."""
+    """Whether what stands at a place is an argument of a call: the innermost bracket that is open
+    there follows a name, in the line or in the nearest one that is indented less."""
     before = _line_before(text, at)
-    depth = len(before) - len(before.lstrip())
-    if _ARGUMENT.search(before):
-        return True
-    end = at - len(before)
+    code = _SHORT_TEXT.sub("_", before)
+    if _DOUBTFUL.search(code):
+        return False
+    opened = _last_open(code)
+    if opened is not None:
+        return bool(_CALLS.search(code[:opened]))
+    depth, end = len(before) - len(before.lstrip()), at - len(before)
     while end > 0:
         line = _line_before(text, end - 1)
-        if line.strip() and len(line) - len(line.lstrip()) < depth:
-            return bool(_OPENED.search(line))
         end -= len(line) + 1
+        code = line.lstrip()
+        if code and not code.startswith("#") and len(line) - len(code) < depth:
+            return bool(_OPENED.search(line)) and not _in_long_text(text, end)
     return False
+
+
+def _last_open(code: str) -> int | None:
+    """Where the innermost bracket stands that is open behind some code."""
+    closed = 0
+    for at in range(len(code) - 1, -1, -1):
+        if code[at] in ")]}":
+            closed += 1
+        elif code[at] in "([{":
+            if not closed:
+                return at
+            closed -= 1
+    return None
+
+
+def _in_long_text(text: str, at: int) -> bool:
+    """Whether a place seems to be inside of a text of several lines."""
+    return any(text.count(quotes, 0, at) % 2 for quotes in ('"""', "'''"))
 
 
 def _line_before(text: str, at: int) -> str:
