@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlaprobe.cli.support import common, emit
+from mlaprobe.cli.support import emit
 from mlaprobe.cli.support import options as o
 from mlaprobe.cli.support.progress import Progress
 from mlaprobe.errors import UsageError
@@ -31,9 +31,11 @@ def snapshot(
     It takes one to three minutes: every stage is asked on the whole grid.
     """
     from mlaprobe.deciding.capability import Capability
+    from mlaprobe.opening.probing import probe
     from mlaprobe.snapshot.making import make
 
-    answers = common.reading(aiter, quiet=quiet)
+    with Progress("reading AITER", quiet=quiet):
+        answers = probe(aiter)
     if not isinstance(answers, Capability):
         raise UsageError(f"{aiter} is a snapshot already", hint=_copy(answers, output))
     with Progress("planes taken", quiet=quiet) as progress:

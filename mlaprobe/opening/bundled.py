@@ -111,7 +111,10 @@ def of_files(source: Source) -> str | None:
     Raises:
         RuleError: what is bundled cannot be read.
     """
-    return next((release for release, each in reads().items() if each.held_by(source)), None)
+    from mlaprobe.sources.reads import Seen
+
+    seen = Seen(source)
+    return next((release for release, each in reads().items() if each.held_by(seen)), None)
 
 
 def _section(name: str) -> dict[str, str]:

@@ -145,6 +145,9 @@ class Fake:
         """One of each kind, where it runs."""
         return NEEDS if self.decide(shape).verdict.runs else ()
 
+    def verdicts(self, setting: DecodeShape, heads: Sequence[int]) -> list[Verdict]:
+        return [self.decide(replace(setting, num_heads=count)).verdict for count in heads]
+
     def decide(self, shape: DecodeShape) -> Decision:
         self.asked.append(shape)
         sizing = self.ask("sizing", shape)

@@ -33,12 +33,12 @@ _DTYPE_HINT = (
 
 
 def load(spec: str, *, quick: bool = False) -> Opened:
-    """The capability of the source that was named; ``quick``: without reading a revision that is
-    a bundled release."""
-    from mlaprobe.opening.probing import probe
-    from mlaprobe.opening.shortcut import quickest
+    """The capability of the source that was named; ``quick``: without evaluating one that has the
+    files of a bundled release."""
+    from mlaprobe.opening.shortcut import evaluated, quickest
 
-    return quickest(spec) if quick else probe(spec)
+    found = quickest(spec)
+    return found if quick else evaluated(found) or found
 
 
 def reading(spec: str, *, quiet: bool = False, quick: bool = False) -> Opened:
