@@ -39,7 +39,7 @@ def compile_class(unit: Unit, node: ir.Class, scope: Scope) -> Eval:
     cell = Scope(FunctionScope(scope))
     cell.declare(CELL)
     names = assigned_names(node.body)
-    inner = Scope(FunctionScope(cell, node.body))
+    inner = Scope(FunctionScope(cell, node.body, of_class=True))
     slots = {name: inner.declare(name) for name in names}
     statement = _Class(
         node=node,

@@ -25,6 +25,8 @@ class _Handler(NamedTuple):
     slot: str | None
     """The slot of the variable that holds the exception."""
     body: Eval
+    forgets: bool = False
+    """Whether the variable has no value behind it, as in Python."""
     named: tuple[Eval, ...] = ()
     """The values of types that Python has no exceptions by the names of: they may be variables."""
 
@@ -99,7 +101,8 @@ def _handler(
     if unit.lang == "py":
         others = [t for t in types or () if t.isidentifier() and not hasattr(builtins, t)]
         named = tuple(unit.compile(ir.Name(span, t), scope) for t in others)
-    return _Handler(types, slot, unit.block(body, scope), named)
+    forgets = slot is not None and unit.lang == "py"
+    return _Handler(types, slot, unit.block(body, scope), forgets, named)
 
 
 def _handle(handlers: Iterable[_Handler], failure: Failed, e: Frame, span: ir.Span) -> Value:
@@ -120,7 +123,11 @@ def _handle(handlers: Iterable[_Handler], failure: Failed, e: Frame, span: ir.Sp
                 e[handler.slot] = CaughtError(failure)
             seen = (failure.kind, failure.how, failure.message, failure.span)
             run.observations.append(("caught", seen))
-            return while_handling(failure, handler.body, e)
+            try:
+                return while_handling(failure, handler.body, e)
+            finally:
+                if handler.forgets:
+                    e.pop(handler.slot, None)
     raise failure
 
 

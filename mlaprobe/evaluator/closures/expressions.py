@@ -23,7 +23,7 @@ from mlaprobe.evaluator.closures.stores import compile_havoc
 from mlaprobe.evaluator.closures.unit import FunctionScope, Scope, Unit
 from mlaprobe.evaluator.cpp.types import SCALARS
 from mlaprobe.evaluator.engine.frames import OUTER, RUN, Eval, Frame, around
-from mlaprobe.evaluator.engine.signals import Unsupported
+from mlaprobe.evaluator.engine.signals import Failed, Unsupported
 from mlaprobe.evaluator.ir import CType, Node, Span
 from mlaprobe.evaluator.stl.containers import Container, copied
 from mlaprobe.evaluator.values import Unknown, Value
@@ -76,7 +76,7 @@ def _const(unit: Unit, node: ir.Const, scope: Scope) -> Eval:
 def _name(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
     found = scope.find(node.id)
     if found is not None:
-        local = _local(found[0], found[1], node.id, node.span)
+        local = _local(found[0], found[1], _unset(unit, node, scope))
         return _referred(local) if found[2] is not None and found[2].ref else local
     head, _, last = node.id.rpartition("::")
     if head and scope.find(head) is not None:
@@ -94,23 +94,45 @@ def _referred(local: Eval) -> Eval:
     return load
 
 
-def _local(depth: int, slot: str, name: str, span: Span) -> Eval:
+def _local(depth: int, slot: str, unset: Eval) -> Eval:
+    """A variable of a function; ``unset`` is what one gives that has no value."""
     if depth == 0:
 
         def here(e: Frame) -> Value:
             try:
                 return e[slot]
             except KeyError:
-                return Unknown(f"{name} has no value yet", span)
+                pass
+            return unset(e)
 
         return here
 
     def above(e: Frame) -> Value:
         frame = around(e, depth)
-        value = frame.get(slot, Unknown(f"{name} has no value yet", span))
+        if slot not in frame:
+            return unset(e)
+        value = frame[slot]
         return value if frame[RUN] is e[RUN] else e[RUN].own(value)
 
     return above
+
+
+def _unset(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
+    """A variable without a value: Python raises, C++ reads what happens to be there."""
+    name, span, owner = node.id, node.span, scope.owner(node.id)
+    unclear = Unknown(f"{name} has no value yet", span)
+    if unit.lang != "py" or owner is None or name in owner.set_inside:
+        return lambda e: unclear
+    own = owner is scope.function
+    if owner.of_class:
+        return unit.global_name(name, span) if own else lambda e: unclear
+    how, kind = ("UnboundLocalError", "local") if own else ("NameError", "free")
+    message = f"cannot access {kind} variable {name!r} where it is not associated with a value"
+
+    def unbound(e: Frame) -> Value:
+        raise Failed("exception", how, message, span)
+
+    return unbound
 
 
 def _cond(unit: Unit, node: ir.Cond, scope: Scope) -> Eval:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.engine.frames import RUN, Eval, Frame
-from mlaprobe.evaluator.ir import CType, Node, Return, Span
+from mlaprobe.evaluator.ir import Comprehension, CType, Node, Return, Span
 from mlaprobe.evaluator.values import Value
 from mlaprobe.evaluator.walk import rebound_names, targets, walk, written_names
 
@@ -31,8 +31,11 @@ class FunctionScope:
         *,
         refers: bool = False,
         deduced: bool = False,
+        of_class: bool = False,
     ) -> None:
         self.outer = outer
+        self.of_class = of_class
+        """Whether it is the body of a class, where a name without a value is one of the module."""
         self.refers = refers
         """Whether the function gives a reference."""
         self.deduced = deduced
@@ -70,6 +73,13 @@ class FunctionScope:
         return rebound_names(self.body)
 
     @cached_property
+    def set_inside(self) -> frozenset[str]:
+        """Variables that functions and comprehensions inside it write, of which it may not be known
+        whether they were run."""
+        inside = (n for n in walk(self.body) if isinstance(n, Comprehension))
+        return self.rebound.union(*map(written_names, ((each,) for each in inside)))
+
+    @cached_property
     def assigned(self) -> frozenset[str]:
         """Names that the body may write itself, not through a pointer that it takes."""
         return frozenset(
@@ -104,6 +114,13 @@ class Scope:
         copy = Scope(self.function, parent)
         copy.names, copy.types, copy.deduced = dict(self.names), self.types, self.deduced
         return copy
+
+    def owner(self, name: str) -> FunctionScope | None:
+        """The function that has a variable, or ``None`` for a name of the module."""
+        scope: Scope | None = self
+        while scope is not None and name not in scope.names:
+            scope = scope.function.outer if scope.parent is None else scope.parent
+        return None if scope is None else scope.function
 
     def find(self, name: str) -> tuple[int, str, CType | None] | None:
         """(how many frames up, slot, type), or ``None`` for a name of the module."""

@@ -27,6 +27,7 @@ from tests.generated.rewrites.registering import REGISTERING
 from tests.generated.rewrites.shared import SHARED
 from tests.generated.rewrites.tables import TABLES
 from tests.generated.rewrites.texts import TEXTS
+from tests.generated.rewrites.unbound import ODD_UNBOUND, UNBOUND
 from tests.generated.rewrites.unseen import UNSEEN
 from tests.generated.rewrites.unseenmore import UNSEEN_MORE
 from tests.generated.rewrites.unseenobjects import STEADY, UNSEEN_OBJECTS
@@ -50,9 +51,19 @@ REWRITES = {
     **STEADY,
     **TABLES,
     **TEXTS,
+    **UNBOUND,
 }
 
-CASES = {**ACTING, **FURTHER, **MODULES, **CORNERS, **OBJECTS, **SHARED, **ODD_CONTEXTS}
+CASES = {
+    **ACTING,
+    **FURTHER,
+    **MODULES,
+    **CORNERS,
+    **OBJECTS,
+    **SHARED,
+    **ODD_CONTEXTS,
+    **ODD_UNBOUND,
+}
 """Modules of which not all is followed."""
 
 CHANGED = {
