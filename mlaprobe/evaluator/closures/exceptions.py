@@ -127,7 +127,7 @@ def _handle(handlers: Iterable[_Handler], failure: Failed, e: Frame, span: ir.Sp
                 return while_handling(failure, handler.body, e)
             finally:
                 if handler.forgets:
-                    e.pop(handler.slot, None)
+                    e.pop(handler.slot or "", None)
     raise failure
 
 

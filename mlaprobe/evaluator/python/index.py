@@ -12,16 +12,20 @@ from functools import cached_property
 from mlaprobe.evaluator.ir import Span
 from mlaprobe.evaluator.python.names.aliases import aliased, binding
 from mlaprobe.evaluator.python.names.attributes import (
-    MUTATORS,
     changed_attributes,
     written_attributes,
 )
+from mlaprobe.evaluator.python.names.dictionaries import Dictionaries
 from mlaprobe.evaluator.python.names.scopes import Scopes
 from mlaprobe.evaluator.python.names.slices import Slice, slice_of
 from mlaprobe.evaluator.python.names.sorts import INSIDE
 from mlaprobe.evaluator.python.names.touched import BLOCKS, FUNCTIONS, Names, flat, names_of
 from mlaprobe.evaluator.python.names.uses import Uses
-from mlaprobe.evaluator.python.place import SCOPES, Place, dotted_name, is_globals
+from mlaprobe.evaluator.python.place import (
+    SCOPES,
+    Place,
+    dotted_name,
+)
 
 IMPORTS = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:\\\n|[^\n#;])*)"
@@ -58,12 +62,6 @@ def parse(text: str, file: str) -> ast.Module | SyntaxProblem:
         return SyntaxProblem(f"syntax error for Python {version}: {error.msg}", span)
     except (ValueError, MemoryError) as error:  # the latter for what is nested too deeply
         return SyntaxProblem(f"cannot be parsed: {error}", Span(file, 1, 1, 1, 2))
-
-
-def _stands_at(function: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> bool:
-    """Whether a line is one of a function's, its decorators' among them."""
-    first = min((d.lineno for d in function.decorator_list), default=function.lineno)
-    return min(first, function.lineno) <= line <= (function.end_lineno or function.lineno)
 
 
 def _others(targets: list[ast.expr], name: str) -> set[str]:
@@ -149,9 +147,9 @@ class Index:
         return re.search(r"\b(?:exec|eval)\(", self.text) is not None
 
     @cached_property
-    def has_dictionaries(self) -> bool:
-        """Whether the text may look names of a module up by their text."""
-        return re.search(r"\b(?:globals|vars|modules|import_module)\b", self.text) is not None
+    def dictionaries(self) -> Dictionaries:
+        """Where the text looks names of a module up by their text."""
+        return Dictionaries(self)
 
     @cached_property
     def names(self) -> list[Names]:
@@ -161,48 +159,18 @@ class Index:
     def names_of(self, node: ast.stmt) -> Names:
         """What a statement touches, by other names of the module itself, too."""
         names = names_of(node)
-        names.dynamic |= not self.own_names.isdisjoint(names.changed)
+        names.dynamic |= not self.dictionaries.aliases.isdisjoint(names.changed)
         return names
 
     @cached_property
-    def own_names(self) -> frozenset[str]:
-        """Variables that are the module itself, or the dictionary of its names."""
-        if not self.has_dictionaries:
-            return frozenset()
-        nodes = (n for n in self._nodes if isinstance(n, ast.Assign))
-        given = [n.targets for n in nodes if is_globals(n.value)]
-        return frozenset(t.id for targets in given for t in targets if isinstance(t, ast.Name))
-
-    @cached_property
-    def texts_in_functions(self) -> list[ast.stmt]:
-        """Functions that write names of the module by their text."""
-        if not self.own_names and "globals()" not in self.text and "sys.modules" not in self.text:
-            return []
-        lines = [getattr(n, "lineno", 0) for n in self._nodes if self._by_text(n)]
-        return [n for n in self._functions if any(_stands_at(n, line) for line in lines)]
-
-    @cached_property
-    def _nodes(self) -> list[ast.AST]:
+    def nodes(self) -> list[ast.AST]:
         """All parts of the module."""
         return list(ast.walk(ast.Module(self.body, [])))
 
     @cached_property
-    def _functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    def all_functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         """All functions of the module, those inside others among them."""
-        return [n for n in self._nodes if isinstance(n, FUNCTIONS)]
-
-    def _by_text(self, node: ast.AST) -> bool:
-        """Whether code writes a name of the module by its text."""
-        target: ast.AST | None = None
-        if isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
-            target = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            target = node.func.value if node.func.attr in MUTATORS else None
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("setattr", "exec"):
-            last = isinstance(node.func, ast.Name) and node.func.id == "exec"
-            target = node.args[-1 if last else 0] if node.args else None
-        own = isinstance(target, ast.Name) and target.id in self.own_names
-        return target is not None and (own or is_globals(target))
+        return [n for n in self.nodes if isinstance(n, FUNCTIONS)]
 
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
@@ -275,7 +243,7 @@ class Index:
         """Names that functions rebind."""
         if not re.search(r"^\s+global\s", self.text, re.MULTILINE) or not self.body:
             return frozenset()
-        nodes = (n for n in self._nodes if isinstance(n, ast.Global))
+        nodes = (n for n in self.nodes if isinstance(n, ast.Global))
         return frozenset(name for n in nodes for name in n.names)
 
     def rebinding(self, name: str) -> Span:
@@ -300,14 +268,14 @@ class Index:
         if not self.body:
             return {}
         return {
-            name: function for function in self._functions for name in _changed_outside(function)
+            name: function for function in self.all_functions for name in _changed_outside(function)
         }
 
     @cached_property
     def attributes_of_classes(self) -> tuple[frozenset[str], frozenset[str]]:
         """Attributes that functions assign of what may be a class, and those whose values they
         change in place."""
-        functions = self._functions
+        functions = self.all_functions
         written = written_attributes(functions, of_self="(type)" in self.text)
         return frozenset(written), frozenset(changed_attributes(functions))
 

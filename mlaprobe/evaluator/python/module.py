@@ -16,7 +16,6 @@ from mlaprobe.evaluator.objects.classes import PyClass
 from mlaprobe.evaluator.python.index import Index, SyntaxProblem
 from mlaprobe.evaluator.python.managers import ManagerFunction
 from mlaprobe.evaluator.python.names.touched import FUNCTIONS, flat
-from mlaprobe.evaluator.python.names.writes import key_matches, written_keys
 from mlaprobe.evaluator.python.place import Place
 from mlaprobe.evaluator.python.reading.keeping import first_call
 from mlaprobe.evaluator.python.reading.replay import replayed
@@ -67,15 +66,24 @@ class PyModule(Module):
         Raises:
             MissingName: there is certainly no such name.
         """
-        limit = limit_of(run, self.dotted)
         try:
-            if limit is not None and not self.index.final(name, limit):
-                return self.before(run, name, limit, span)
-            return self.member(run, name, span, inside=True)
+            return self.named(run, name, span)
         except CircularName:
             return Unknown(f"{name} depends on itself", span)
         except MissingName:
             return self.project.builtin(self.dotted, name, span)
+
+    def named(self, run: Run, name: str, span: Span) -> Value:
+        """What a name of this module means to its own code.
+
+        Raises:
+            MissingName: the module certainly has no such name.
+            CircularName: the name is being looked up already.
+        """
+        limit = limit_of(run, self.dotted)
+        if limit is not None and not self.index.final(name, limit):
+            return self.before(run, name, limit, span)
+        return self.member(run, name, span, inside=True)
 
     def before(self, run: Run, name: str, limit: int, span: Span) -> Value:
         """A top-level name as it is before one of the module's statements.
@@ -163,10 +171,10 @@ class PyModule(Module):
             return made[name]
         if name in self.index.global_names:
             return Unknown(f"{name} is rebound by a function", self.index.rebinding(name))
-        for node in self.index.texts_in_functions if limit is None else ():
-            keys = written_keys(node)
-            if keys is None or any(key_matches(key, name) for key in keys):
-                return Unknown(f"{name} may be set by name here", self.place.span(node))
+        dictionaries = self.index.dictionaries
+        writer = dictionaries.writer(name) if limit is None else dictionaries.given
+        if writer is not None:
+            return Unknown(f"{name} may be set by name here", self.place.span(writer))
         value = Resolver(self, run, name, limit).resolve()
         if isinstance(value, (Closure, EntryPoint)):
             # one that is imported, too, and is defined anew is made of that

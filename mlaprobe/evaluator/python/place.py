@@ -106,6 +106,19 @@ def is_globals(node: ast.AST) -> bool:
     return name in ("globals", "vars", "locals") and not node.args
 
 
+def is_own_dictionary(node: ast.AST) -> bool:
+    """Whether an expression is the module that it stands in, or the dictionary of its names."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__dict__" and is_own_dictionary(node.value)
+    if isinstance(node, ast.Subscript):
+        return is_globals(node) and getattr(node.slice, "id", "") == "__name__"
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    if node.func.id == "vars" and len(node.args) == 1:
+        return is_own_dictionary(node.args[0])
+    return node.func.id in ("globals", "vars") and not node.args
+
+
 def written_names(*roots: ast.AST) -> tuple[str, ...]:
     """The variables that a tree may write, or whose value it may change, sorted."""
     names: set[str | None] = set()

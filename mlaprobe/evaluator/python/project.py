@@ -25,6 +25,7 @@ from mlaprobe.evaluator.python.names.chain import Chain
 from mlaprobe.evaluator.python.names.patches import Patches
 from mlaprobe.evaluator.python.reading.files import FILES, opening
 from mlaprobe.evaluator.python.reading.keeping import KEEPING
+from mlaprobe.evaluator.python.reading.modulenames import names_of
 from mlaprobe.evaluator.python.settle import MISSING
 from mlaprobe.evaluator.python.state import changes, sort_of
 from mlaprobe.evaluator.python.stdlib import STANDARD, find_spec
@@ -173,6 +174,9 @@ class PyProject:
         Raises:
             MissingName: Python has no such name.
         """
+        own = self.module(module) if name == "globals" else None
+        if own is not None:
+            return names_of(own)
         if not hasattr(builtins, name) and f"builtins.{name}" not in self.externals:
             raise MissingName(module, name, span)
         return self.external(f"builtins.{name}", span)

@@ -112,7 +112,7 @@ class Resolver:
         """Whether a statement that writes names by their text may write this one."""
         index = self.module.index
         keys = written_keys(node)
-        own = not index.own_names.isdisjoint(index.names_of(node).changed)
+        own = not index.dictionaries.aliases.isdisjoint(index.names_of(node).changed)
         return own or keys is None or any(key_matches(key, self.name) for key in keys)
 
     # --- imports ---

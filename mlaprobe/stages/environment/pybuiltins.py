@@ -26,7 +26,7 @@ from mlaprobe.evaluator.values.kinds import Builtin, EnumMember, plain
 from mlaprobe.evaluator.values.operators import binary
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.stages.environment.dtypes import DtypeToken
-from mlaprobe.stages.environment.libraries import Call, Library, library_externals
+from mlaprobe.stages.environment.libraries import Call, library_externals
 from mlaprobe.stages.environment.tensors import Tensor
 
 
@@ -281,6 +281,5 @@ def python_externals() -> dict[str, Any]:
         },
         **{f"builtins.{each.__name__}": plain(each.__name__, each) for each in _PLAIN},
         **{f"builtins.{name}": ErrorType(own) for name, own in _ERRORS},
-        "builtins.globals": Library("globals"),
         **library_externals(),
     }

@@ -5,6 +5,7 @@ A module has a function ``native(heads, qlen)``. What it returns is what Python 
 
 from tests.generated.rewrites.acting import ACTING
 from tests.generated.rewrites.blocks import BLOCKS, WRITTEN
+from tests.generated.rewrites.bytext import BY_TEXT, WRITTEN_BY_TEXT
 from tests.generated.rewrites.calling import CALLING
 from tests.generated.rewrites.classes import CLASSES
 from tests.generated.rewrites.classmaking import CLASS_MAKING
@@ -35,6 +36,7 @@ from tests.generated.rewrites.unseenuses import UNSEEN_USES
 
 REWRITES = {
     **BLOCKS,
+    **BY_TEXT,
     **CALLING,
     **CLASSES,
     **CLASS_MAKING,
@@ -73,6 +75,7 @@ CHANGED = {
     **UNSEEN_USES,
     **REGISTERED,
     **ODD_GLOBALS,
+    **WRITTEN_BY_TEXT,
 }
 """Modules that change values where the name does not show it."""
 

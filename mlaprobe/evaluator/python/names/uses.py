@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.python.names.calling import READERS
@@ -58,7 +59,7 @@ class Uses(FollowingCalls):
             kind, where = self.use(node, sort, 0)
             if kind == ESCAPE or (kind == CHANGE and not self._seen(node, name)):
                 return where or node
-        return next(self._by_text(name, sort.inside), None)
+        return next(self._by_text(name, sort), None)
 
     def _seen(self, node: ast.AST, name: str) -> bool:
         """Whether a change stands in a top-level statement that is run for the name."""
@@ -76,10 +77,12 @@ class Uses(FollowingCalls):
     def _by_text(self, name: str, sort: Sort) -> Iterator[ast.AST]:
         """Where what a text names may be changed: a look-up of names by text, or a text that is
         run."""
-        if not (self.index.has_dictionaries or self.index.runs_texts):
+        if not (self.index.dictionaries.used or self.index.runs_texts):
             return
-        for node in self.scopes.calls_and_items:
-            looked_up = _is_dictionary(node) and self._looked_up(node, name, sort)
+        aliases = (self.scopes.mentions_of(alias) for alias in self.index.dictionaries.aliases)
+        for node in chain(self.scopes.calls_and_items, *aliases):
+            dictionary = _is_dictionary(node) or isinstance(node, ast.Name)
+            looked_up = dictionary and self._looked_up(node, name, sort)
             given = getattr(node, "attr", "") == "modules" and self._is_given_on(node)
             if looked_up or given or _runs_text_of(node, name):
                 yield node
@@ -104,7 +107,11 @@ class Uses(FollowingCalls):
             return named and self.use(parent, sort, 0)[0] > READ
         if isinstance(parent, ast.Attribute) and parent.attr in READERS:
             assert around is not None
-            return self.use(around, sort, 0)[0] > READ
+            if parent.attr in ("values", "copy"):
+                sort = sort.held
+            elif parent.attr == "items":
+                sort = sort.held.held
+            return parent.attr != "keys" and self.use(around, sort, 0)[0] > READ
         return self.use(node, sort, 0)[0] == ESCAPE
 
     def of_attribute(self, name: str, sort: Sort) -> ast.AST | None:
