@@ -218,6 +218,7 @@ def reads_text(reads: Mapping[str, Reads]) -> str:
             "listings": each.listings,
             "digest": each.digest,
             "modules": ranges([at[path] for path in sorted(each.elsewhere.modules)]),
+            "everywhere": sorted(each.elsewhere.everywhere),
             "set": {
                 at[path]: sorted(names) for path, names in sorted(each.elsewhere.names.items())
             },

@@ -12,13 +12,13 @@ class SetElsewhere:
 
     modules: frozenset[str] = frozenset()
     """The paths of the modules of which it is known."""
+    everywhere: frozenset[str] = frozenset()
+    """Names that may be set of any module: by code whose text does not tell which."""
     names: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By the path of a module of which others may set something: such names that are in its
-    text."""
+    """Names that may be set of one module besides, by its path."""
 
-    def rules_out(self, path: str, text: str, name: str) -> bool:
-        """Whether no other module sets a name of a module, whose text is ``text``."""
-        if path not in self.modules:
+    def rules_out(self, path: str, name: str) -> bool:
+        """Whether no other module sets a name of a module."""
+        if path not in self.modules or name in self.everywhere:
             return False
-        names = self.names.get(path)
-        return names is None or (name in text and name not in names)
+        return name not in self.names.get(path, ())

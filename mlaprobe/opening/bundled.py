@@ -79,6 +79,7 @@ def reads() -> dict[str, Reads]:
                 digest=entry["digest"],
                 elsewhere=SetElsewhere(
                     modules=frozenset(data["paths"][at] for at in numbers_of(entry["modules"])),
+                    everywhere=frozenset(entry["everywhere"]),
                     names={
                         data["paths"][int(at)]: frozenset(names)
                         for at, names in entry["set"].items()

@@ -115,7 +115,7 @@ def _asked(project: PyProject) -> object:
 
 
 def test_what_is_known_not_to_be_set_elsewhere() -> None:
-    """Of a module that is given away, the names in its text that somebody may set."""
+    """Of a module that is given away, the names that somebody may set."""
     files = {
         "pkg/__init__.py": "from . import other\n",
         "pkg/target.py": "LIMIT = 16\nOTHER = 3\n",
@@ -123,13 +123,22 @@ def test_what_is_known_not_to_be_set_elsewhere() -> None:
         "pkg/unseen.py": "",
     }
     known = _project(files).patches.set_elsewhere()
+    assert not known.everywhere
     assert known.names == {"pkg/target.py": {"LIMIT"}}
-    text = files["pkg/target.py"]
-    assert known.rules_out("pkg/target.py", text, "OTHER")
-    assert not known.rules_out("pkg/target.py", text, "LIMIT")
-    assert not known.rules_out("pkg/target.py", text, "ELSE")  # not in the text: it may be set
-    assert known.rules_out("pkg/other.py", files["pkg/other.py"], "ANYTHING")
-    assert not known.rules_out("pkg/unseen.py", "", "ANYTHING")
+    assert known.rules_out("pkg/target.py", "OTHER")
+    assert not known.rules_out("pkg/target.py", "LIMIT")
+    assert known.rules_out("pkg/other.py", "LIMIT")
+    assert not known.rules_out("pkg/unseen.py", "ANYTHING")
+
+
+def test_what_may_be_set_of_any_module() -> None:
+    text = "import sys\n\nfor m in sys.modules.values():\n    m.LIMIT = 32\n"
+    files = {"pkg/__init__.py": "from . import other\n", "pkg/other.py": text}
+    known = _project(files).patches.set_elsewhere()
+    assert known.everywhere == {"LIMIT"}
+    assert not known.names
+    assert known.rules_out("pkg/__init__.py", "OTHER")
+    assert not known.rules_out("pkg/__init__.py", "LIMIT")
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evaluator.test_patches import _python, _told
+from tests.evaluator.test_patches import TARGET, _python, _told
 from tests.evaluator.test_patches_further_down import _files
 
 
@@ -18,11 +18,23 @@ def _cases(name: str) -> dict[str, str]:
 
 
 WRITES, READS = _cases("writes_elsewhere.txt"), _cases("reads_elsewhere.txt")
+DICTIONARIES = _cases("dictionaries_elsewhere.txt")
 
 
 @pytest.mark.parametrize("name", sorted(WRITES))
 def test_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     files = _files(WRITES[name])
+    assert _python(tmp_path, files, monkeypatch) == 32
+    assert _told(files) in (None, 32)
+
+
+@pytest.mark.parametrize("name", sorted(DICTIONARIES))
+def test_what_is_done_with_a_module_or_its_dictionary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    other = f"{DICTIONARIES[name]}\nnothing = 0\n"
+    root = "from .other import *\n"
+    files = {"pkg/__init__.py": root, "pkg/other.py": other, "pkg/target.py": TARGET}
     assert _python(tmp_path, files, monkeypatch) == 32
     assert _told(files) in (None, 32)
 

@@ -257,7 +257,7 @@ class PyProject:
     def patched(self, module: str, name: str) -> Unknown | None:
         """Why a name of a module may be another than its own text makes it."""
         own = self.module(module)
-        if own is not None and self._elsewhere.rules_out(own.path, own.index.text, name):
+        if own is not None and self._elsewhere.rules_out(own.path, name):
             return None
         span = self.patches.of(module, name)
         if span is None:

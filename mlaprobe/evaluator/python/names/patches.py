@@ -43,6 +43,10 @@ _PROSE = re.compile(
 )
 """Texts and comments."""
 _WORDS = ("modules", "import_module", "__import__", "getattr(")
+_GOT = re.compile(
+    r"\bsys\s*\.\s*modules\b|\bsys\s+import\b[^\n#]*\bmodules\b|\bimport_module\b|\b__import__\b"
+)
+"""What gives modules by the texts of their names."""
 
 
 class Patches:
@@ -57,7 +61,8 @@ class Patches:
         self._touched: dict[str, set[str]] = {}
         self._about: dict[str, int] = {}
         self._found: dict[tuple[str, str], Span] = {}
-        self._given: dict[str, list[tuple[PyModule, ast.stmt]]] = {}
+        self._given: dict[str, dict[PyModule, ast.stmt]] = {}
+        self._nearby: dict[PyModule, list[PyModule]] = {}
         self._parsed: dict[str, Stores] = {}
         self._computes: dict[str, bool] = {}
         self._names: dict[str, frozenset[str]] = {}
@@ -80,23 +85,22 @@ class Patches:
         modules = dict(self._chain.modules)
         for dotted in modules:
             self.of(dotted, "")
-        found = {module: self._set_of(dotted) for dotted, module in modules.items()}
+        everywhere = self._set_of(ANY)
+        own = {m.path: self._set_of(dotted) - everywhere for dotted, m in modules.items()}
+        known = [path for path, names in own.items() if ANY not in everywhere | names]
         return SetElsewhere(
-            modules=frozenset(module.path for module, names in found.items() if ANY not in names),
-            names={
-                module.path: frozenset(name for name in names if name in module.index.text)
-                for module, names in found.items()
-                if names and ANY not in names
-            },
+            modules=frozenset(known),
+            everywhere=frozenset(everywhere),
+            names={path: frozenset(own[path]) for path in known if own[path]},
         )
 
     def _set_of(self, dotted: str) -> set[str]:
-        """The names that others may set of a module that has been asked about."""
+        """The names that others may set of a module that has been asked about, or of any."""
         found = {name for of, name in self._found if of in (dotted, ANY)}
         for to, given in self._given.items():
-            if self._leads(to, dotted):
-                for module, _ in given:
-                    found.update(*map(stored_names, self._near(module)))
+            if to == ANY or (dotted != ANY and self._leads(to, dotted)):
+                for module in given:
+                    found.update(*map(self._stored, self._near(module)))
         return found
 
     def changing(self, module: str, name: str, sort: Sort) -> Span | None:
@@ -159,6 +163,7 @@ class Patches:
             if touched:
                 self._touched[dotted] = touched
         self._scanned.update(self._chain.modules)
+        self._nearby.clear()
 
     def _look(self, dotted: str) -> None:
         """Parses the modules whose text may set a name of one."""
@@ -170,7 +175,7 @@ class Patches:
                 for other, stored, node in stores:
                     self._found.setdefault((other, stored), module.place.span(node))
                 for other, node in stores.given():
-                    self._given.setdefault(other, []).append((module, node))
+                    self._given.setdefault(other, {}).setdefault(module, node)
 
     def _leads(self, meant: str, dotted: str) -> bool:
         """Whether a dotted name means a module, something in it, or a module from which one comes
@@ -182,21 +187,24 @@ class Patches:
 
     def _by_given(self, dotted: str, name: str) -> Iterator[Span]:
         """Where the module is given to other code, and code nearby sets such a name of anything."""
-        given = (
-            each for to, all_ in self._given.items() for each in all_ if self._leads(to, dotted)
-        )
-        for module, node in given:
-            if any(self._stores(other, name) for other in self._near(module)):
-                yield module.place.span(node)
+        looked: set[PyModule] = set()
+        for to, given in self._given.items():
+            for module, node in given.items() if to == ANY or self._leads(to, dotted) else ():
+                near = [other for other in self._near(module) if other not in looked]
+                if any(self._stores(other, name) for other in near):
+                    yield module.place.span(node)
+                    return
+                looked.update(near)
 
-    def _near(self, module: PyModule) -> Iterator[PyModule]:
+    def _near(self, module: PyModule) -> list[PyModule]:
         """A module, those that it imports from and those that import it."""
-        own = module.dotted
-        for other in self._chain.modules.values():
-            if other is module or own in self._chain.sources(other):
-                yield other
-        for source in self._chain.sources(module):
-            yield self._chain.modules[source]
+        found = self._nearby.get(module)
+        if found is None:
+            own, chain = module.dotted, self._chain
+            using = (m for m in chain.modules.values() if own in chain.sources(m))
+            sources = (chain.modules[source] for source in chain.sources(module))
+            found = self._nearby[module] = list(dict.fromkeys((module, *using, *sources)))
+        return found
 
     def _stores(self, module: PyModule, name: str) -> bool:
         """Whether a module may set an attribute of that name of what is not known."""
@@ -205,14 +213,21 @@ class Patches:
         if computes is None:
             computes = self._computes[dotted] = may_compute(text)
         found = self._names.get(dotted)
-        if found is None and (computes or may_store(text, name)):
-            found = self._names[dotted] = stored_names(module)
+        if found is None and (computes or (name in text and may_store(text, name))):
+            found = self._stored(module)
         return found is not None and (name in found or ANY in found)
+
+    def _stored(self, module: PyModule) -> frozenset[str]:
+        """Attributes of what is not known that a module may set."""
+        found = self._names.get(module.dotted)
+        if found is None:
+            found = self._names[module.dotted] = stored_names(module)
+        return found
 
     def _touches(self, module: PyModule) -> set[str]:
         """Dotted names that the text may assign to, or to what they hold, or give to other code."""
         text = joined(module.index.text)
-        if any(word in text for word in _WORDS) and _FOUND.search(text):
+        if any(word in text for word in _WORDS) and (_GOT.search(text) or _FOUND.search(text)):
             return {ANY}
         bound = self._chain.bound(module)
         if not bound and not module.index.star_imports:

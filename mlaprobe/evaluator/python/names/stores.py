@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 ANY = "*"
 """Stands for names, or modules, that the text does not tell."""
+_LOAD = ast.Load()
 CONTENT = ""
 """Stands for what a value holds."""
 _GLOBALS = "__globals__"
@@ -29,6 +30,13 @@ class Stores:
         self._module = module
         self._nodes = [(s, n) for s in module.index.body for n in ast.walk(s)]
         self._known = {name: set(found) for name, found in chain.bound(module).items()}
+        self._lists = {
+            alias.asname or alias.name
+            for _, n in self._nodes
+            if isinstance(n, ast.ImportFrom) and n.module == "sys"
+            for alias in n.names
+            if alias.name == "modules"
+        }
         self._alias()
 
     def _alias(self) -> None:
@@ -52,13 +60,54 @@ class Stores:
                         yield module, ANY, stmt
                     elif of or name != CONTENT:
                         yield module, of or name, stmt
+            through = _written_through(node)
+            if through is None or not self._is_handed_on(node):
+                continue
+            for module, of in self._owners(through):
+                if not of:
+                    yield module, ANY, stmt
+
+    def _parent(self, node: ast.AST | None) -> ast.AST | None:
+        return None if node is None else self._module.index.scopes.parent(node)
+
+    def _is_handed_on(self, node: ast.AST) -> bool:
+        """Whether a module's dictionary of names, or its ``__setattr__``, goes where it is not
+        followed."""
+        parent = self._parent(node)
+        around = self._parent(parent)
+        if isinstance(node, ast.Attribute) and node.attr != "__dict__":
+            return not (isinstance(parent, ast.Call) and parent.func is node)
+        if isinstance(parent, ast.Subscript) and parent.value is node:
+            return _constant(parent.slice) == ANY and isinstance(parent.ctx, ast.Load)
+        if isinstance(parent, ast.Attribute):
+            called = isinstance(around, ast.Call) and around.func is parent
+            return not (called and parent.attr in (*CHANGES, "keys"))
+        looked = isinstance(parent, ast.Call) and _reads(parent)
+        return not (looked or isinstance(parent, (ast.Compare, ast.Expr)))
 
     def given(self) -> Iterator[tuple[str, ast.stmt]]:
         """Other modules that go where they are not followed, and the statements."""
         for stmt, node in self._escaping():
             for module, of in self._owners(node):
-                if not of and module != ANY:
+                if not of or module == ANY:
                     yield module, stmt
+        for stmt, part in self._nodes:
+            if self._is_list(part) and not self._is_looked_into(part):
+                yield ANY, stmt
+
+    def _is_list(self, node: ast.AST) -> bool:
+        """Whether an expression is ``sys.modules``."""
+        if isinstance(node, ast.Name):
+            return node.id in self._lists and isinstance(node.ctx, ast.Load)
+        of_sys = isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "sys"
+        return of_sys and isinstance(node, ast.Attribute) and node.attr == "modules"
+
+    def _is_looked_into(self, node: ast.AST) -> bool:
+        """Whether one module is got of the list of all, or only its name is looked for."""
+        parent = self._parent(node)
+        if isinstance(parent, ast.Attribute):
+            return parent.attr in ("get", "keys", "pop", "setdefault", "update")
+        return isinstance(parent, (ast.Subscript, ast.Compare))
 
     def meaning(self, module: str, name: str) -> Iterator[ast.expr]:
         """The expressions that are read and stand for the value of a name of another module."""
@@ -85,8 +134,12 @@ class Stores:
             return self._known[node.id]
         if isinstance(node, ast.Attribute):
             return {f"{found}.{node.attr}" for found in self._dotted(node.value)}
-        if isinstance(node, ast.Subscript) and _ends(node.value, "modules"):
-            return self._named(node.slice)
+        if isinstance(node, ast.Subscript):
+            if _ends(node.value, "modules", *self._lists):
+                return self._named(node.slice)
+            base, key = _dictionary(node.value), _constant(node.slice)
+            found = self._dotted(base) if base is not None and key != ANY else set()
+            return {f"{each}.{key}" for each in found}
         if isinstance(node, ast.Call) and node.args:
             if _ends(node.func, "import_module", "__import__"):
                 return self._named(node.args[0])
@@ -94,7 +147,7 @@ class Stores:
                 name = _constant(node.args[1])
                 return {f"{found}.{name}" for found in self._dotted(node.args[0])}
             by_name = isinstance(node.func, ast.Attribute) and node.func.attr == "get"
-            if by_name and _ends(getattr(node.func, "value", node), "modules"):
+            if by_name and _ends(getattr(node.func, "value", node), "modules", *self._lists):
                 return self._named(node.args[0])
         return set()
 
@@ -120,9 +173,9 @@ class Stores:
             elif isinstance(node, ast.Compare):
                 kept.update(map(id, (node.left, *node.comparators)))
         for stmt, node in self._nodes:
-            named = isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in kept
-            if named and isinstance(getattr(node, "ctx", None), ast.Load):
-                assert isinstance(node, ast.expr)
+            if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
+                continue
+            if id(node) not in kept and isinstance(getattr(node, "ctx", _LOAD), ast.Load):
                 yield stmt, node
 
 
@@ -132,12 +185,20 @@ def stored_names(module: PyModule) -> frozenset[str]:
     named: dict[str, set[str]] = {}
     for name, attribute in (pair for node in nodes for pair in _named_attributes(node)):
         named.setdefault(name, set()).add(attribute)
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     found: set[str] = set()
+    if any(_sets(node) and id(node) not in called for node in nodes):
+        found.add(ANY)
     for base, stored in (target for node in nodes for target in _targets(node)):
         found.update(_of_anything(base, stored))
         if stored == CONTENT and isinstance(base, ast.Name):
             found |= named.get(base.id, set())
     return frozenset(found)
+
+
+def _sets(node: ast.AST) -> bool:
+    """Whether it is Python's function that sets any attribute."""
+    return isinstance(node, ast.Name) and node.id in ("setattr", "delattr")
 
 
 def _named_attributes(node: ast.AST) -> Iterator[tuple[str, str]]:
@@ -211,6 +272,14 @@ def _by_text(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 def _reads(call: ast.Call) -> bool:
     """Whether a call leaves its first argument as it is."""
     return isinstance(call.func, ast.Name) and call.func.id in _READS
+
+
+def _written_through(node: ast.AST) -> ast.expr | None:
+    """The module that may be written through an expression: its dictionary of names, or the method
+    that sets them."""
+    if isinstance(node, ast.Attribute) and node.attr in ("__setattr__", "__delattr__"):
+        return node.value
+    return _dictionary(node) if isinstance(node, ast.expr) else None
 
 
 def _dictionary(node: ast.expr) -> ast.expr | None:
