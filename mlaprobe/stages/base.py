@@ -231,7 +231,15 @@ def undecided(stage: str, message: Any, evidence: Sequence[Evidence] = ()) -> St
 
 
 def why_unknown(outcomes: tuple[Outcome, ...]) -> tuple[str, ir.Span]:
-    """The first reason why paths differ or could not be followed, and its place."""
+    """The first reason why paths differ or could not be followed, and its place: of an argument,
+    which has none, where a path fails."""
+    reason, span = _first_doubt(outcomes)
+    if span == ir.NOWHERE:
+        span = next((o.failure.span for o in outcomes if o.failure is not None), span)
+    return reason, span
+
+
+def _first_doubt(outcomes: tuple[Outcome, ...]) -> tuple[str, ir.Span]:
     for outcome in outcomes:
         for unknown, _ in outcome.decisions:
             if unknown.free is None:
