@@ -143,3 +143,12 @@ def test_texts_that_only_a_message_needs_are_no_obstacle(tmp_path: Path) -> None
     line = "    print(f'{hex(q.data_ptr())} {bin(work_indptr.sum())} {oct(nhead)} {chr(65)}')\n"
     found = opened(tmp_path, tree_with(today.DISPATCHER, HERE, line + HERE))
     assert found.ask("dispatcher", shape("gfx950", FP8, 16)).status == "native"
+
+
+def test_an_argument_that_decides_names_where_a_path_fails(tmp_path: Path) -> None:
+    """The number of pages has no place of its own."""
+    check = "    if kv_indices.shape[0] % 7 == 3:\n        raise ValueError('these pages')\n"
+    tree = tree_with(today.DISPATCHER, HERE, HERE + check)
+    found = opened(tmp_path, tree).ask("dispatcher", shape("gfx950", FP8, 16))
+    assert found.status == "unknown"
+    assert "raise ValueError('these pages')" in place(found)
