@@ -44,7 +44,7 @@ _PROSE = re.compile(
 """Texts and comments."""
 _WORDS = ("modules", "import_module", "__import__", "getattr(")
 _GOT = re.compile(
-    r"\bsys\s*\.\s*modules\b|\bsys\s+import\b[^\n#]*\bmodules\b|\bimport_module\b|\b__import__\b"
+    r"\bsys\s*\.\s*modules\b|\bsys\s+import\b[^\n#]*\bmodules\b|\bimport\s+sys\s+as\b|\bimport_module\b|\b__import__\b"
 )
 """What gives modules by the texts of their names."""
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 ANY = "*"
 """Stands for names, or modules, that the text does not tell."""
 _LOAD = ast.Load()
+_IMPORTERS = ("import_module", "__import__")
+"""Functions that give the module of a name."""
 CONTENT = ""
 """Stands for what a value holds."""
 _GLOBALS = "__globals__"
@@ -30,14 +32,25 @@ class Stores:
         self._module = module
         self._nodes = [(s, n) for s in module.index.body for n in ast.walk(s)]
         self._known = {name: set(found) for name, found in chain.bound(module).items()}
-        self._lists = {
-            alias.asname or alias.name
+        self._lists = set(self._imported_as("sys", "modules"))
+        self._systems = {"sys", *self._imported_as(None, "sys")}
+        self._importers = {*_IMPORTERS, *self._imported_as("importlib", "import_module")}
+        self._importers |= {
+            target.id
             for _, n in self._nodes
-            if isinstance(n, ast.ImportFrom) and n.module == "sys"
-            for alias in n.names
-            if alias.name == "modules"
+            if isinstance(n, ast.Assign) and _ends(n.value, *_IMPORTERS)
+            for target in n.targets
+            if isinstance(target, ast.Name)
         }
         self._alias()
+
+    def _imported_as(self, module: str | None, name: str) -> Iterator[str]:
+        """The names under which something of a module, or a module, is imported."""
+        for _, node in self._nodes:
+            of = isinstance(node, ast.ImportFrom) and node.module == module
+            if of or (module is None and isinstance(node, ast.Import)):
+                assert isinstance(node, (ast.Import, ast.ImportFrom))
+                yield from (a.asname or a.name for a in node.names if a.name == name)
 
     def _alias(self) -> None:
         """Follows names that are given the value of others."""
@@ -88,19 +101,36 @@ class Stores:
     def given(self) -> Iterator[tuple[str, ast.stmt]]:
         """Other modules that go where they are not followed, and the statements."""
         for stmt, node in self._escaping():
-            for module, of in self._owners(node):
-                if not of or module == ANY:
+            for module, of in self._owners(node) if self._is_module(node) else ():
+                if not of:
                     yield module, stmt
         for stmt, part in self._nodes:
-            if self._is_list(part) and not self._is_looked_into(part):
+            handed_on = self._is_list(part) and not self._is_looked_into(part)
+            if handed_on or self._is_importer_handed_on(part):
                 yield ANY, stmt
+
+    def _is_module(self, node: ast.expr) -> bool:
+        """Whether an expression is more likely a module than one of its names: what is got of one
+        by a computed name is not."""
+        return not any(found.endswith(f".{ANY}") for found in self._dotted(node))
 
     def _is_list(self, node: ast.AST) -> bool:
         """Whether an expression is ``sys.modules``."""
         if isinstance(node, ast.Name):
             return node.id in self._lists and isinstance(node.ctx, ast.Load)
-        of_sys = isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "sys"
+        of_sys = isinstance(node, ast.Attribute) and (
+            getattr(node.value, "id", "") in self._systems
+        )
         return of_sys and isinstance(node, ast.Attribute) and node.attr == "modules"
+
+    def _is_importer_handed_on(self, node: ast.AST) -> bool:
+        """Whether a function that gives modules goes where it is not followed."""
+        if not isinstance(node, (ast.Name, ast.Attribute)) or not _ends(node, *_IMPORTERS):
+            return False
+        parent = self._parent(node)
+        called = isinstance(parent, ast.Call) and parent.func is node
+        named = isinstance(parent, ast.Assign) and all(map(_is_name, parent.targets))
+        return not (called or named)
 
     def _is_looked_into(self, node: ast.AST) -> bool:
         """Whether one module is got of the list of all, or only its name is looked for."""
@@ -120,8 +150,8 @@ class Stores:
 
     def _owners(self, node: ast.expr) -> Iterator[tuple[str, str]]:
         for dotted in self._dotted(node):
-            first, _, rest = dotted.partition(".")
-            found = {(ANY, rest.split(".")[0])} if first == ANY else self._chain.owners(dotted)
+            _, computed, rest = f".{dotted}.".partition(f".{ANY}.")
+            found = {(ANY, rest.split(".")[0])} if computed else self._chain.owners(dotted)
             yield from (owner for owner in found if owner[0] != self._module.dotted)
 
     def _dotted(self, node: ast.expr) -> set[str]:
@@ -141,8 +171,10 @@ class Stores:
             found = self._dotted(base) if base is not None and key != ANY else set()
             return {f"{each}.{key}" for each in found}
         if isinstance(node, ast.Call) and node.args:
-            if _ends(node.func, "import_module", "__import__"):
-                return self._named(node.args[0])
+            if _ends(node.func, *self._importers):
+                # __import__ gives the package of what it is told.
+                found = self._named(node.args[0])
+                return found | {each.split(".")[0] for each in found}
             if _ends(node.func, "getattr") and len(node.args) > 1:
                 name = _constant(node.args[1])
                 return {f"{found}.{name}" for found in self._dotted(node.args[0])}
@@ -161,7 +193,13 @@ class Stores:
     def _escaping(self) -> Iterator[tuple[ast.stmt, ast.expr]]:
         """Expressions whose values go where they are not followed."""
         kept: set[int] = set()
+        classes = [n for _, n in self._nodes if isinstance(n, ast.ClassDef)]
+        of_classes = {
+            id(part) for n in classes for part in _body_of(n) if isinstance(part, ast.Assign)
+        }
         for _, node in self._nodes:
+            if id(node) in of_classes:
+                continue
             if (
                 (isinstance(node, ast.Attribute) and node.attr != "__dict__")
                 or (isinstance(node, ast.Assign) and all(map(_is_name, node.targets)))
@@ -194,6 +232,16 @@ def stored_names(module: PyModule) -> frozenset[str]:
         if stored == CONTENT and isinstance(base, ast.Name):
             found |= named.get(base.id, set())
     return frozenset(found)
+
+
+def _body_of(node: ast.ClassDef) -> Iterator[ast.AST]:
+    """The statements of a class, those of its methods left out."""
+    todo: list[ast.AST] = [*node.body]
+    while todo:
+        part = todo.pop()
+        yield part
+        if not isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            todo += [n for n in ast.iter_child_nodes(part) if isinstance(n, ast.stmt)]
 
 
 def _sets(node: ast.AST) -> bool:
