@@ -5,7 +5,7 @@ A module has a function ``native(heads, qlen)``. What it returns is what Python 
 
 from tests.generated.rewrites.acting import ACTING
 from tests.generated.rewrites.blocks import BLOCKS, WRITTEN
-from tests.generated.rewrites.bytext import BY_TEXT, WRITTEN_BY_TEXT
+from tests.generated.rewrites.bytext import BY_TEXT
 from tests.generated.rewrites.calling import CALLING
 from tests.generated.rewrites.classes import CLASSES
 from tests.generated.rewrites.classmaking import CLASS_MAKING
@@ -30,8 +30,10 @@ from tests.generated.rewrites.tables import TABLES
 from tests.generated.rewrites.texts import TEXTS
 from tests.generated.rewrites.unbound import ODD_UNBOUND, UNBOUND
 from tests.generated.rewrites.unseen import UNSEEN
+from tests.generated.rewrites.unseenlookups import UNSEEN_LOOKUPS
 from tests.generated.rewrites.unseenmore import UNSEEN_MORE
 from tests.generated.rewrites.unseenobjects import STEADY, UNSEEN_OBJECTS
+from tests.generated.rewrites.unseentexts import UNSEEN_TEXTS
 from tests.generated.rewrites.unseenuses import UNSEEN_USES
 
 REWRITES = {
@@ -75,7 +77,8 @@ CHANGED = {
     **UNSEEN_USES,
     **REGISTERED,
     **ODD_GLOBALS,
-    **WRITTEN_BY_TEXT,
+    **UNSEEN_TEXTS,
+    **UNSEEN_LOOKUPS,
 }
 """Modules that change values where the name does not show it."""
 

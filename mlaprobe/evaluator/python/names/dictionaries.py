@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.python.names.attributes import MUTATORS
+from mlaprobe.evaluator.python.names.lookups import Lookups, is_handed_on
 from mlaprobe.evaluator.python.names.writes import key_matches, written_keys
 from mlaprobe.evaluator.python.names.writing import CHANGES
 from mlaprobe.evaluator.python.place import is_globals, is_own_dictionary
@@ -16,9 +17,13 @@ from mlaprobe.evaluator.python.place import is_globals, is_own_dictionary
 if TYPE_CHECKING:
     from mlaprobe.evaluator.python.index import Index
 
-_WORDS = re.compile(r"\b(?:globals|vars|modules|import_module)\b")
-_MAKERS = ("globals", "vars")
+_WORDS = re.compile(
+    r"\b(?:globals|locals|vars|modules|import_module|__import__|__globals__|f_globals|f_locals)\b"
+)
+_MAKERS = ("globals", "vars", "locals")
 """Functions of Python's that give the dictionary."""
+_OF_CODE = ("__globals__", "f_globals", "f_locals")
+"""Attributes of functions and frames that are the dictionary."""
 _KEEPING_NOTHING = frozenset(
     ("getattr", "hasattr", "setattr", "delattr", "len", "dir", "vars", "sorted", "id", "exec")
 )
@@ -61,15 +66,46 @@ class Dictionaries:
     def given(self) -> ast.AST | None:
         """Where the module, or the dictionary of its names, goes where it is not followed."""
         scopes = self._index.scopes
+        lookups = Lookups(self._nodes)
         for node in self._nodes:
             parent = scopes.parent(node)
-            if self._is_alias(node) or is_own_dictionary(node):
-                around = scopes.parent(parent) if parent is not None else None
-                if not _stays(node, parent, around):
+            around = scopes.parent(parent) if parent is not None else None
+            if self._is_alias(node) or self._is_own(node):
+                if not _stays(node, parent, around) or scopes.is_in_class(node):
                     return node
-            elif getattr(node, "id", "") in _MAKERS and getattr(parent, "func", None) is not node:
+            elif self._may_give_it(node, parent, around, lookups):
                 return node
         return None
+
+    def _is_own(self, node: ast.AST) -> bool:
+        """Whether an expression is the module, or the dictionary of its names."""
+        here = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "locals"
+        return is_own_dictionary(node) or (here and self._index.scopes.function_of(node) is None)
+
+    def _may_give_it(
+        self, node: ast.AST, parent: ast.AST | None, around: ast.AST | None, lookups: Lookups
+    ) -> bool:
+        """Whether an expression may have the module or the dictionary in another way."""
+        if getattr(node, "attr", "") in _OF_CODE or is_handed_on(node, parent):
+            return True
+        if getattr(node, "id", "") in _MAKERS and getattr(parent, "func", None) is not node:
+            return True
+        if isinstance(node, ast.Call) and _last(node.func) in lookups.importers:
+            other_name = _last(node.func) != "import_module"
+            return other_name and not self._names_another(node.args[0] if node.args else None)
+        if not lookups.is_list(node):
+            return False
+        if isinstance(parent, ast.Subscript):
+            plain = getattr(getattr(node, "value", None), "id", "") == "sys"
+            return not (plain or self._names_another(parent.slice))
+        if isinstance(parent, ast.Attribute) and isinstance(around, ast.Call):
+            first = around.args[0] if around.args else None
+            return parent.attr != "keys" and not self._names_another(first)
+        return not isinstance(parent, ast.Compare)
+
+    def _names_another(self, node: ast.AST | None) -> bool:
+        """Whether a text is certainly not the module's own name."""
+        return isinstance(node, ast.Constant) and node.value != self._index.place.module
 
     @property
     def _nodes(self) -> list[ast.AST]:
@@ -93,6 +129,10 @@ class Dictionaries:
             last = isinstance(node.func, ast.Name) and node.func.id == "exec"
             target = node.args[-1 if last else 0] if node.args else None
         return target is not None and (self._is_alias(target) or is_globals(target))
+
+
+def _last(node: ast.AST) -> str:
+    return str(getattr(node, "attr", getattr(node, "id", "")))
 
 
 def _stands_at(function: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> bool:

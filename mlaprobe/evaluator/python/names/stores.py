@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mlaprobe.evaluator.python.names.lookups import Lookups, is_handed_on
 from mlaprobe.evaluator.python.names.writing import CHANGES
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 ANY = "*"
 """Stands for names, or modules, that the text does not tell."""
 _LOAD = ast.Load()
-_IMPORTERS = ("import_module", "__import__")
-"""Functions that give the module of a name."""
 CONTENT = ""
 """Stands for what a value holds."""
 _GLOBALS = "__globals__"
@@ -32,25 +31,8 @@ class Stores:
         self._module = module
         self._nodes = [(s, n) for s in module.index.body for n in ast.walk(s)]
         self._known = {name: set(found) for name, found in chain.bound(module).items()}
-        self._lists = set(self._imported_as("sys", "modules"))
-        self._systems = {"sys", *self._imported_as(None, "sys")}
-        self._importers = {*_IMPORTERS, *self._imported_as("importlib", "import_module")}
-        self._importers |= {
-            target.id
-            for _, n in self._nodes
-            if isinstance(n, ast.Assign) and _ends(n.value, *_IMPORTERS)
-            for target in n.targets
-            if isinstance(target, ast.Name)
-        }
+        self._lookups = Lookups(node for _, node in self._nodes)
         self._alias()
-
-    def _imported_as(self, module: str | None, name: str) -> Iterator[str]:
-        """The names under which something of a module, or a module, is imported."""
-        for _, node in self._nodes:
-            of = isinstance(node, ast.ImportFrom) and node.module == module
-            if of or (module is None and isinstance(node, ast.Import)):
-                assert isinstance(node, (ast.Import, ast.ImportFrom))
-                yield from (a.asname or a.name for a in node.names if a.name == name)
 
     def _alias(self) -> None:
         """Follows names that are given the value of others."""
@@ -105,32 +87,14 @@ class Stores:
                 if not of:
                     yield module, stmt
         for stmt, part in self._nodes:
-            handed_on = self._is_list(part) and not self._is_looked_into(part)
-            if handed_on or self._is_importer_handed_on(part):
+            handed_on = self._lookups.is_list(part) and not self._is_looked_into(part)
+            if handed_on or is_handed_on(part, self._parent(part)):
                 yield ANY, stmt
 
     def _is_module(self, node: ast.expr) -> bool:
         """Whether an expression is more likely a module than one of its names: what is got of one
         by a computed name is not."""
         return not any(found.endswith(f".{ANY}") for found in self._dotted(node))
-
-    def _is_list(self, node: ast.AST) -> bool:
-        """Whether an expression is ``sys.modules``."""
-        if isinstance(node, ast.Name):
-            return node.id in self._lists and isinstance(node.ctx, ast.Load)
-        of_sys = isinstance(node, ast.Attribute) and (
-            getattr(node.value, "id", "") in self._systems
-        )
-        return of_sys and isinstance(node, ast.Attribute) and node.attr == "modules"
-
-    def _is_importer_handed_on(self, node: ast.AST) -> bool:
-        """Whether a function that gives modules goes where it is not followed."""
-        if not isinstance(node, (ast.Name, ast.Attribute)) or not _ends(node, *_IMPORTERS):
-            return False
-        parent = self._parent(node)
-        called = isinstance(parent, ast.Call) and parent.func is node
-        named = isinstance(parent, ast.Assign) and all(map(_is_name, parent.targets))
-        return not (called or named)
 
     def _is_looked_into(self, node: ast.AST) -> bool:
         """Whether one module is got of the list of all, or only its name is looked for."""
@@ -165,13 +129,13 @@ class Stores:
         if isinstance(node, ast.Attribute):
             return {f"{found}.{node.attr}" for found in self._dotted(node.value)}
         if isinstance(node, ast.Subscript):
-            if _ends(node.value, "modules", *self._lists):
+            if _ends(node.value, "modules", *self._lookups.lists):
                 return self._named(node.slice)
             base, key = _dictionary(node.value), _constant(node.slice)
             found = self._dotted(base) if base is not None and key != ANY else set()
             return {f"{each}.{key}" for each in found}
         if isinstance(node, ast.Call) and node.args:
-            if _ends(node.func, *self._importers):
+            if _ends(node.func, *self._lookups.importers):
                 # __import__ gives the package of what it is told.
                 found = self._named(node.args[0])
                 return found | {each.split(".")[0] for each in found}
@@ -179,7 +143,9 @@ class Stores:
                 name = _constant(node.args[1])
                 return {f"{found}.{name}" for found in self._dotted(node.args[0])}
             by_name = isinstance(node.func, ast.Attribute) and node.func.attr == "get"
-            if by_name and _ends(getattr(node.func, "value", node), "modules", *self._lists):
+            if by_name and _ends(
+                getattr(node.func, "value", node), "modules", *self._lookups.lists
+            ):
                 return self._named(node.args[0])
         return set()
 

@@ -85,8 +85,9 @@ def names_of(node: ast.stmt, *, given: bool = True) -> Names:
             _imported(item, names)
         elif isinstance(item, ast.Import):
             names.bound.update(a.asname or a.name.split(".")[0] for a in item.names)
-        elif isinstance(item, ast.ExceptHandler) and item.name:
-            names.bound.add(item.name)
+        elif isinstance(item, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
+            bound = item.rest if isinstance(item, ast.MatchMapping) else item.name
+            names.bound.update({bound} if bound else ())
         elif isinstance(item, ast.Call):
             _called(item, names, given)
         if not isinstance(item, SCOPES):
