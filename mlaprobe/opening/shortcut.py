@@ -138,8 +138,8 @@ class KnownSource(ReduceHeads):
         from mlaprobe.sources.release_place import ReleasePlace
 
         release = self._snapshot.release
-        assert release is not None  # it is a bundled one
-        live = Capability(self.source, bundled.set_elsewhere(release))
+        elsewhere = None if release is None else bundled.set_elsewhere(release)
+        live = Capability(self.source, elsewhere)
         live.place = ReleasePlace(release=self.erratum_release)
         return live
 
