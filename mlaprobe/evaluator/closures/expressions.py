@@ -121,7 +121,9 @@ def _unset(unit: Unit, node: ir.Name, scope: Scope) -> Eval:
     """A variable without a value: Python raises, C++ reads what happens to be there."""
     name, span, owner = node.id, node.span, scope.owner(node.id)
     unclear = Unknown(f"{name} has no value yet", span)
-    if unit.lang != "py" or owner is None or name in owner.set_inside:
+    # In a comprehension it depends on Python's version what is raised.
+    in_comprehension = scope.parent is not None
+    if unit.lang != "py" or owner is None or name in owner.set_inside or in_comprehension:
         return lambda e: unclear
     own = owner is scope.function
     if owner.of_class:

@@ -24,19 +24,25 @@ from mlaprobe.evaluator.values import Args, Unknown, Value
 from mlaprobe.evaluator.values.kinds import IMMUTABLE
 from mlaprobe.evaluator.values.truth import truth
 from mlaprobe.evaluator.values.unordered import Unordered
-from mlaprobe.evaluator.walk import written_names
+from mlaprobe.evaluator.walk import walk, written_names
 
 LOOKUP = "a look-up in a hash map"
 """What a traced run calls the start of a loop over a hash map."""
 
 
 def havoc_of(unit: Unit, nodes: tuple[ir.Node, ...], scope: Scope, reason: str) -> Eval:
-    """Makes everything unknown that the nodes may write outside themselves."""
+    """Makes everything unknown that the nodes may write outside themselves. Where they delete a
+    variable, the path is given up: a value that is not known is no value that may be missing."""
     names = [name for name, _, _ in _writable(unit, nodes, scope)]
     span = nodes[0].span if nodes else ir.NOWHERE
     havocs = [compile_havoc(unit, (name,), scope, span) for name in names]
+    removals = [node for node in walk(nodes) if isinstance(node, ir.Remove)]
+    deleted = any(isinstance(target, ir.Name) for node in removals for target in node.targets)
 
     def run(e: Frame) -> Value:
+        if deleted:
+            why = "a variable is deleted in a loop whose rounds are not known"
+            raise Unsupported(why, removals[0].span)
         for havoc_all in havocs:
             havoc_all(e, Unknown(reason, span))
         return None

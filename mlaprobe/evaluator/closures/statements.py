@@ -268,12 +268,28 @@ def _remove(unit: Unit, node: ir.Remove, scope: Scope) -> Eval:
 def _removal(unit: Unit, target: Node, scope: Scope) -> Eval:
     found = scope.find(target.id) if isinstance(target, ir.Name) else None
     if found is not None and found[0] == 0:
-        slot = found[1]
-        return lambda e: e.pop(slot, None)
+        assert isinstance(target, ir.Name)
+        return _forgetting(unit, target, found[1], scope)
     if isinstance(target, ir.Index):
         obj, key = unit.compile(target.obj, scope), unit.compile(target.key, scope)
         return lambda e: removed(e[RUN], obj(e), key(e), target.span)
     return _opaque(unit, ir.OpaqueStmt(target.span, "this del is not followed", (), True), scope)
+
+
+def _forgetting(unit: Unit, target: ir.Name, slot: str, scope: Scope) -> Eval:
+    """``del`` of a variable: an error where it has no value."""
+    read, name, span = unit.compile(target, scope), target.id, target.span
+    of_class = scope.function.of_class
+
+    def run(e: Frame) -> Value:
+        if slot in e:
+            return e.pop(slot)
+        if of_class:  # a name of the module is not meant
+            raise Failed("exception", "NameError", f"name {name!r} is not defined", span)
+        read(e)
+        raise Unsupported(f"whether {name} has a value to delete is not known", span)
+
+    return run
 
 
 _HANDLERS: dict[type, Callable[[Unit, Value, Scope], Eval]] = {

@@ -29,6 +29,7 @@ from tests.generated.rewrites.shared import SHARED
 from tests.generated.rewrites.tables import TABLES
 from tests.generated.rewrites.texts import TEXTS
 from tests.generated.rewrites.unbound import ODD_UNBOUND, UNBOUND
+from tests.generated.rewrites.unboundagain import UNBOUND_AGAIN
 from tests.generated.rewrites.unseen import UNSEEN
 from tests.generated.rewrites.unseenlookups import UNSEEN_LOOKUPS
 from tests.generated.rewrites.unseenmore import UNSEEN_MORE
@@ -56,6 +57,7 @@ REWRITES = {
     **TABLES,
     **TEXTS,
     **UNBOUND,
+    **UNBOUND_AGAIN,
 }
 
 CASES = {

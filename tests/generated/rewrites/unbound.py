@@ -179,6 +179,49 @@ def native(heads, qlen):
         n = 2
     return f()
 """,
+    "class body conditional": """
+x = 7
+def native(heads, qlen):
+    class C:
+        if heads == 16:
+            x = 1
+        y = x
+    return C.y
+""",
+    "class body in a function with a local": """
+x = 7
+def native(heads, qlen):
+    x = 8
+    class C:
+        if heads == 16:
+            x = 1
+        y = x
+    return C.y
+""",
+    "class body deleted": """
+x = 7
+def native(heads, qlen):
+    class C:
+        x = 1
+        del x
+        y = x
+    return C.y
+""",
+    "class body nowhere": """
+def native(heads, qlen):
+    class C:
+        if heads == 16:
+            zz = 1
+        y = zz
+    return C.y
+""",
+    "class body deletes what the module has": """
+x = 7
+def native(heads, qlen):
+    class C:
+        del x
+    return 1
+""",
 }
 
 ODD_UNBOUND = {
@@ -204,6 +247,83 @@ def g(heads):
     yield n
 def native(heads, qlen):
     return next(g(heads))
+""",
+    "set by a nested function": """
+def native(heads, qlen):
+    def f():
+        nonlocal n
+        n = 2
+    if heads == 16:
+        f()
+    if False:
+        n = 0
+    return n
+""",
+    "set by a sort key": """
+def native(heads, qlen):
+    def key(x):
+        nonlocal n
+        n = x
+        return x
+    sorted(range(heads % 3), key=key)
+    if False:
+        n = 0
+    return n
+""",
+    "set by a generator that is not run": """
+def native(heads, qlen):
+    g = ((n := h) for h in (heads,))
+    if qlen == 2:
+        list(g)
+    return n
+""",
+    "read in a comprehension": """
+def native(heads, qlen):
+    if qlen > 1:
+        n = heads
+    return [n for _ in range(1)]
+""",
+    "class body unset builtin": """
+def native(heads, qlen):
+    class C:
+        if heads == 16:
+            len = 1
+        y = len
+    return C.y == 1
+""",
+    "generator function": """
+def native(heads, qlen):
+    def g():
+        if heads == 16:
+            n = 1
+        yield n
+    return next(g())
+""",
+    "deleted by a closure, then again": """
+def native(heads, qlen):
+    n = 1
+    def f():
+        nonlocal n
+        del n
+    if heads == 16:
+        f()
+    del n
+    return 1
+""",
+    "unset in the first iterable": """
+def native(heads, qlen):
+    if qlen > 1:
+        n = [heads]
+    return [k for k in n]
+""",
+    "unset in a comprehension, caught": """
+def native(heads, qlen):
+    if qlen > 1:
+        n = heads
+    try:
+        return [n for _ in range(1)]
+    except NameError:
+        return -1
 """,
 }
 """Of these not all is followed."""

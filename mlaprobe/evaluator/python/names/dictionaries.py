@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mlaprobe.evaluator.python.names.attributes import MUTATORS
-from mlaprobe.evaluator.python.names.lookups import Lookups, is_handed_on
+from mlaprobe.evaluator.python.names.lookups import Lookups, is_handed_on, last_part
 from mlaprobe.evaluator.python.names.writes import key_matches, written_keys
 from mlaprobe.evaluator.python.names.writing import CHANGES
 from mlaprobe.evaluator.python.place import is_globals, is_own_dictionary
@@ -90,8 +90,8 @@ class Dictionaries:
             return True
         if getattr(node, "id", "") in _MAKERS and getattr(parent, "func", None) is not node:
             return True
-        if isinstance(node, ast.Call) and _last(node.func) in lookups.importers:
-            other_name = _last(node.func) != "import_module"
+        if isinstance(node, ast.Call) and last_part(node.func) in lookups.importers:
+            other_name = last_part(node.func) != "import_module"
             return other_name and not self._names_another(node.args[0] if node.args else None)
         if not lookups.is_list(node):
             return False
@@ -129,10 +129,6 @@ class Dictionaries:
             last = isinstance(node.func, ast.Name) and node.func.id == "exec"
             target = node.args[-1 if last else 0] if node.args else None
         return target is not None and (self._is_alias(target) or is_globals(target))
-
-
-def _last(node: ast.AST) -> str:
-    return str(getattr(node, "attr", getattr(node, "id", "")))
 
 
 def _stands_at(function: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> bool:

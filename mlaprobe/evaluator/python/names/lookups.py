@@ -21,7 +21,7 @@ class Lookups:
         named = (
             target.id
             for node in parts
-            if isinstance(node, ast.Assign) and _last(node.value) in IMPORTERS
+            if isinstance(node, ast.Assign) and last_part(node.value) in IMPORTERS
             for target in node.targets
             if isinstance(target, ast.Name)
         )
@@ -35,13 +35,13 @@ class Lookups:
             return node.id in self.lists and isinstance(node.ctx, ast.Load)
         if not isinstance(node, ast.Attribute) or node.attr != "modules":
             return False
-        imported = isinstance(node.value, ast.Call) and _last(node.value.func) == "__import__"
-        return imported or _last(node.value) in self._systems
+        imported = isinstance(node.value, ast.Call) and last_part(node.value.func) == "__import__"
+        return imported or last_part(node.value) in self._systems
 
 
 def is_handed_on(node: ast.AST, parent: ast.AST | None) -> bool:
     """Whether a function that gives modules goes where it is not followed."""
-    if _last(node) not in IMPORTERS:
+    if last_part(node) not in IMPORTERS:
         return False
     called = isinstance(parent, ast.Call) and parent.func is node
     targets = parent.targets if isinstance(parent, ast.Assign) else [node]
@@ -57,7 +57,7 @@ def _imported_as(nodes: Iterable[ast.AST], module: str | None, name: str) -> Ite
             yield from (a.asname or a.name for a in node.names if a.name == name)
 
 
-def _last(node: ast.AST | None) -> str:
+def last_part(node: ast.AST | None) -> str:
     """The last part of a name."""
     found = getattr(node, "attr", getattr(node, "id", ""))
     return found if isinstance(found, str) else ""
